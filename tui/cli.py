@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Final
 
 from scenarios.io.standard_streams import OutputLost, escaping_streams, print_error, print_lines
-from tui.commands import audit, describe, exports, library, logs, operations, play, run, segments, serve, sweep, trace, transactions
+from tui.commands import audit, describe, exports, groups, library, logs, operations, play, run, segments, serve, sweep, trace, transactions
 from tui.commands.console import Parser
 from tui.exit_codes import BAD_INPUT, BROKEN_PIPE, OUTPUT_LOST
 
@@ -39,6 +39,7 @@ GROUPS: Final[dict[ModuleType, tuple[str, ...]]] = {
     trace: ("trace",),
     operations: ("reassign", "leader-election"),
     transactions: ("transactions",),
+    groups: ("groups",),
     logs: ("log", "replay", "report"),
     sweep: ("sweep",),
 }

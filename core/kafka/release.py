@@ -53,6 +53,25 @@ class IsrOrder(enum.IntEnum):
     """The order of a hash table, which is ascending for small ids (since 4.2)."""
 
 
+class GroupsTool(enum.IntEnum):
+    """The form of the output of `kafka-consumer-groups`. Each form has what the earlier forms have, unless its text says otherwise."""
+
+    COMMAS = 0
+    """`--describe` prints the columns with commas between them (0.9)."""
+    FIXED_WIDTHS = 1
+    """The columns have fixed widths (0.10.2)."""
+    VIEWS = 2
+    """`--describe` has `--members` and `--state`, and the columns are as wide as their longest value (KIP-175, 1.1)."""
+    GROUP_COLUMN = 3
+    """`--describe` accepts several groups, and its tables begin with the column GROUP (KIP-222, between 2.0.1 and 2.3.1)."""
+    JAVA = 4
+    """The tool is written in Java: it prints partitions in the order of a hash table, and `--list` has `--type` (3.8)."""
+    EPOCHS = 5
+    """`--verbose` prints epochs (KIP-1099, 4.0)."""
+    SORTED = 6
+    """`--describe` sorts the partitions of a member, and prints `-` for a partition without a leader (4.3)."""
+
+
 class DeadTarget(enum.IntEnum):
     """The result of a reassignment to a broker that is not alive."""
 
@@ -285,6 +304,8 @@ class Release(ReprMixin):
         partitions_by_bytes: producers change that partition after batch.size bytes, and prefer partitions with short queues (KIP-794, 3.3).
         transactions_tool: the release has `kafka-transactions` (KIP-664, 3.0).
         transactions_tool_filters_duration: `kafka-transactions list` has the option `--duration-filter` (KIP-994, 3.8).
+        groups_tool: the form of the output of `kafka-consumer-groups`.
+        groups_tool_lists_states: `kafka-consumer-groups --list` has `--state` (KIP-518, 2.6).
         describe_asks_brokers: `kafka-topics` asks the brokers (2.2), lists topics in the order of a hash table, and fails if `--topic`
             matches no topic. Before that, it reads ZooKeeper, sorts the topics, and prints nothing if no topic matches.
         describe_topic_id: `kafka-topics --describe` prints TopicId (2.8).
@@ -429,6 +450,11 @@ class Release(ReprMixin):
     partitions_by_bytes: bool = _since("3.3")
     transactions_tool: bool = _since("3.3")
     transactions_tool_filters_duration: bool = _since("3.9")
+    groups_tool: GroupsTool = _by_release(
+        GroupsTool.COMMAS, ("0.10.2", GroupsTool.FIXED_WIDTHS), ("1.1", GroupsTool.VIEWS), ("2.4", GroupsTool.GROUP_COLUMN),
+        ("3.9", GroupsTool.JAVA), ("4.0", GroupsTool.EPOCHS), ("4.3", GroupsTool.SORTED),
+    )  # fmt: skip
+    groups_tool_lists_states: bool = _since("2.7")
     describe_asks_brokers: bool = _since("2.4")
     describe_topic_id: bool = _since("2.8")
     describe_elr: bool = _since("3.9")

@@ -67,7 +67,7 @@ def _path(member: int) -> tuple[int, ...]:
 
     There is one branch for every five bits of the member's hash, starting from the low end.
     """
-    digest = _improved(member)
+    digest = improved(member)
     return tuple(digest >> shift & 31 for shift in range(0, 32, _BITS))
 
 
@@ -75,7 +75,7 @@ def _data_before_nodes(members: Iterable[int], shift: int) -> list[int]:
     """Return the members below a node: first its own, then the members of its branches (Scala 2.13's `BitmapIndexedSetNode`)."""
     branches: dict[int, list[int]] = {}
     for member in members:
-        branches.setdefault(_improved(member) >> shift & 31, []).append(member)
+        branches.setdefault(improved(member) >> shift & 31, []).append(member)
     inner = [branches[branch] for branch in sorted(branches)]
     found = [branch[0] for branch in inner if len(branch) == 1]
     for branch in inner:
@@ -84,7 +84,7 @@ def _data_before_nodes(members: Iterable[int], shift: int) -> list[int]:
     return found
 
 
-def _improved(member: int) -> int:
+def improved(member: int) -> int:
     """Return the hash of an Int in a trie (`scala.collection.Hashing#improve`)."""
     digest = (member + ~(member << 9)) & _INT_MASK
     digest ^= digest >> 14

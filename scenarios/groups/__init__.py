@@ -1,0 +1,1 @@
+"""The exact output of `kafka-consumer-groups` (`tools/consumer/group/ConsumerGroupCommand`)."""

@@ -1,0 +1,102 @@
+"""What the brokers of a simulated cluster tell `kafka-consumer-groups`.
+
+A broker that is down or paused does not answer. The host of a broker is its name, with port 9092; the host of each client is 127.0.0.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import attrs
+
+from core.kafka.broker.partition import Partition
+from core.kafka.group_coordinator.classic.group_state import GroupState
+from core.kafka.group_coordinator.group_metadata import GroupMetadata
+from core.kafka.ids import TopicPartition, broker_address
+from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, partition_for
+from core.lab.cluster import Cluster
+from scenarios.groups.facts import Brokers, Committed, Group, Member
+from scenarios.tools.transactions import answering_brokers
+
+PORT: Final = 9092
+"""The port of each broker."""
+
+CLIENT_HOST: Final = "/127.0.0.1"
+"""The address of each client."""
+
+
+@attrs.frozen
+class Coordinators:
+    """The groups that the coordinators of a cluster know.
+
+    Attributes:
+        groups: the groups by name.
+        partitions: the number of partitions of `__consumer_offsets`; 0 if the topic does not exist.
+        answering: the partitions of `__consumer_offsets` whose coordinator answers.
+    """
+
+    groups: dict[str, Group]
+    partitions: int
+    answering: frozenset[int]
+
+    def coordinates(self, group: str) -> bool:
+        """Whether a coordinator answers for a group. If `__consumer_offsets` does not exist yet, the tool has it created."""
+        return not self.partitions or partition_for(group, self.partitions) in self.answering
+
+
+def coordinators_of(cluster: Cluster) -> Coordinators:
+    """Return what the coordinators know. Only the leader of a partition of `__consumer_offsets` coordinates its groups."""
+    known = cluster.controller.replication.partitions
+    brokers = {broker.id: broker for broker in answering_brokers(cluster)}
+    groups: dict[str, Group] = {}
+    answering = []
+    numbers = sorted(tp.partition for tp in known if tp.topic == GROUP_METADATA_TOPIC)
+    for number in numbers:
+        leader = brokers.get(known[TopicPartition(GROUP_METADATA_TOPIC, number)].leader)
+        cache = None if leader is None else leader.groups.groups.caches.get(number)
+        if leader is not None and cache is not None:
+            answering.append(number)
+            groups.update({name: _group(group, leader.id) for name, group in cache.groups.items()})
+    return Coordinators(groups, len(numbers), frozenset(answering))
+
+
+def _group(metadata: GroupMetadata, coordinator: int) -> Group:
+    """Return a group as its coordinator describes it: the assignments and the assignor only while the group is Stable."""
+    classic = metadata.classic
+    stable = classic.state is GroupState.STABLE
+    members = tuple(
+        Member(member.member_id, member.client, CLIENT_HOST, member.assignment if stable else (), member.instance_id)
+        for member in classic.members.values()
+    )
+    return Group(
+        metadata.name,
+        classic.state.value,
+        f"{broker_address(coordinator)}:{PORT}",
+        coordinator,
+        assignor=classic.protocol if stable else "",
+        members=members,
+        offsets={tp: Committed(stored.committed.offset, stored.committed.leader_epoch) for tp, stored in metadata.offsets.items()},
+    )
+
+
+def brokers_of(cluster: Cluster, tps: Iterable[TopicPartition]) -> Brokers:
+    """Return what the leaders of partitions answer to ListOffsets: the high watermark and the log start offset."""
+    ends: dict[TopicPartition, int | None] = {}
+    starts: dict[TopicPartition, int] = {}
+    for tp in tps:
+        partition = leader_of(cluster, tp)
+        ends[tp] = None if partition is None else partition.log.high_watermark
+        if partition is not None:
+            starts[tp] = partition.log.log_start
+    return Brokers(ends, starts)
+
+
+def leader_of(cluster: Cluster, tp: TopicPartition) -> Partition | None:
+    """Return the leader's replica of a partition; None if no leader answers."""
+    registration = cluster.controller.replication.partitions.get(tp)
+    if registration is None:
+        return None
+    leader = next((broker for broker in answering_brokers(cluster) if broker.id == registration.leader), None)
+    partition = None if leader is None else leader.partitions.get(tp)
+    return partition if partition is not None and partition.is_leader else None

@@ -1,0 +1,50 @@
+"""The errors that `kafka-consumer-groups` prints. The tool ends with exit code 0 even if its command fails."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from core.kafka.ids import TopicPartition
+from core.kafka.release import GroupsTool
+from scenarios.groups.facts import Printed
+
+FAILED: Final = "Error: Executing consumer group command failed due to "
+"""The beginning of most error messages."""
+
+ERRORS: Final = "org.apache.kafka.common.errors."
+"""The package of the exceptions."""
+
+
+def failed(reason: str, *trace: str) -> Printed:
+    """Return the output of a command that fails; `trace` is what is known of the stack trace on stderr."""
+    return Printed(f"\n{FAILED}{reason}\n", "".join(f"{line}\n" for line in trace))
+
+
+def group_not_found(tool: GroupsTool, group: str) -> Printed:
+    """Return the output for a group that does not exist."""
+    if tool >= GroupsTool.EPOCHS:
+        reason = f"{ERRORS}GroupIdNotFoundException: Group {group} not found."
+        return failed(reason, f"java.util.concurrent.ExecutionException: {reason}", "\tat …", f"Caused by: {reason}")
+    start = "\n" if tool >= GroupsTool.GROUP_COLUMN else ""
+    return Printed(f"{start}Error: Consumer group '{group}' does not exist.\n")
+
+
+def no_coordinator(tool: GroupsTool) -> Printed:
+    """Return the output if no broker coordinates the group. Kafka's message also has the times and the number of attempts."""
+    call = "describeConsumerGroups(api=FIND_COORDINATOR)" if tool >= GroupsTool.JAVA else "findCoordinator"
+    reason = f"{ERRORS}TimeoutException: Call(callName={call}) timed out"
+    return failed(reason, f"java.util.concurrent.ExecutionException: {reason}", "\tat …")
+
+
+def leaderless(tool: GroupsTool, tps: Sequence[TopicPartition]) -> Printed:
+    """Return the output if partitions have no leader. Until 4.2, the tool asks for their metadata until its timeout."""
+    if tool >= GroupsTool.SORTED:
+        names = ",".join(map(str, tps))
+        reason = f'The partitions "{names}" have no leader'
+        return failed(reason, f"{ERRORS}LeaderNotAvailableException: {reason}")
+    if tool >= GroupsTool.JAVA:
+        reason = f"java.util.concurrent.ExecutionException: {ERRORS}TimeoutException: Call(callName=listOffsets(api=METADATA)) timed out"
+        return failed(reason, f"java.lang.RuntimeException: {reason}", "\tat …")
+    reason = f"{ERRORS}TimeoutException: Call(callName=metadata) timed out"
+    return failed(reason, f"java.util.concurrent.ExecutionException: {reason}", "\tat …")

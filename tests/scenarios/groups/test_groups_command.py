@@ -1,0 +1,112 @@
+"""The command `isrlab groups`: one session, with the tool of several releases."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from core.kafka.release import GroupsTool
+from core.lab.cluster import Cluster
+from scenarios.exports.cluster_at import cluster_at
+from scenarios.groups.cluster_facts import brokers_of, coordinators_of
+from scenarios.groups.describe import View, describe, partitions_of
+from scenarios.groups.facts import Printed
+from scenarios.groups.listing import list_text
+from tui.cli import main
+
+SCRIPT = """\
+scenario: one-member
+about: A consumer reads two of three records of orders-0, and all of orders-1.
+cluster:
+  brokers: 2
+  settings: {offsets.topic.num.partitions: 1, offsets.topic.replication.factor: 1}
+  topics:
+    orders: {replicas: [[1, 2], [2, 1]]}
+timeline:
+  - at: 1s
+    produce: {topic: orders, partition: 0, records: 2}
+  - produce: {topic: orders, partition: 1, records: 4}
+  - at: 2s
+    join-group: {consumer: app, group: billing, topics: [orders], reset: earliest, commit: after}
+  - at: 8s
+    stall-consumer: {consumer: app, stall-time: 5s}
+  - produce: {topic: orders, partition: 0, records: 1}
+  - wait: 1s
+"""
+"""At 9 s, the last record of orders-0 is not committed, because the consumer is busy."""
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("groups") / "one-member.yaml"
+    path.write_text(SCRIPT)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def cluster(script: str) -> Cluster:
+    return cluster_at(script, None, log=False)
+
+
+def shown(cluster: Cluster, tool: GroupsTool, view: View = View.OFFSETS) -> str:
+    groups = list(coordinators_of(cluster).groups.values())
+    printed = describe(tool, groups, brokers_of(cluster, partitions_of(groups[0])), view)
+    assert printed == Printed(printed.out)
+    return re.sub(r"app-[0-9a-f]{8}", "app-01234567", printed.out)
+
+
+def test_every_form_of_the_offsets(cluster: Cluster) -> None:
+    assert shown(cluster, GroupsTool.COMMAS).splitlines() == [
+        "GROUP, TOPIC, PARTITION, CURRENT OFFSET, LOG END OFFSET, LAG, OWNER",
+        "billing, orders, 0, 2, 3, 1, app_/127.0.0.1",
+        "billing, orders, 1, 4, 4, 0, app_/127.0.0.1",
+    ]
+    fixed, dynamic, named = (
+        shown(cluster, each).splitlines()[2] for each in (GroupsTool.FIXED_WIDTHS, GroupsTool.VIEWS, GroupsTool.SORTED)
+    )
+    assert fixed == f"{'orders':30} 0          2               3               1          {'app-01234567':50}{'/127.0.0.1':30} app"
+    assert dynamic == "orders          0          2               3               1               app-01234567    /127.0.0.1      app"
+    assert named == f"billing         {dynamic}"
+
+
+def test_members_and_state(cluster: Cluster) -> None:
+    assert (
+        shown(cluster, GroupsTool.VIEWS, View.MEMBERS).splitlines()[2] == "app-01234567    /127.0.0.1      app             2               "
+    )
+    title, row = shown(cluster, GroupsTool.SORTED, View.STATE).splitlines()[1:]
+    assert title == "GROUP           COORDINATOR (ID)          ASSIGNMENT-STRATEGY  STATE                #MEMBERS"
+    assert row == "billing         b1:9092  (1)              range                Stable               1"
+    assert list_text(GroupsTool.SORTED, list(coordinators_of(cluster).groups.values())) == "billing\n"
+
+
+def test_the_command_prints_to_both_streams(script: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["groups", script, "--at", "3s", "--describe", "--group", "billing"]) == 0
+    assert capsys.readouterr() == ("", "\nWarning: Consumer group 'billing' is rebalancing.\n")
+    assert main(["groups", script, "--at", "3s", "--describe", "--group", "other", "--release", "2.8"]) == 0
+    assert capsys.readouterr() == ("\nError: Consumer group 'other' does not exist.\n", "")
+    assert main(["groups", script, "--at", "3s", "--list", "--state", "stable"]) == 0
+    assert capsys.readouterr().out == "GROUP                     STATE               \n"
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--describe"], "Option [describe] takes one of these options"),
+        (["--describe", "--group", "g", "--members", "--offsets"], "takes at most one of these options: [members], [offsets], [state]"),
+        (["--describe", "--group", "g", "--all-groups"], "give one of them"),
+        (["--describe", "--group", "g", "--state", "Empty"], "--state takes no value with --describe"),
+        (["--describe", "--group", "g", "--type"], "--type is an option of --list"),
+        (["--list", "--group", "g"], "--list has only the options --state and --type"),
+        (["--list", "--state", "Nonsense", "--at", "0s"], "Valid states are: Empty, Stable, Reconciling"),
+        (["--list", "--type", "share", "--at", "0s"], "Valid types are: Consumer, Classic"),
+        (["--list", "--type", "classic", "--at", "0s", "--release", "2.8"], "--list of 2.8 does not have this option"),
+        (["--list", "--state", "stable", "--at", "0s", "--release", "2.4"], "--list of 2.4 does not have this option"),
+        (["--describe", "--group", "g", "--members", "--at", "0s", "--release", "0.11"], "use 1.1 or later"),
+        (["--describe", "--all-groups", "--at", "0s", "--release", "1.1"], "describes one group"),
+        (["--list", "--at", "0s", "--release", "0.8.2"], "has no group coordinator"),
+    ],
+)
+def test_wrong_options_are_refused(script: str, capsys: pytest.CaptureFixture[str], options: list[str], why: str) -> None:
+    assert main(["groups", script, *options]) == 2
+    assert why in capsys.readouterr().err

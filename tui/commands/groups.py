@@ -1,0 +1,148 @@
+"""The command `isrlab groups`, with the options and the output of kafka-consumer-groups, for any moment of a log or scenario."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from scenarios.io.standard_streams import print_messages, print_text
+from tui.commands.options import add_run_options, release_of, seed_of, time_of
+from tui.commands.sources import looks_like_log
+from tui.exit_codes import HELD
+
+if TYPE_CHECKING:
+    from core.kafka.release import Release
+    from core.lab.cluster import Cluster
+    from scenarios.groups.cluster_facts import Coordinators
+    from scenarios.groups.describe import View
+    from scenarios.groups.facts import Printed
+
+ALL: str = ""
+"""The value of an option without a value, such as `--state` of `--list`."""
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command `groups`."""
+    groups = commands.add_parser("groups", help="print the output of kafka-consumer-groups for any moment of a log or a scenario")
+    groups.add_argument("source", metavar="LOG|SCENARIO", help="an event log or a scenario")
+    groups.add_argument("--at", metavar="TIME", help="the virtual time, for example 12s; by default, the end")
+    add_run_options(groups)
+    action = groups.add_mutually_exclusive_group(required=True)
+    action.add_argument("--list", action="store_true", help="list all groups")
+    action.add_argument("--describe", action="store_true", help="describe groups: their offsets and lags, or another view")
+    groups.add_argument("--group", metavar="G", action="append", help="a group; repeat this option for several groups (2.4)")
+    groups.add_argument("--all-groups", action="store_true", help="all groups (2.4)")
+    groups.add_argument("--offsets", action="store_true", help="with --describe: the offsets and lags; this is the default")
+    groups.add_argument("--members", action="store_true", help="with --describe: the members (1.1)")
+    groups.add_argument(
+        "--state", metavar="STATES", nargs="?", const=ALL, help="with --describe: the state (1.1); with --list: the states (2.6)"
+    )
+    groups.add_argument("--type", metavar="TYPES", nargs="?", const=ALL, help="with --list: the types, classic and consumer (3.8)")
+    groups.add_argument("--verbose", action="store_true", help="with --describe: more columns")
+    groups.set_defaults(command=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from scenarios.exports.cluster_at import cluster_at
+    from scenarios.groups.cluster_facts import coordinators_of
+
+    log = looks_like_log(arguments.source)
+    _check(arguments, log=log)
+    at, release, seed = time_of(arguments.at), release_of(arguments.release), seed_of(arguments.seed)
+    cluster = cluster_at(arguments.source, at, log=log, release=release, seed=seed)
+    _check_release(arguments, cluster.release)
+    coordinators = coordinators_of(cluster)
+    printed = _list(arguments, cluster, coordinators) if arguments.list else _describe(arguments, cluster, coordinators)
+    print_text(printed.out)
+    if printed.err:
+        print_messages(*printed.err.removesuffix("\n").split("\n"))
+    return HELD
+
+
+def _check(arguments: argparse.Namespace, *, log: bool) -> None:
+    """Check which options are given together.
+
+    Raises:
+        InputError: they contradict each other.
+    """
+    from scenarios.errors import InputError
+
+    if log and (arguments.release is not None or arguments.seed is not None):
+        raise InputError("--release and --seed: a log always has its own release and seed; omit these options")
+    if arguments.list:
+        if arguments.group or arguments.all_groups or arguments.members or arguments.offsets or arguments.verbose:
+            raise InputError("--list has only the options --state and --type; use --describe for a group")
+        return
+    if arguments.type is not None:
+        raise InputError("--type is an option of --list; omit it")
+    if not arguments.group and not arguments.all_groups:
+        raise InputError("Option [describe] takes one of these options: [all-groups], [group]")
+    if arguments.group and arguments.all_groups:
+        raise InputError("--group and --all-groups: give one of them")
+    if arguments.state not in (None, ALL):
+        raise InputError("--state takes no value with --describe")
+    if arguments.members + arguments.offsets + (arguments.state is not None) > 1:
+        raise InputError("Option [describe] takes at most one of these options: [members], [offsets], [state]")
+
+
+def _check_release(arguments: argparse.Namespace, release: Release) -> None:
+    """Check that the tool of a release has the options.
+
+    Raises:
+        InputError: it does not have one, or there is no such tool.
+    """
+    from core.kafka.release import GroupsTool
+    from scenarios.errors import InputError
+
+    tool, name = release.groups_tool, release.name
+    if not release.consumer_groups:
+        raise InputError(f"release {name} has no group coordinator; use 0.9 or later")
+    if tool < GroupsTool.VIEWS and (arguments.members or arguments.state is not None or arguments.verbose):
+        raise InputError(f"--members, --state, --verbose: kafka-consumer-groups of {name} does not have them; use 1.1 or later (KIP-175)")
+    if tool < GroupsTool.GROUP_COLUMN and (arguments.all_groups or len(arguments.group or ()) > 1):
+        raise InputError(f"--group: kafka-consumer-groups of {name} describes one group; use 2.4 or later (KIP-222)")
+    if arguments.list and arguments.state is not None and not release.groups_tool_lists_states:
+        raise InputError(f"--state: --list of {name} does not have this option; use 2.7 or later (KIP-518)")
+    if arguments.type is not None and tool < GroupsTool.JAVA:
+        raise InputError(f"--type: --list of {name} does not have this option; use 3.9 or later (KIP-848)")
+
+
+def _list(arguments: argparse.Namespace, cluster: Cluster, coordinators: Coordinators) -> Printed:
+    from scenarios.errors import InputError
+    from scenarios.groups.facts import Printed
+    from scenarios.groups.listing import list_text, states_named, types_named
+
+    tool = cluster.release.groups_tool
+    try:
+        states = states_named(tool, arguments.state) if arguments.state else None
+        types = types_named(arguments.type) if arguments.type else None
+    except ValueError as wrong:
+        raise InputError(str(wrong)) from None
+    groups = list(coordinators.groups.values())
+    with_states, with_types = arguments.state is not None, arguments.type is not None
+    return Printed(list_text(tool, groups, states, types, with_states=with_states, with_types=with_types))
+
+
+def _describe(arguments: argparse.Namespace, cluster: Cluster, coordinators: Coordinators) -> Printed:
+    from scenarios.groups.cluster_facts import brokers_of
+    from scenarios.groups.describe import describe, partitions_of
+    from scenarios.groups.errors import group_not_found, no_coordinator
+
+    tool = cluster.release.groups_tool
+    names = list(coordinators.groups) if arguments.all_groups else list(dict.fromkeys(arguments.group))
+    for name in names:
+        if not coordinators.coordinates(name):
+            return no_coordinator(tool)
+        if name not in coordinators.groups:
+            return group_not_found(tool, name)
+    groups = [coordinators.groups[name] for name in names]
+    brokers = brokers_of(cluster, (tp for group in groups for tp in partitions_of(group)))
+    return describe(tool, groups, brokers, _view(arguments), verbose=arguments.verbose)
+
+
+def _view(arguments: argparse.Namespace) -> View:
+    from scenarios.groups.describe import View
+
+    if arguments.members:
+        return View.MEMBERS
+    return View.OFFSETS if arguments.state is None else View.STATE
