@@ -17,9 +17,10 @@ from types import ModuleType
 from typing import Final
 
 from scenarios.io.standard_streams import OutputLost, escaping_streams, print_error, print_lines
-from tui.commands import audit, describe, exports, groups, library, logs, operations, play, run, segments, serve, sweep, trace, transactions
+from tui.commands import audit, exports, library, logs, play, run, segments, serve, sweep, trace
 from tui.commands.console import Parser
 from tui.exit_codes import BAD_INPUT, BROKEN_PIPE, OUTPUT_LOST
+from tui.kafka_tools import describe, groups, operations, transactions
 
 VERSION: Final = "0.2.0.dev0"
 """The version of the distribution. pyproject.toml reads it from here.

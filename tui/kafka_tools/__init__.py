@@ -1,0 +1,1 @@
+"""The commands that print what Kafka's own tools print: `isrlab describe`, `reassign`, `leader-election`, `transactions`, `groups`."""
