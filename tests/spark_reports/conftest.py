@@ -11,6 +11,7 @@ import pytest
 
 from spark_reports.compute import session_settings
 from spark_reports.spark.session import spark_session
+from tests.spark_reports.together import WRITERS, Writer
 
 Tables = dict[str, list[dict[str, Any]]]
 
@@ -52,3 +53,27 @@ def summarise(spark: Any) -> Callable[[Sequence[Path]], Tables]:
         return tables
 
     return run
+
+
+@pytest.fixture(scope="session")
+def logs_together(tmp_path_factory: pytest.TempPathFactory) -> dict[Writer, tuple[Sequence[Path], Any]]:
+    """Write the logs of all modules."""
+    return {write: write(tmp_path_factory.mktemp("logs")) for write in WRITERS}
+
+
+@pytest.fixture(scope="session")
+def tables_together(logs_together: dict[Writer, tuple[Sequence[Path], Any]], summarise: Callable[[Sequence[Path]], Tables]) -> Tables:
+    """Put the logs of all modules through every summary once."""
+    return summarise([path for paths, _ in logs_together.values() for path in paths])
+
+
+@pytest.fixture(scope="session")
+def summarized(logs_together: dict[Writer, tuple[Sequence[Path], Any]], tables_together: Tables) -> Callable[[Writer], tuple[Any, Tables]]:
+    """Return a function from a writer of logs to what it returned beside their paths, and to the rows of these logs."""
+
+    def rows_of(write: Writer) -> tuple[Any, Tables]:
+        paths, about = logs_together[write]
+        names = {path.stem for path in paths}
+        return about, {table: [row for row in rows if row["session"] in names] for table, rows in tables_together.items()}
+
+    return rows_of

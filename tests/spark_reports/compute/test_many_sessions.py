@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 from spark_reports.compute import compute_tables, load_logs
@@ -60,9 +61,50 @@ def loaded(spark: Any, logs: list[Path], tmp_path_factory: pytest.TempPathFactor
     return load_logs.load_logs(spark, [], staged, [], [], True, scratch, lambda _: None)
 
 
+@attrs.frozen
+class Computed:
+    """A report that was computed, shown, and written in parts of 100 rows.
+
+    Attributes:
+        report: the report.
+        fetched: the number of rows of each `collect`.
+        place: where the files are.
+    """
+
+    report: Report
+    fetched: list[int]
+    place: Path
+
+
 @pytest.fixture(scope="module")
-def report(loaded: load_logs.LoadedLogs) -> Report:
-    return compute_tables.compute_tables(loaded, SHOWN, [], True, lambda _: None)
+def computed(loaded: load_logs.LoadedLogs, tmp_path_factory: pytest.TempPathFactory) -> Computed:
+    place = tmp_path_factory.mktemp("out")
+    with pytest.MonkeyPatch.context() as patch:
+        fetched = watch_collect(patch)
+        patch.setattr(spark_table, "PART_ROWS", 100)
+        write = [spark_table.parquet(place), spark_table.csv(place)]
+        return Computed(compute_tables.compute_tables(loaded, SHOWN, write, True, lambda _: None), fetched, place)
+
+
+def watch_collect(patch: pytest.MonkeyPatch) -> list[int]:
+    """Count the rows of each `collect` from now on."""
+    from pyspark.sql.classic.dataframe import DataFrame
+
+    fetched: list[int] = []
+    collect = DataFrame.collect
+
+    def watched(frame: DataFrame) -> list[Any]:
+        rows = collect(frame)
+        fetched.append(len(rows))
+        return rows
+
+    patch.setattr(DataFrame, "collect", watched)
+    return fetched
+
+
+@pytest.fixture(scope="module")
+def report(computed: Computed) -> Report:
+    return computed.report
 
 
 def test_a_loss_in_the_last_of_306_sessions_is_on_the_cards(report: Report) -> None:
@@ -123,34 +165,21 @@ def test_the_charts_are_of_the_worst_sessions(report: Report) -> None:
     assert "The charts show 12 of 306 partitions" in page
 
 
-def test_the_driver_fetches_no_more_rows_than_are_shown(
-    loaded: load_logs.LoadedLogs, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Every `collect` is watched, of a report that compares, and of one that writes files in parts."""
-    from pyspark.sql.classic.dataframe import DataFrame
-
-    fetched: list[int] = []
-    collect = DataFrame.collect
-
-    def watched(frame: DataFrame) -> list[Any]:
-        rows = collect(frame)
-        fetched.append(len(rows))
-        return rows
-
-    monkeypatch.setattr(DataFrame, "collect", watched)
-    monkeypatch.setattr(spark_table, "PART_ROWS", 100)
+def test_a_comparison_fetches_only_the_sessions_that_it_compares(loaded: load_logs.LoadedLogs, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched = watch_collect(monkeypatch)
     only_overview = compute_tables.compute_tables(loaded, 0, [], False, lambda _: None)
     assert [table.name for table in only_overview.tables] == ["sessions", "overview"]
     assert only_overview.tables[1].rows[0][0] == "s305"
     assert fetched == [9], "8 sessions can be compared, and one row for all"
-    fetched.clear()
-    written = compute_tables.compute_tables(loaded, 20, [spark_table.parquet(tmp_path), spark_table.csv(tmp_path)], False, lambda _: None)
-    assert max(fetched) <= 21
-    assert [len(table.rows) for table in written.tables if table.name in ("sessions", "overview", "records")] == [20, 20, 20]
+
+
+def test_the_driver_fetches_no_more_rows_than_are_shown(computed: Computed) -> None:
+    """Also of a report that writes files in parts."""
+    assert SHOWN <= max(computed.fetched) <= SHOWN + 1 < SESSIONS
     for name in ("sessions", "overview", "records"):
-        assert len(list((tmp_path / name).glob("*.parquet"))) > 1, name
-        parts = [tmp_path / f"{name}.csv", *(tmp_path / f"{name}-{number}.csv" for number in (2, 3, 4))]
+        assert len(list((computed.place / name).glob("*.parquet"))) > 1, name
+        parts = [computed.place / f"{name}.csv", *(computed.place / f"{name}-{number}.csv" for number in (2, 3, 4))]
         rows = [row for part in parts for row in csv.DictReader(part.open(newline=""))]
         assert [row["session"] for row in rows] == [f"s{number:03d}" for number in range(SESSIONS)], name
-    assert (tmp_path / "harm.csv").exists()
-    assert not (tmp_path / "harm-2.csv").exists()
+    assert (computed.place / "harm.csv").exists()
+    assert not (computed.place / "harm-2.csv").exists()

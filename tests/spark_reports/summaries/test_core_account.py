@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from core.sim.units import SECOND
 from scenarios.logs.log_header import make_header
 from scenarios.logs.log_writer import LogWriter
 from tests.spark_reports.summaries.looks import STEP, Looks
+from tests.spark_reports.together import Writer, summarized_together
 
 pytestmark = pytest.mark.spark
 
@@ -66,15 +67,14 @@ END = 170 * SECOND
 RELEASES = ("0.10.2", "4.1")
 
 
-@pytest.fixture(scope="module")
-def sessions(tmp_path_factory: pytest.TempPathFactory, summarise: Callable[[Sequence[Path]], dict[str, Table]]) -> dict[str, Session]:
-    """Under each release a cluster at the end of its session, Spark's tables of the log it wrote, and what it was like meanwhile."""
+@summarized_together
+def write_sessions(folder: Path) -> tuple[list[Path], dict[str, tuple[Cluster, Looks]]]:
+    """Write the log of a session under each release. Return the clusters at the end, and what they were like meanwhile."""
     found: dict[str, tuple[Cluster, Looks]] = {}
-    folder = tmp_path_factory.mktemp("core")
     for name in RELEASES:
         release = Release.named(name)
         looks = Looks()
-        with LogWriter(folder / f"{name}.jsonl", make_header(SPEC, release, 3, None)) as log:
+        with LogWriter(folder / f"account-{name}.jsonl", make_header(SPEC, release, 3, None)) as log:
             cluster = Cluster(SPEC, release, seed=3, sink=log)
             for second, act in TIMELINE:
                 looks.run_until(cluster, second * SECOND)
@@ -82,9 +82,15 @@ def sessions(tmp_path_factory: pytest.TempPathFactory, summarise: Callable[[Sequ
             looks.run_until(cluster, END)
             log.close(cluster.now)
         found[name] = cluster, looks
-    tables = summarise([folder / f"{name}.jsonl" for name in RELEASES])
+    return [folder / f"account-{name}.jsonl" for name in RELEASES], found
+
+
+@pytest.fixture(scope="module")
+def sessions(summarized: Callable[[Writer], tuple[dict[str, tuple[Cluster, Looks]], dict[str, Table]]]) -> dict[str, Session]:
+    """Return, for each release, the cluster at the end of its session, Spark's tables of its log, and what it was like meanwhile."""
+    found, tables = summarized(write_sessions)
     return {
-        name: (cluster, {table: [row for row in rows if row.get("session") == name] for table, rows in tables.items()}, looks)
+        name: (cluster, {table: [row for row in rows if row["session"] == f"account-{name}"] for table, rows in tables.items()}, looks)
         for name, (cluster, looks) in found.items()
     }
 

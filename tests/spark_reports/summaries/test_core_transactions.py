@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from scenarios.logs.log_writer import LogWriter
 from scenarios.releases import release_named
 from scenarios.running.runner import Run
 from tests.spark_reports.summaries import transactions_reference
+from tests.spark_reports.together import Writer, summarized_together
 
 Table = list[dict[str, Any]]
 
@@ -66,14 +67,17 @@ RELEASES = ("3.3", "4.1")
 Session = tuple[Cluster, dict[str, Table], Counter[TopicPartition], list[tuple[Any, ...]]]
 
 
-@pytest.fixture(scope="module")
-def sessions(tmp_path_factory: pytest.TempPathFactory, summarise: Callable[[Sequence[Path]], dict[str, Table]]) -> dict[str, Session]:
-    """Under each release a cluster at the end of its session, the tables, the time with a held LSO, and the events of the coordinators."""
-    found: dict[str, tuple[Cluster, Counter[TopicPartition], list[tuple[Any, ...]]]] = {}
-    folder = tmp_path_factory.mktemp("transactions")
+Lived = dict[str, tuple[Cluster, Counter[TopicPartition], list[tuple[Any, ...]]]]
+"""By release: a cluster at the end of its session, the time with a held LSO, and the events of the coordinators."""
+
+
+@summarized_together
+def write_sessions(folder: Path) -> tuple[list[Path], Lived]:
+    """Write the log of a session under each release."""
+    found: Lived = {}
     for name in RELEASES:
         release, held, told = Release.named(name), Counter[TopicPartition](), list[tuple[Any, ...]]()
-        with LogWriter(folder / f"{name}.jsonl", make_header(SPEC, release, 3, None)) as log:
+        with LogWriter(folder / f"transactions-{name}.jsonl", make_header(SPEC, release, 3, None)) as log:
 
             def sink(event: tuple[Any, ...], log: LogWriter = log, told: list[tuple[Any, ...]] = told) -> None:
                 log(event)
@@ -87,9 +91,20 @@ def sessions(tmp_path_factory: pytest.TempPathFactory, summarise: Callable[[Sequ
             _look_until(cluster, END, held)
             log.close(cluster.now)
         found[name] = cluster, held, told
-    tables = summarise([folder / f"{name}.jsonl" for name in RELEASES])
+    return [folder / f"transactions-{name}.jsonl" for name in RELEASES], found
+
+
+@pytest.fixture(scope="module")
+def sessions(summarized: Callable[[Writer], tuple[Lived, dict[str, Table]]]) -> dict[str, Session]:
+    """Return, for each release, the cluster, the tables, the time with a held LSO, and the events of the coordinators."""
+    found, tables = summarized(write_sessions)
     return {
-        name: (cluster, {table: [row for row in rows if row.get("session") == name] for table, rows in tables.items()}, held, told)
+        name: (
+            cluster,
+            {table: [row for row in rows if row["session"] == f"transactions-{name}"] for table, rows in tables.items()},
+            held,
+            told,
+        )
         for name, (cluster, held, told) in found.items()
     }
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,6 +16,7 @@ from spark_reports.summaries.registry import CHARTS, SUMMARIES, kinds_of
 from tests.spark_reports.event_logs import event as event_at
 from tests.spark_reports.event_logs import write_log
 from tests.spark_reports.summaries import reference
+from tests.spark_reports.together import Writer, summarized_together
 
 pytestmark = pytest.mark.spark
 
@@ -173,17 +173,21 @@ def drawn() -> list[Session]:
     return [*found, *(transactional_session(Random(seed)) for seed in range(60))]
 
 
-# All sessions go through Spark together: to shrink one would take minutes, the assertion names table and rows.
-def test_spark_and_plain_python_agree(summarise: Callable[[Sequence[Path]], dict[str, list[dict[str, Any]]]]) -> None:
+@summarized_together
+def write_drawn_sessions(directory: Path) -> tuple[list[Path], list[Path]]:
     several = drawn()
     assert len(several) > 30
-    with tempfile.TemporaryDirectory() as directory:
-        paths = [write_log(Path(directory) / f"s{number}.jsonl", [CREATED, *events], end) for number, (events, end) in enumerate(several)]
-        tables = summarise(paths)
-        for summary in EVERY:
-            expected = {}
-            for path in paths:
-                for key, row in reference.ALL[summary.name](*reference.read(path)).items():
-                    expected[(path.stem, *key)] = row
-            got = {tuple(row.pop(key) for key in summary.keys): row for row in map(dict, tables[summary.name])}
-            assert got == expected, summary.name
+    paths = [write_log(directory / f"s{number}.jsonl", [CREATED, *events], end) for number, (events, end) in enumerate(several)]
+    return paths, paths
+
+
+# All sessions go through Spark together: to shrink one would take minutes, the assertion names table and rows.
+def test_spark_and_plain_python_agree(summarized: Callable[[Writer], tuple[list[Path], dict[str, list[dict[str, Any]]]]]) -> None:
+    paths, tables = summarized(write_drawn_sessions)
+    for summary in EVERY:
+        expected = {}
+        for path in paths:
+            for key, row in reference.ALL[summary.name](*reference.read(path)).items():
+                expected[(path.stem, *key)] = row
+        got = {tuple(row.pop(key) for key in summary.keys): row for row in map(dict, tables[summary.name])}
+        assert got == expected, summary.name
