@@ -72,7 +72,8 @@ class GroupCache:
 
     def _replay_group(self, key: GroupMetadataKey, value: GroupMetadataValue | None) -> None:
         if value is not None:
-            self.group(key.group).classic = loaded(key.group, value)
+            metadata = self.group(key.group)
+            metadata.classic, metadata.consumer = loaded(key.group, value), None
         elif key.group in self.groups and not self.groups[key.group].offsets:
             del self.groups[key.group]
 

@@ -58,6 +58,12 @@ class GroupJoins:
         groups = self.rebalances.groups
         cache = groups.cache_of(request.group)
         known = None if cache is None else cache.groups.get(request.group)
+        if error == errors.NONE and known is not None and known.consumer is not None:
+            # The members of a group speak the same protocol. An empty group can change its protocol.
+            if known.consumer.members:
+                error = errors.INCONSISTENT_GROUP_PROTOCOL
+            else:
+                known.consumer = None
         if error == errors.NONE and known is None and request.member_id:
             error = errors.UNKNOWN_MEMBER_ID
         if error != errors.NONE:

@@ -8,6 +8,7 @@ import pytest
 
 from core.kafka import events
 from core.lab import acts
+from core.lab.cluster import Cluster
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from tests.core.kafka.clients.test_group_member import Run
@@ -206,3 +207,37 @@ def test_offsets_of_an_empty_consumer_group_expire_with_the_group() -> None:
     join(run, "m2")
     run.at(100)
     assert run.owned("m2") == [[0, 1, 2, 3, 4, 5]]
+
+
+def test_all_members_speak_the_same_protocol_but_an_empty_group_can_change_it() -> None:
+    """Kafka converts a group while it has members; this model does not."""
+    run = Run()
+    join(run, "new")
+    run.at(1).join("classic")
+    run.at(3)
+    assert run.events(events.MemberEnded)[0][1].error == "InconsistentGroupProtocolException"  # type: ignore[attr-defined]
+    run.cluster.do(acts.CloseConsumer("new"))
+    run.at(4).join("classic")
+    run.at(12)
+    assert run.owned("classic") == [[0, 1, 2, 3, 4, 5]]
+    coordinator = run.events(events.CoordinatorFound)[0][1].broker  # type: ignore[attr-defined]
+    run.cluster.do(acts.Kill(coordinator))
+    run.at(40)
+    assert run.owned("classic") == [[0, 1, 2, 3, 4, 5]], "the next coordinator knows the group as a classic one"
+    join(run, "new")
+    run.at(42)
+    assert run.events(events.MemberEnded)[-1][1].error == "GroupIdNotFoundException"  # type: ignore[attr-defined]
+
+
+def test_a_restored_cluster_continues_a_rebalance_byte_for_byte() -> None:
+    run = Run()
+    run.cluster.do(acts.Load("orders", rate=20))
+    join(run, "m1")
+    join(run.at(1), "m2")
+    run.at(5.13)
+    again: list[Any] = []
+    copy = Cluster.restore(run.cluster.snapshot(), again.append)
+    before = len(run.heard)
+    run.at(12)
+    copy.run_until(run.cluster.now)
+    assert run.heard[before:] == again
