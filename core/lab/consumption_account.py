@@ -2,10 +2,10 @@
 
 A record is identified by its partition, its leader epoch, and its offset: after an unclean election, the same offset can hold another record.
 
-- A record was *processed again* if members of the group processed it more than once. The event behind it is the last one that gave a member its
-  position in the partition: from the committed offset, by auto.offset.reset, or because the log was truncated.
-- A record was *skipped* if it is below an offset that the group has committed, or below a position that auto.offset.reset gave, and no member has
-  processed it. The event behind it is the first one with such an offset. Records that a running member has polled don't count.
+- A record is *processed again* if members of the group have processed it more than once. The cause is the last event that gave a member its position
+  in the partition: from the committed offset, by auto.offset.reset, or because the log was truncated.
+- A record is *skipped* if no member has processed it, and it is below an offset that the group has committed or below a position that
+  auto.offset.reset gave. The cause is the first event with such an offset. Records that a running member has polled don't count.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class RecordsInHand(NamedTuple):
 
 
 class ConsumptionHarm(NamedTuple):
-    """Records that were processed again or skipped, and the event behind it.
+    """Records that were processed again or skipped, and the event that caused it.
 
     Attributes:
         kind: `again` or `skipped`.
@@ -43,7 +43,7 @@ class ConsumptionHarm(NamedTuple):
         end: the offset after the last one.
         epoch: the leader epoch of the records.
         client: the member that processed them again; empty for skipped records.
-        event: the sequence number of the event behind it.
+        event: the sequence number of the event that caused it.
     """
 
     kind: str

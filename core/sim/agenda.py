@@ -73,7 +73,7 @@ class Agenda:
         heapq.heappush(self.entries, _new_entry(Entry, (time, order, node, sender, connection, message, cause)))
 
     def add_in_order(self, time: int, order: int, node: str, sender: str, connection: int, message: object, cause: int) -> None:
-        """Schedule a message with a fixed order among the entries of the same time. When it is scheduled does not matter."""
+        """Schedule a message with a fixed order among the entries that are due at the same time, whenever it is scheduled."""
         self.in_order += 1
         heapq.heappush(self.entries, _new_entry(Entry, (time, order, node, sender, connection, message, cause)))
 

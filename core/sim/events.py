@@ -27,7 +27,7 @@ class Event:
         source: the class, method, or document that describes the event in the real system.
         level: the level of importance.
         words: the allowed words of each column that has a fixed set of words.
-        defaults: the last columns that logs of earlier isrlab versions lack, each with its default value.
+        defaults: the trailing columns, which logs of earlier isrlab versions lack, each with its default value.
         columns: the column names in order, each with its type: `int`, `str`, `bool`, or `tuple[int, ...]`.
     """
 

@@ -325,7 +325,7 @@ class _Builder:
                 continue
             if isinstance(event, yaml.DocumentStartEvent):
                 if root is not None:
-                    raise self.error(event, "", "a second YAML document starts here", "a script is one document")
+                    raise self.error(event, "", "a second YAML document starts here", "a script must be a single document")
                 root = self.node(next(self.events), "", 0)
         return root if not (isinstance(root, Text) and root.empty) else None
 

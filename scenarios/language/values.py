@@ -182,7 +182,7 @@ def as_node_name(node: Node) -> str:
 def check_topic_name(node: Node, name: str) -> str:
     """Return the name of a topic. If Kafka does not allow the name, raise an error."""
     if not _TOPIC_NAME.fullmatch(name) or name in (".", ".."):
-        raise node.error(f"'{shortened(name)}' is not a topic name", "use letters, digits, '.', '_', and '-', at most 249")
+        raise node.error(f"'{shortened(name)}' is not a topic name", "use letters, digits, '.', '_', and '-', at most 249 characters")
     return name
 
 

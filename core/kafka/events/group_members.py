@@ -63,7 +63,7 @@ class StaticMemberReplaced(Event, kind="static-member-replaced", source="KIP-345
 
 
 class GroupRebalancing(Event, kind="group-rebalancing", source="GroupMetadataManager#prepareRebalance", level=NOTABLE):
-    """A group began to rebalance: its members must join again. `generation` is the generation so far."""
+    """A group began to rebalance: its members must join again. `generation` is the generation before the rebalance."""
 
     broker: int
     group: str

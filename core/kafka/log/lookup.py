@@ -178,7 +178,7 @@ def _fetched(segment: SegmentFiles, found: PositionedBatch, offset: int, max_byt
 
 
 def _collect_aborted(log: ReplicaLog, segments: Sequence[SegmentFiles], lookup: Lookup, steps: list[LookupStep]) -> None:
-    """Read the transaction indexes from the segment of the answer on, if there are any, as a fetch of a read_committed consumer does."""
+    """Read any transaction indexes, starting at the segment of the answer, as a fetch of a read_committed consumer does."""
     entries = [entry for segment in segments for entry in segment.transactions]
     first, found = lookup.segment, lookup.batch
     if not entries or first is None or found is None:

@@ -127,7 +127,7 @@ class Run:
         self.system.run_until(self.start + time)
 
     def _operate_until(self, time: int) -> None:
-        """Have the operator promote a replica of MySQL, if that time has come and the source is dead or cut off."""
+        """Run to the time of the operator's promotion, if it is due by `time`. If MySQL's source is then dead or cut off, promote a replica."""
         moment = (self.fault.steps[0][0] if self.fault.steps else 0) + OPERATOR_AFTER
         if not self._operator_is_due or time < moment:
             return

@@ -54,7 +54,7 @@ MAX_REPLICAS_OF_FIRST_KEYFRAME: Final = 20_000
 """The number of replicas above which the first keyframe needs more than 60 MB and is taken only when it is needed."""
 
 CPU_SHARE_OF_LARGE_CLUSTER: Final = 0.003
-"""The share of CPU time for keyframes of a large cluster that a screen shows. Each of these keyframes takes longer than a frame."""
+"""The share of CPU time for keyframes while a screen shows a large cluster. Each of these keyframes takes longer than a frame."""
 
 MAX_KEYFRAMES_OF_LARGE_CLUSTER: Final = 4
 """The maximum number of keyframes of a large cluster. With 30,000 replicas, each of them needs about 40 MB."""

@@ -323,7 +323,7 @@ class RecordTrace:
     # --- the present -----------------------------------------------------------------------------------------------
 
     def holders(self, life: Life) -> tuple[int, ...]:
-        """Return the brokers whose logs have the record of a life now."""
+        """Return the brokers whose logs now contain the record with this life."""
         return tuple(broker for broker, term in sorted(self._holders.items()) if term is life.term and broker not in life.cleaned_by)
 
     def log_end(self) -> int:

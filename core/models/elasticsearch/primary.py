@@ -38,7 +38,7 @@ class OpenWrite:
     """A write that is not acknowledged yet.
 
     Attributes:
-        coordinator, number: the coordinating node, and its number of the write.
+        coordinator, number: the coordinating node, and the number that it gave to the write.
         waiting: the copies that have not answered.
         indexed: whether the primary itself has it, and searches see it if they must.
     """

@@ -16,7 +16,7 @@ class CoordinatedWrite:
     """A client's write.
 
     Attributes:
-        client, request: the client, and its number of the write.
+        client, request: the client, and the number that it gave to the write.
         primary: the primary that it was sent to; empty while it waits for another cluster state.
         tried: whether it has been sent to a primary before.
     """

@@ -58,7 +58,7 @@ class BinlogEvent(NamedTuple):
 
 
 class Heartbeat(NamedTuple):
-    """The message of a source that is alive but has nothing to send."""
+    """The message by which a source that has no transactions to send shows that it is alive."""
 
 
 class ReplicationRefused(NamedTuple):

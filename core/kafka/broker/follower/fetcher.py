@@ -44,7 +44,7 @@ class Fetcher:
         unsent: partitions whose state is new to the leader's session, in order. The value is the partition's part of the next fetch if that
             is already known.
         prepared: whether the values in `unsent` are known for all partitions.
-        moved: the parts of the next fetch for partitions that fetch responses have changed; in the fetch, they follow the parts in `unsent`.
+        moved: the parts of the next fetch for partitions whose state a fetch response has changed. In the fetch, they follow the parts in `unsent`.
         raised: the delayed consumer fetches whose high watermark the present response has advanced, each with the event of that advance.
         poll: the network's handle for this fetcher's fetches; it elides fetches that return nothing (`core.sim.long_polling`).
     """

@@ -1,7 +1,7 @@
 """The membership of a consumer in its group: joining, syncing, heartbeats, and leaving (Kafka: `AbstractCoordinator`, `ConsumerCoordinator`).
 
-Kafka has two threads. The thread of the application joins the group, and only in poll(). The heartbeat thread sends heartbeats, also while the
-application processes records; and it leaves the group if the application does not return to poll() in time.
+Kafka has two threads. The application's thread joins the group, but only in poll(). The heartbeat thread sends heartbeats, even while the
+application processes records. It leaves the group if the application does not return to poll() in time.
 """
 
 from __future__ import annotations

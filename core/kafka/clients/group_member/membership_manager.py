@@ -375,7 +375,7 @@ class MembershipManager:
         self._arm_retry()
 
     def _arm_retry(self) -> None:
-        """Send the next heartbeat after retry.backoff.ms, also in a state in which it would be sent at once."""
+        """Send the next heartbeat after retry.backoff.ms, even in a state in which it would otherwise be sent at once."""
         due = self.next_heartbeat
         self.heartbeat_timer = due
         self.client.timer(due - self.client.journal.now, "background-thread", due)

@@ -45,7 +45,7 @@ class Commit:
     Attributes:
         kind: why the consumer commits.
         offsets: the offsets.
-        deadline: when a synchronous commit fails, µs.
+        deadline: the time at which a synchronous commit times out, µs.
     """
 
     __slots__ = ("deadline", "kind", "offsets")

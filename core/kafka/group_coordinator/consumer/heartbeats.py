@@ -171,7 +171,11 @@ def _static_error(known: ConsumerGroupMember | None, request: ConsumerGroupHeart
 
 
 def _epoch_is_valid(member: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest) -> bool:
-    """Whether the epoch of a request is the member's, or the one before because a response was lost (`#throwIfConsumerGroupMemberEpochIsInvalid`)."""
+    """Return whether the epoch of a request is valid (`#throwIfConsumerGroupMemberEpochIsInvalid`).
+
+    The member's current epoch is valid. The previous epoch is also valid if the member owns only assigned partitions, because the response with
+    the current epoch can be lost.
+    """
     if request.member_epoch == member.epoch:
         return True
     if request.member_epoch > member.epoch or request.member_epoch != member.previous_epoch or request.owned is None:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from core.kafka.log.index.sparse_index import SparseIndex
 
 ENTRY_BYTES: Final = 8
-"""The size of an entry: the offset relative to the base offset, and the position, with four bytes each."""
+"""The size of an entry: four bytes each for the offset relative to the base offset and for the position."""
 
 
 class OffsetPosition(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from core.kafka.log.index.sparse_index import SparseIndex
 
 ENTRY_BYTES: Final = 12
-"""The size of an entry: the timestamp with eight bytes, and the offset relative to the base offset with four bytes."""
+"""The size of an entry: eight bytes for the timestamp, and four bytes for the offset relative to the base offset."""
 
 NO_TIMESTAMP: Final = -1
 """The timestamp of the start of a segment (`RecordBatch.NO_TIMESTAMP`)."""

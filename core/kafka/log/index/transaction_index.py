@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 ENTRY_BYTES: Final = 34
-"""The size of an entry: the version with two bytes; the producer ID, both offsets, and the last stable offset with eight bytes each."""
+"""The size of an entry: two bytes for the version, and eight bytes each for the producer ID, both offsets, and the last stable offset."""
 
 
 class CompletedTransaction(NamedTuple):

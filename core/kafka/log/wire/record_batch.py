@@ -114,7 +114,7 @@ def encode_record(record: Record) -> bytes:
 
 
 def encode_batch(header: RecordBatchHeader, records: Iterable[Record] = ()) -> bytes:
-    """Encode a batch (`DefaultRecordBatch#writeHeader`). The CRC covers everything from the attributes on."""
+    """Encode a batch (`DefaultRecordBatch#writeHeader`). The CRC covers the attributes and everything after them."""
     body = b"".join(map(encode_record, records))
     if header.codec == GZIP:
         packer = zlib.compressobj(wbits=_GZIP_WINDOW)
