@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.kafka.ids import TopicPartition
 from core.lab.trace.record_life import Life
@@ -50,22 +50,29 @@ def record_name(life: Life) -> str:
     return f"{life.producer}#{life.counter}" if life.counter >= 0 else f"a record of {life.producer or 'an unknown producer'}"
 
 
-def trace_lines(trace: RecordTrace) -> Iterator[str]:
-    """Yield the lives of the records at an offset as text."""
+class TraceLine(NamedTuple):
+    """A line of a trace: the columns before the words, or an indentation, and the words, which can be wrapped."""
+
+    prefix: str
+    words: str
+
+
+def trace_lines(trace: RecordTrace) -> Iterator[TraceLine]:
+    """Yield the lives of the records at an offset."""
     for number, life in enumerate(trace.lives, start=1):
         if number > 1:
-            yield ""
+            yield TraceLine("", "")
         which = f" (record {number} of {len(trace.lives)} at this offset)" if len(trace.lives) > 1 else ""
-        yield f"{trace.tp}@{trace.offset}: {record_name(life)}, leader epoch {life.term.epoch}{which}"
-        yield f"  {batch_sentence(life)}"
+        yield TraceLine("", f"{trace.tp}@{trace.offset}: {record_name(life)}, leader epoch {life.term.epoch}{which}")
+        yield TraceLine("  ", batch_sentence(life))
         last = -1
-        widths = max((len(span.node) for span in life.spans), default=0)
+        width = max((len(span.node) for span in life.spans), default=0)
         for span in life.spans:
             after = f"+{format_duration(span.time - last)}" if last >= 0 else ""
             last = span.time
-            event = f"  (event {span.event})" if span.event else ""
-            yield f"  {format_clock(span.time)}  {after:>9}  {span.node.ljust(widths)}  {span.words}{event}"
-        yield f"  {outcome(trace, life)}"
+            event = f" (event {span.event})" if span.event else ""
+            yield TraceLine(f"  {format_clock(span.time)}  {after:>8}  {span.node.ljust(width)}  ", span.words + event)
+        yield TraceLine("  ", outcome(trace, life))
 
 
 def batch_sentence(life: Life) -> str:

@@ -286,6 +286,11 @@ ACTIONS: Final[tuple[Action, ...]] = (
         page="transactions", footer=48,
     ),
     Action(
+        "trace", ("I",), "trace a record",
+        "Show the life of a record, for example orders-0@137: its producer, batch, and attempts, each replica that got it, its commit and "
+        "acknowledgment, who read it, its transaction, and what removed it.", SCREENS, refusals.needs_partition, call="trace", footer=49,
+    ),
+    Action(
         "search", ("slash",), "find",
         "Filter partitions, brokers, and events by name, number, or state (b55, offline, orders-), and "
         "settings and scenarios by name or description. Esc clears the filter.", SCREENS, call="search", shown="/", footer=18,

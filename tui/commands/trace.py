@@ -43,5 +43,5 @@ def _trace(arguments: argparse.Namespace) -> int:
 
         print_json(json.dumps(trace_data(trace), indent=2) + "\n")
     else:
-        print_lines(trace_lines(trace))
+        print_lines("".join(line) for line in trace_lines(trace))
     return HELD

@@ -30,6 +30,7 @@ from tui.handlers.cause_finder import CauseFinder
 from tui.handlers.help import HelpScreens
 from tui.handlers.playback_controls import PlaybackControls
 from tui.handlers.prompts import Prompts
+from tui.handlers.record_tracing import RecordTracing
 from tui.handlers.saving import Saving
 from tui.handlers.time_travel import TimeTravel
 from tui.main_screen.display_options import DisplayOptions
@@ -84,6 +85,7 @@ class MainScreen(Screen[None]):
         self.navigation = Navigation(session, self, self.selection, self.panels, self.pages, self.cause_finder)
         self.controls = PlaybackControls(session, self)
         self.saving = Saving(loaded, self)
+        self.record_tracing = RecordTracing(session, self)
         self.help_screens = HelpScreens(loaded, self, display.keymap, lambda: size_class(*self.app.size))
         self.actions = ActionRunner(loaded, self, self.selection, self.saving, self._calls(), self.open_page)
         self.garbage = GarbageCollection(own_process=loaded.own_process)
@@ -115,6 +117,7 @@ class MainScreen(Screen[None]):
             "back_until": travel.back_until,
             "diff": travel.diff,
             "to_cause": navigation.to_cause,
+            "trace": self.record_tracing.ask,
             "save": saving.save,
             "copy": saving.copy,
             "picture": saving.picture,

@@ -21,6 +21,7 @@ from core.lab.history.position import PlayedAct
 from core.lab.history.search import SearchTask
 from core.lab.history.travel import TravelTask
 from core.lab.sentences import sentence
+from core.lab.trace.trace_task import TraceTask
 from core.lab.views.incremental_view import IncrementalView
 from core.lab.views.view import ClusterView
 from core.lab.views.view_builder import lags
@@ -28,6 +29,7 @@ from tui.session.playback import FRAME_BUDGET, Playback
 from tui.session.status import RunSoFar, SessionStatus
 
 if TYPE_CHECKING:
+    from core.lab.trace.record_trace import RecordTrace
     from core.lab.views.durability_report import DurabilityReport
     from core.lab.views.partition_detail import PartitionDetail
     from core.lab.views.segment_report import SegmentReport
@@ -72,6 +74,8 @@ class Session(History):
                 return "going to"
             case None | SearchTask():
                 return "searching for"
+            case TraceTask():
+                return "tracing"
             case _:
                 return "writing"
 
@@ -88,6 +92,13 @@ class Session(History):
         self.record_branch_end()
         writing = BranchLog(self.start, self.branch, path, header)
         self.start_task(path.name, writing, lambda: then(writing.failed))
+
+    def trace_record(self, tp: TopicPartition, offset: int, then: Callable[[RecordTrace], None]) -> None:
+        """Begin to trace an offset, from the start of this branch to the current moment. When the trace is complete, `then` is called."""
+        self.pause()
+        replay_run = self.replay_run
+        tracing = TraceTask(self.start, replay_run.acts, replay_run.position, tp, offset)
+        self.start_task(f"{tp}@{offset}", tracing, lambda: then(tracing.trace))
 
     def event_sentence(self, seq: int) -> str:
         """Return the sentence of an event, or an empty string if the event is not in memory."""
