@@ -172,4 +172,7 @@ class RecordObserver(Protocol):
         """Record that another log of a partition is authoritative now, because its broker became leader."""
 
     def records_consumed(self, consumer: str, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
-        """Record that the application of a consumer received records."""
+        """Record that a consumer received records. The application of a group's member has not polled them yet."""
+
+    def records_processed(self, group: str, tp: TopicPartition, records: FetchedRange) -> None:
+        """Record that the application of a group's member processed records."""

@@ -524,6 +524,10 @@ class DurabilityAccount:
 
     def records_processed(self, group: str, client: str, tp: TopicPartition, start: int, end: int, epoch: int) -> None:
         """Record that the application of a member processed the records [start, end) of a leader epoch."""
+        if self.record_observer is not None:
+            for term, read in self.of(tp).read.items():
+                if term.epoch == epoch and read.count_within(start, end):
+                    self.record_observer.records_processed(group, tp, FetchedRange(start, end, term, 0))
         self.consumption.records_processed(group, client, tp, start, end, epoch)
 
     def records_forwarded(self, service: str, worker: str, tp: TopicPartition, end: int, records: int, times: ForwardTimes) -> None:

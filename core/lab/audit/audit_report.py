@@ -9,8 +9,9 @@ In a bucket:
 - `duplicated` is the number of further copies of stored records. `foreign` is the number of stored records that no producer of the session
   created, such as records in a log that the session starts with.
 
-For a consumer, a stored record that it has not read is *skipped* if it is below the consumer's position, or below the committed offset of its
-group, and *pending* otherwise.
+For a consumer, a stored record that it has not read is *skipped* if it is below the consumer's position, and *pending* otherwise. For a group,
+a record that no member has processed is skipped if it is below an offset that the group has committed, or below a position that auto.offset.reset
+gave, unless a running member has polled it.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import FetchedRange
 from core.kafka.log.offset_set import OffsetSet
 from core.lab.audit.latencies import Latencies, LatencySummary
-from core.lab.audit.message_audit import ACKED, PRODUCED, STORED, BucketKey, MessageAudit, Tier
+from core.lab.audit.message_audit import ACKED, PRODUCED, STORED, BucketKey, MessageAudit, Tier, group_tier
 from core.lab.audit.produced_records import RecordRange
 from core.lab.audit.record_sets import RecordSets, add, count, minus
 from core.lab.audit.stored_records import StoredRecords
+from core.lab.consumption_account import RecordsInHand
 
 Counts = dict[BucketKey, int]
 """Numbers of records by bucket."""
@@ -66,7 +68,7 @@ class TierRow(NamedTuple):
     Attributes:
         topic: the topic.
         start: the start of the bucket, µs, or TOTAL.
-        tier: the name of the tier: `produced`, `acked`, `stored`, or the name of a consumer.
+        tier: the name of the tier: `produced`, `acked`, `stored`, `group NAME`, or the name of a consumer.
         records: the number of records that passed the tier.
         duplicated: the number of further copies or deliveries of these records.
         unread: the number of stored records that the consumer has not read; 0 for other tiers.
@@ -188,7 +190,7 @@ class _Reporting:
         self.lost = minus(self.acked, self.logs.stored, self.logs.uncommitted, self.logs.aborted)
         self.unsent = self._unsent_records()
         self.skipped: list[SkippedRecords] = []
-        self.readers = [self._reader(*each) for each in self._consumers()]
+        self.readers = self._all_readers()
 
     def report(self) -> AuditReport:
         """Return the report."""
@@ -200,36 +202,49 @@ class _Reporting:
 
     # --- consumers -------------------------------------------------------------------------------------------------
 
-    def _consumers(self) -> list[tuple[str, Consumer, str]]:
-        """Return each consumer with its name and its group; the group is empty if it has none."""
-        found: list[tuple[str, Consumer, str]] = []
-        for name, client in self.audit.cluster.clients.items():
+    def _all_readers(self) -> list[_Reader]:
+        """Return the consumers without groups, the processes, and the groups, each with the records that it has not read."""
+        cluster, found = self.audit.cluster, []
+        for name, client in cluster.clients.items():
             if isinstance(client, Process):
-                found.append((name, client.consumer, client.does.group))
+                found.append(self._reader(name, client.consumer.topic, client.consumer.read_committed, self._committed(client.does.group)))
             elif isinstance(client, Consumer):
-                found.append((name, client, ""))
+                found.append(self._reader(name, client.topic, client.read_committed, self._positions(client)))
+        for group, partitions in cluster.account.consumption.groups.items():
+            bounds = {tp: max((offset for offset, _ in part.bounds), default=-1) for tp, part in partitions.items()}
+            in_hand = cluster.account.polled_by_members(group)
+            for topic in sorted({tp.topic for tp in partitions}):
+                found.append(self._reader(group_tier(group), topic, True, bounds, in_hand))
         return found
 
-    def _reader(self, name: str, consumer: Consumer, group: str) -> _Reader:
+    def _committed(self, group: str) -> dict[TopicPartition, int]:
+        """Return the committed offsets of a process."""
+        return {tp: self.audit.cluster.account.processing.committed(group, tp) for tp in self.logs.offsets}
+
+    def _positions(self, consumer: Consumer) -> dict[TopicPartition, int]:
+        return {TopicPartition(consumer.topic, number): position for number, position in enumerate(consumer.positions)}
+
+    def _reader(
+        self, name: str, topic: str, read_committed: bool, positions: dict[TopicPartition, int], in_hand: tuple[RecordsInHand, ...] = ()
+    ) -> _Reader:
+        """Compare a reader's records with the stored records of its topic. What is below its positions, and not in hand, is skipped."""
         read = self.audit.tiers.get(name, Tier()).records
-        ignored = self.logs.aborted if consumer.read_committed else {}
+        ignored = self.logs.aborted if read_committed else {}
         unread: RecordSets = {}
         skipped: RecordSets = {}
         for tp in self.logs.offsets:
-            if tp.topic != consumer.topic:
+            if tp.topic != topic:
                 continue
-            if group:
-                position = self.audit.cluster.account.processing.committed(group, tp)
-            else:
-                position = consumer.positions[tp.partition] if tp.partition < len(consumer.positions) else -1
             for found in self.logs.of_partition(tp):
+                hands = [(each.start, each.end) for each in in_hand if (each.tp, each.epoch) == (tp, found.epoch)]
                 for each in _left(found, read, ignored):
                     add(unread, each.producer, each.start, each.end)
-                    passed = min(each.end, each.start + max(0, position - each.offset))
-                    if passed > each.start:
-                        add(skipped, each.producer, each.start, passed)
-                        self._skip(name, tp, each.offset, each.offset + passed - each.start)
-        return _Reader(name, consumer.topic, unread, skipped)
+                    end = each.offset + each.end - each.start
+                    passed = OffsetSet.of([(each.offset, min(end, positions.get(tp, -1)))]).minus(OffsetSet.of(hands))
+                    for low, high in passed:
+                        add(skipped, each.producer, each.start + low - each.offset, each.start + high - each.offset)
+                        self._skip(name, tp, low, high)
+        return _Reader(name, topic, unread, skipped)
 
     def _skip(self, consumer: str, tp: TopicPartition, start: int, end: int) -> None:
         last = self.skipped[-1] if self.skipped else None
@@ -303,17 +318,17 @@ class _Reporting:
         _add_counts(passed[PRODUCED], self.unsent)
         passed[STORED] = self._counts(self.logs.stored)
         nothing: Counts = {}
-        behind: dict[str, tuple[Counts, Counts]] = {}
+        behind: dict[tuple[str, str], tuple[Counts, Counts]] = {}
         for reader in self.readers:
             passed[reader.name] = self._counts(audit.tiers.get(reader.name, Tier()).records)
-            behind[reader.name] = self._counts(reader.unread), self._counts(reader.skipped)
+            behind[reader.name, reader.topic] = self._counts(reader.unread), self._counts(reader.skipped)
         rows: list[TierRow] = []
         for topic, keys in self._keys().items():
             tiers = [*names, *(reader.name for reader in self.readers if reader.topic == topic)]
             for name in tiers:
                 tier = audit.tiers.get(name, Tier())
                 repeated = self.logs.copies if name == STORED else tier.repeated
-                unread, skipped = behind.get(name, (nothing, nothing))
+                unread, skipped = behind.get((name, topic), (nothing, nothing))
                 parts = [
                     TierRow(
                         topic, key.start, name, passed[name].get(key, 0), repeated.get(key, 0), unread.get(key, 0),

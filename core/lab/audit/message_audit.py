@@ -1,7 +1,7 @@
 """The message audit: which records passed each tier of a session, and when.
 
 The tiers are: *produced* (given to send), *acked* (acknowledged to the producer by a broker), *stored* (committed), and one tier for each
-consumer. The audit observes a session from its start, as the sink of its events and as the observer of its durability account. It knows
+group (processed by a member) and for each consumer without a group (received). The audit observes a session from its start, as the sink of its events and as the observer of its durability account. It knows
 each record by its identity (`core.lab.audit.produced_records`), so a loss and a duplicate never cancel each other, as they do in counts.
 
 Records belong to the bucket of their event time, which is their timestamp by the producer's clock. A bucket closes when the allowed lateness
@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 import attrs
 
 from core.kafka import events
+from core.kafka.clients.group_member.group_member import GroupMember
 from core.kafka.events import EventTuple
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import FetchedRange, Run, Term
@@ -84,15 +85,14 @@ class MessageAudit:
         bucket: the length of a bucket, µs.
         lateness: the allowed lateness, µs.
         produced: the records that producers gave to send.
-        tiers: the tiers by name; the consumers' tiers have the names of the consumers.
+        tiers: the tiers by name; those of groups are `group NAME`, and those of consumers have the names of the consumers.
         buckets: the state of each bucket.
         acknowledgments: the acknowledgment of each batch, by producer and first counter.
         committed: the offsets that were committed, by partition and term. What a later leader's log lacks is left out.
         cut: the parts of the newest leader's log that a power loss removed, by partition, until a broker leads again.
-        foreign: the number of delivered records that no producer of the session created, by consumer.
     """
 
-    __slots__ = ("_cluster", "acknowledgments", "bucket", "buckets", "committed", "cut", "foreign", "lateness", "produced", "tiers")
+    __slots__ = ("_cluster", "acknowledgments", "bucket", "buckets", "committed", "cut", "lateness", "produced", "tiers")
 
     def __init__(self, bucket: int = DEFAULT_BUCKET, lateness: int | None = None) -> None:
         """Start an audit. By default, the allowed lateness is one bucket."""
@@ -104,7 +104,6 @@ class MessageAudit:
         self.acknowledgments: Final[dict[tuple[str, int], Acknowledgment]] = {}
         self.committed: Final[dict[TopicPartition, dict[Term, OffsetSet]]] = {}
         self.cut: Final[dict[TopicPartition, list[Run]]] = {}
-        self.foreign: Final[dict[str, int]] = {}
         self._cluster: ClusterNodes | None = None
 
     @property
@@ -136,13 +135,19 @@ class MessageAudit:
         self._pass(ACKED, producer, batch, batch.first, batch.end)
 
     def records_consumed(self, consumer: str, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
-        """Record that a consumer received records."""
-        for part in records:
-            for found in self.produced.find(tp, part):
-                if isinstance(found, ForeignRange):
-                    self.foreign[consumer] = self.foreign.get(consumer, 0) + found.end - found.start
-                else:
-                    self._pass(consumer, found.producer, found.batch, found.start, found.end)
+        """Record that a consumer received records. Those of a group's member count when its application has processed them."""
+        if not isinstance(self.cluster.clients.get(consumer), GroupMember):
+            for part in records:
+                self._deliver(consumer, tp, part)
+
+    def records_processed(self, group: str, tp: TopicPartition, records: FetchedRange) -> None:
+        """Record that a member of a group processed records."""
+        self._deliver(group_tier(group), tp, records)
+
+    def _deliver(self, name: str, tp: TopicPartition, records: FetchedRange) -> None:
+        for found in self.produced.find(tp, records):
+            if not isinstance(found, ForeignRange):
+                self._pass(name, found.producer, found.batch, found.start, found.end)
 
     def log_cut(self, tp: TopicPartition, broker: int, removed: tuple[Run, ...]) -> None:
         """Record that records were removed from the end of a log. If the log is the newest leader's, the next leader decides their fate."""
@@ -212,6 +217,11 @@ class MessageAudit:
             if now >= state.closes:
                 state.version += 1
                 state.closes = now + self.lateness
+
+
+def group_tier(group: str) -> str:
+    """Return the name of a group's tier."""
+    return f"group {group}"
 
 
 def within(runs: tuple[Run, ...], start: int, end: int) -> list[Run]:

@@ -39,12 +39,13 @@ class ProducedBatch(NamedTuple):
 
 
 class RecordRange(NamedTuple):
-    """Records of one batch: the counters [start, end) of a producer, and the offset of the first of them."""
+    """Records of one batch: the counters [start, end) of a producer, the offset of the first of them, and their leader epoch."""
 
     producer: str
     start: int
     end: int
     offset: int
+    epoch: int
     batch: ProducedBatch
 
 
@@ -127,11 +128,11 @@ class ProducedRecords:
         for written in part.term.batches_within(part.start, part.end):
             start, end = max(written.base, part.start), min(written.base + written.records, part.end)
             if start < end and written.marker is None:
-                yield self._identify(tp, written, start, end)
+                yield self._identify(tp, written, start, end, part.term.epoch)
 
-    def _identify(self, tp: TopicPartition, written: Batch, start: int, end: int) -> RecordRange | ForeignRange:
+    def _identify(self, tp: TopicPartition, written: Batch, start: int, end: int, epoch: int) -> RecordRange | ForeignRange:
         batch = self.batch(written.producer, written.batch_id)
         if batch is None or batch.tp != tp or batch.records != written.records:
             return ForeignRange(start, end, written.timestamp)
         skipped = batch.first - written.base
-        return RecordRange(written.producer, start + skipped, end + skipped, start, batch)
+        return RecordRange(written.producer, start + skipped, end + skipped, start, epoch, batch)

@@ -141,6 +141,9 @@ class RecordTrace:
                 if life is not None:
                     self._reads[consumer] = life
 
+    def records_processed(self, group: str, tp: TopicPartition, records: FetchedRange) -> None:
+        """Do nothing: the event says it."""
+
     # --- lives -----------------------------------------------------------------------------------------------------
 
     def _life_of(self, term: Term | None) -> Life | None:

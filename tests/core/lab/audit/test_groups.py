@@ -1,0 +1,39 @@
+"""The tiers of groups agree with the account of groups."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.kafka.ids import TopicPartition
+from core.kafka.topic_spec import TopicSpec
+from core.lab import acts
+from core.lab.audit.audit_report import TOTAL, audit_report
+from core.lab.audit.message_audit import MessageAudit
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.units import SECOND
+
+
+@pytest.mark.parametrize("commit", ["before", "none"])
+def test_records_processed_again_or_skipped_after_a_crash(commit: str) -> None:
+    """A member that commits before it processes skips records when it crashes. One that never commits processes records again."""
+    audit = MessageAudit(10 * SECOND)
+    cluster = Cluster(ClusterSpec(tuple(map(BrokerSpec, (1, 2, 3))), (TopicSpec("orders", 1, 3),)), seed=1, sink=audit)
+    audit.attach(cluster)
+    cluster.do(acts.Load("orders", 20, producer="app"))
+    join = acts.JoinGroup(("orders",), consumer="c", group="g", reset="earliest", commit=commit, record_time=20_000, crash_after_records=55)
+    cluster.do(join)
+    cluster.run_until(20 * SECOND)
+    cluster.do(acts.StopLoad("app"))
+    cluster.do(acts.JoinGroup(("orders",), consumer="c", group="g", reset="earliest", commit=commit, record_time=20_000))
+    cluster.run_until(100 * SECOND)
+    report = audit_report(audit)
+    group = next(row for row in report.tier_totals() if row.tier == "group g")
+    account = cluster.account
+    counts = account.consumption.counts("g", account.leader_logs(), account.polled_by_members("g"))[TopicPartition("orders", 0)]
+    assert (group.records, group.duplicated, group.skipped) == (counts.processed, counts.repeats, counts.skipped)
+    assert (group.duplicated > 0, group.skipped > 0) == (commit == "none", commit == "before")
+    assert sum(each.end - each.start for each in report.skipped) == counts.skipped
+    for name in ("records", "duplicated", "unread", "pending", "skipped", "late"):
+        assert getattr(group, name) == sum(getattr(row, name) for row in report.tiers if row.tier == "group g" and row.start is not TOTAL)
+    assert "c" not in audit.tiers
