@@ -37,3 +37,26 @@ def test_records_processed_again_or_skipped_after_a_crash(commit: str) -> None:
     for name in ("records", "duplicated", "unread", "pending", "skipped", "late"):
         assert getattr(group, name) == sum(getattr(row, name) for row in report.tiers if row.tier == "group g" and row.start is not TOTAL)
     assert "c" not in audit.tiers
+
+
+def test_a_consumer_skips_what_was_deleted_before_it_came_back() -> None:
+    """Records that were deleted on purpose are stored, not lost. A consumer that resets its position to the earliest offset skips them."""
+    audit = MessageAudit(10 * SECOND)
+    cluster = Cluster(ClusterSpec((BrokerSpec(1),), (TopicSpec("orders", 1, 1),)), seed=1, sink=audit)
+    audit.attach(cluster)
+    cluster.do(acts.Consume("orders", consumer="reader", reset="earliest"))
+    cluster.do(acts.Load("orders", 20, producer="app"))
+    cluster.run_until(10 * SECOND)
+    cluster.do(acts.Cut(("reader", "b1")))
+    cluster.run_until(20 * SECOND)
+    cluster.do(acts.StopLoad("app"))
+    cluster.do(acts.DeleteRecords(TopicPartition("orders", 0), 300))
+    cluster.run_until(21 * SECOND)
+    cluster.do(acts.Heal())
+    cluster.run_until(60 * SECOND)
+    report = audit_report(audit)
+    assert [(each.consumer, each.start, each.end) for each in report.skipped] == [("reader", 200, 300)]
+    total = report.totals()[0]
+    assert (total.produced, total.stored, total.lost) == (400, 400, 0)
+    reader = next(row for row in report.tier_totals() if row.tier == "reader")
+    assert (reader.records, reader.unread, reader.pending, reader.skipped) == (300, 100, 0, 100)
