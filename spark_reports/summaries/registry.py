@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from spark_reports.summaries.chart_data import CURVES, HELD, TIMELINE
+from spark_reports.summaries.clients.audit import AUDIT
 from spark_reports.summaries.clients.errors import ERRORS
 from spark_reports.summaries.clients.harm import HARM
 from spark_reports.summaries.clients.produce_errors import PRODUCE_ERRORS
@@ -33,7 +34,7 @@ from spark_reports.summaries.transactions.transactions import TRANSACTIONS
 
 SUMMARIES: Final[tuple[Summary, ...]] = (
     ELECTIONS, LEADERSHIP, CONTROLLERS, ISR_CHURN, ISR_FLAPPING, AVAILABILITY, MIN_ISR, DEGRADED, UNAVAILABILITY, RECORDS, HARM,
-    LAG, PRODUCE_LATENCY, PRODUCE_ERRORS, IDLE, ERRORS, SETTINGS,
+    LAG, PRODUCE_LATENCY, PRODUCE_ERRORS, AUDIT, IDLE, ERRORS, SETTINGS,
     TRANSACTIONS, ABORTED_TRANSACTIONS, STABLE_OFFSETS, HANGING_TRANSACTIONS, DUPLICATES, REFUSALS,
 )  # fmt: skip
 """All summaries."""

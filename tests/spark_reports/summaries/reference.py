@@ -186,6 +186,54 @@ def produce_latency(events: list[Line], end: int) -> Rows:
     return rows
 
 
+def audit(events: list[Line], end: int) -> Rows:
+    waits: dict[Any, list[tuple[int | None, int]]] = defaultdict(list)
+    harmed: Counter[Any] = Counter()
+    ranges: dict[Any, list[tuple[int, int, int]]] = defaultdict(list)
+    for event in events:
+        if event["kind"] in ("records-lost", "records-recovered"):
+            sign = 1 if event["kind"] == "records-lost" else -1
+            ranges[event["topic"], event["partition"], event["epoch"]].append((event["from_offset"], event["to_offset"], sign))
+    for event in events:
+        if event["kind"] == "append":
+            for low, high, sign in ranges[event["topic"], event["partition"], event["leader_epoch"]]:
+                here = min(high, event["to_offset"]) - max(low, event["from_offset"])
+                harmed[_batch(event), event["seq"]] += sign * max(here, 0)
+    for (batch, appended), records in harmed.items():
+        acked = (each for each in events if each["kind"] == "produce-acked" and each["acks"] and _batch(each) == batch)
+        first = next((each for each in acked if each["seq"] > appended), None)
+        if records > 0 and first is not None:
+            waits[batch[0], _minute(first["t"] - first["latency_us"]), "lost"].append((None, records))
+    for event in events:
+        if event["kind"] in ("produce-acked", "produce-given-up"):
+            wait = event["latency_us" if event["kind"] == "produce-acked" else "waited_us"]
+            tier = "given-up" if event["kind"] == "produce-given-up" else "acked" if event["acks"] else "unconfirmed"
+            waits[event["topic"], _minute(event["t"] - wait), tier].append((wait, event["records"]))
+    rows: Any = {}
+    for group, found in waits.items():
+        total = sum(records for _, records in found)
+        row = rows[group] = {"records": total, "max_us": max((wait for wait, _ in found if wait is not None), default=None)}
+        for percent in (50, 95, 99):
+            row[f"p{percent}_us"] = None
+            below = 0
+            for wait, records in sorted(found) if group[2] != "lost" else ():
+                below += records
+                if below * 100 >= total * percent:
+                    row[f"p{percent}_us"] = wait
+                    break
+    return rows
+
+
+def _batch(event: Line) -> tuple[Any, ...]:
+    """Return what identifies the batch of an append or an acknowledgment, as far as the events say."""
+    return event["topic"], event["partition"], event["producer"], event["from_offset"], event["to_offset"]
+
+
+def _minute(time: int) -> int:
+    """Return the start of the minute of a time, µs. In the random logs of the tests, a time can be negative."""
+    return abs(time) // 60_000_000 * 60_000_000 * (1 if time >= 0 else -1)
+
+
 def produce_errors(events: list[Line], end: int) -> Rows:
     rows: Any = {}
     attempts: dict[Any, list[int]] = defaultdict(list)

@@ -14,6 +14,8 @@ from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
+from core.lab.audit.audit_report import audit_report
+from core.lab.audit.message_audit import MessageAudit
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
@@ -75,7 +77,9 @@ def write_sessions(folder: Path) -> tuple[list[Path], dict[str, tuple[Cluster, L
         release = Release.named(name)
         looks = Looks()
         with LogWriter(folder / f"account-{name}.jsonl", make_header(SPEC, release, 3, None)) as log:
-            cluster = Cluster(SPEC, release, seed=3, sink=log)
+            audit = MessageAudit()
+            cluster = Cluster(SPEC, release, seed=3, sink=_each_of(log, audit))
+            audit.attach(cluster)
             for second, act in TIMELINE:
                 looks.run_until(cluster, second * SECOND)
                 cluster.do(act)
@@ -93,6 +97,16 @@ def sessions(summarized: Callable[[Writer], tuple[dict[str, tuple[Cluster, Looks
         name: (cluster, {table: [row for row in rows if row["session"] == f"account-{name}"] for table, rows in tables.items()}, looks)
         for name, (cluster, looks) in found.items()
     }
+
+
+def _each_of(*sinks: Callable[[tuple[Any, ...]], object]) -> Callable[[tuple[Any, ...]], None]:
+    """Return a sink that passes each event to several sinks."""
+
+    def sink(event: tuple[Any, ...]) -> None:
+        for each in sinks:
+            each(event)
+
+    return sink
 
 
 @pytest.fixture(params=RELEASES)
@@ -168,6 +182,33 @@ def test_records(session: Session) -> None:
         for tp, account in cluster.account.partitions.items()
     }
     assert sum(lost for _, _, lost, _, _, _ in got.values()) > sum(read for _, _, _, _, read, _ in got.values()) > 0
+
+
+def test_audit(session: Session) -> None:
+    """The tiers of the table are those of the core's audit, bucket by bucket. No clock is wrong in these sessions."""
+    cluster, tables, _ = session
+    audit = cluster.account.record_observer
+    assert isinstance(audit, MessageAudit)
+    report = audit_report(audit)
+    table = {(row["topic"], row["bucket_us"], row["tier"]): row for row in tables["audit"]}
+    assert report.account.equal
+    for tier in report.tiers:
+        if tier.tier == "acked" and tier.records and tier.start is not None:
+            row = table[tier.topic, tier.start, "acked"]
+            latency = tier.latency
+            assert (row["records"], row["p50_us"], row["p95_us"], row["p99_us"], row["max_us"]) == (
+                tier.records, latency.p50, latency.p95, latency.p99, latency.max,
+            )  # fmt: skip
+    copies = 0  # the table counts a lost copy of a record even if another copy of it remains
+    for bucket in report.buckets:
+        if bucket.start is not None:
+            place = bucket.topic, bucket.start
+            copies += table.get((*place, "lost"), {"records": 0})["records"] - bucket.lost
+            assert copies >= 0
+            assert table.get((*place, "given-up"), {"records": 0})["records"] <= bucket.unsure
+            assert ((*place, "acked") in table) == (bucket.acked > 0)
+    assert copies == report.account.copies
+    assert sum(row["records"] for row in tables["audit"] if row["tier"] == "lost") == cluster.account.lost_acknowledged > 0
 
 
 def test_produce_latency(session: Session) -> None:
