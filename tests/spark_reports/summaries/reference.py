@@ -828,6 +828,7 @@ ALL = {
     "records": records,
     "produce_latency": produce_latency,
     "produce_errors": produce_errors,
+    "audit": audit,
     "errors": errors,
     **transactions_reference.ALL,
 }
