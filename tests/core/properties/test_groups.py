@@ -54,6 +54,7 @@ def play(seed: int) -> tuple[Cluster, list[Any], str]:
             run.do(_act(dice, assignor, commit))
         except ActRefused:
             continue
+    run.run_until(run.now + 2 * SECOND)  # a shutdown can still be under way
     for broker in (1, 2, 3):
         _try(run, acts.Start(broker))
     for name in ("m1", "m2", "m3", "m4"):
