@@ -31,6 +31,34 @@ class ForwardTimes(NamedTuple):
     total_error: int
 
 
+class Tried(NamedTuple):
+    """Records that a worker of a retry service is done with.
+
+    Attributes:
+        worker, instance, group: the worker, the number of its instance, and its group.
+        source, start: the partition that the worker read the records from, and the first offset there.
+        original, first: the partition where the application produced the records, and the first offset there.
+        records: the number of records.
+        tries: the number of tries so far.
+        outcome: `succeeded`, `retried` (they are in the next retry topic), `dead` (in the dead-letter topic), or `skipped`.
+        since_failure: the time since their first failure, µs; 0 if there is none.
+        event: the sequence number of the event that led to this.
+    """
+
+    worker: str
+    instance: int
+    group: str
+    source: TopicPartition
+    start: int
+    original: TopicPartition
+    first: int
+    records: int
+    tries: int
+    outcome: str
+    since_failure: int
+    event: int
+
+
 class PartitionObserver(Protocol):
     """The observer of one partition's records. `accepted` counts the records that the partition's leaders appended."""
 
@@ -121,6 +149,15 @@ class DurabilityObserver(Protocol):
 
     def records_forwarded(self, service: str, worker: str, tp: TopicPartition, end: int, records: int, times: ForwardTimes, /) -> None:
         """Record that a worker of a delay service sent records below `end`, and that the broker has acknowledged them."""
+
+    def records_tried(self, service: str, number: int, records: int, failed: bool, /) -> None:
+        """Record that a worker of a retry service tried records for the `number`th time."""
+
+    def records_done(self, service: str, tried: Tried, /) -> None:
+        """Record that a worker of a retry service is done with records."""
+
+    def retries_checked(self, service: str, group: str, source: str, /) -> None:
+        """Record that a worker of a retry service started or committed offsets. The account checks which records it has dropped."""
 
     def position_set(self, group: str, tp: TopicPartition, position: int, event: int, /, *, committed: bool) -> None:
         """Record that a member got a position in a partition: the committed offset, or another one by auto.offset.reset or a truncation."""

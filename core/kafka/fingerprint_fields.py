@@ -26,7 +26,8 @@ from core.kafka.clients.process import Process
 from core.kafka.clients.processed_records import ProcessedRecords
 from core.kafka.clients.producer_batch import ProducerBatch
 from core.kafka.clients.sender import Sender
-from core.kafka.clients.services.service_records import DelayedRecords, HeldRecords
+from core.kafka.clients.services.retry_worker import FailureRule
+from core.kafka.clients.services.service_records import DelayedRecords, HeldRecords, RetriedRecords
 from core.kafka.clients.services.service_worker import ServiceWorker
 from core.kafka.clients.transaction_manager import TransactionManager
 from core.kafka.controller.replication_control_manager import ReplicationControlManager
@@ -73,6 +74,8 @@ KAFKA_FIELDS: Final[Table] = {
     ServiceWorker: Declared(history=("started_by",), times=("due_timer",)),
     HeldRecords: Declared(history=("event",), times=("due", "timestamp")),
     DelayedRecords: Declared(times=("created",)),
+    RetriedRecords: Declared(history=("event",), times=("created",)),
+    FailureRule: Declared(times=("until",)),
     CommittedOffset: Declared(times=("timestamp",)),
     ClassicGroup: Declared(times=("state_timestamp",)),
     ClassicGroupMember: Declared(times=("deadline", "timer_due")),

@@ -737,6 +737,52 @@ class ProduceDelayed(Act, word="produce-delayed", does="produce records that are
 
 
 @attrs.frozen(eq=False, repr=False)
+class StartRetryService(Act, word="retry-service", does="start a service that retries records that fail"):
+    """Start a service that processes a topic, and retries records that fail.
+
+    A record that fails goes to the next retry topic, where another worker tries it again after the delay of that topic. If the last try fails, the
+    record goes to the dead-letter topic. The names are those of Spring Kafka: for `orders`, they are `orders-retry-5000` and so on (with
+    `names: index`, `orders-retry-0`), and `orders-dlt`. A worker is named by the service and its topic, for example `app-orders-retry-5000`.
+    If the service is `blocking`, it tries a record again in place, and all later records of the partition wait. Without `dead-letters`, a
+    blocking service skips records that fail for the last time. `bound`, `commit-every`, `commit`, `transactional`, `crash-after`, and `config`
+    have the same meaning as for `delay-service`. The act `fail-processing` determines which records fail.
+    """
+
+    topic: str
+    delays: tuple[str, ...] = ("5s", "10s", "30s")
+    service: str = "app"
+    blocking: bool = False
+    dead_letters: bool = True
+    names: str = "delay"
+    partitions: int = 1
+    bound: int = 1000
+    commit_every: int = 5_000_000
+    commit: str = "done"
+    transactional: bool = False
+    crash_after: str | None = None
+    reset: str = "earliest"
+    config: tuple[tuple[str, str], ...] = ()
+    """Kafka settings of the producers of the service, by name (`core.kafka.clients.client_config`)."""
+
+
+@attrs.frozen(eq=False, repr=False)
+class FailProcessing(Act, word="fail-processing", does="let the processing of a share of the records of a retry service fail"):
+    """Let a share of the records of a retry service fail, from now on. A share of 0% ends this.
+
+    Of each batch, the first records fail, so that exactly this share fails. With `tries`, only the first tries of a record fail, up to this number. With
+    `lasting`, records stop failing after that time. With `kills`, a record that fails kills the process before it can send the record
+    anywhere. `reason` is the name of the exception.
+    """
+
+    share_ppm: int
+    service: str = "app"
+    tries: int = 0
+    lasting: int | None = None
+    kills: bool = False
+    reason: str = "IllegalStateException"
+
+
+@attrs.frozen(eq=False, repr=False)
 class StopService(Act, word="stop-service", does="stop a service; its workers commit their offsets first"):
     """Stop the workers of a service. Each worker waits for its batches, commits its offsets, and ends."""
 
@@ -848,7 +894,7 @@ ACTS: Final[dict[str, type[Act]]] = {
         Reassign, CancelReassignment, Unregister, DeleteRecords, Clean, Produce, Load, StopLoad, Acks, Consume, StopConsume, InitTransactions,
         BeginTransaction, CommitTransaction, AbortTransaction, AbortHanging, StartProcess, StopProcess, KillProcess, JoinGroup, CloseConsumer, KillConsumer,
         FreezeConsumer, ThawConsumer, ProcessingTime, StallConsumer, CommitOffsets, PausePartitions, ResumePartitions, RemoveMember, StartDelayService,
-        ProduceDelayed, StopService, KillService, SetPace, Fetch, Arrive, Answer, Fence, Bounce, Checkpoint, CheckIsr,
+        ProduceDelayed, StartRetryService, FailProcessing, StopService, KillService, SetPace, Fetch, Arrive, Answer, Fence, Bounce, Checkpoint, CheckIsr,
     )
 }  # fmt: skip
 """All acts, by word."""

@@ -23,7 +23,7 @@ import attrs
 
 from core.kafka import events
 from core.kafka.clients.group_consumer import PolledRecords
-from core.kafka.durability_observer import ForwardTimes, RecordObserver
+from core.kafka.durability_observer import ForwardTimes, RecordObserver, Tried
 from core.kafka.health import is_offline, is_under_replicated
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.leader_term import FetchedRange, Run, Term
@@ -33,6 +33,7 @@ from core.kafka.messages import ProduceRequest
 from core.kafka.partition_registration import PartitionRegistration
 from core.lab.consumption_account import ConsumptionAccount, RecordsInHand
 from core.lab.processing_account import Processing, ProcessingAccount
+from core.lab.retry_account import RetryAccount
 from core.lab.service_account import ServiceAccount
 from core.sim.journal import Journal
 from core.sim.state.append_only_list import AppendOnlyList
@@ -238,7 +239,8 @@ class DurabilityAccount:
         requests_may_repeat: whether a proxy can repeat requests of producers.
         processing: the account of processes.
         consumption: the account of groups with members.
-        services: the account of services.
+        services: the account of delay services.
+        retries: the account of retry services.
         records_in_hand: the function that returns the records that the running processes of a group have polled but not finished.
         polled_by_members: the function that returns the records that the running members of a group have polled but not processed.
         record_observer: the observer of batches and reads, such as an audit or a trace; None if nobody asks for them.
@@ -246,7 +248,7 @@ class DurabilityAccount:
 
     __slots__ = (
         "_pending_batches", "check_exposure", "consumption", "electable_brokers_changed", "elections", "expands", "exposed", "journal", "latencies",
-        "partitions", "polled_by_members", "processing", "record_observer", "records_in_hand", "requests_may_repeat", "services", "shrinks",
+        "partitions", "polled_by_members", "processing", "record_observer", "records_in_hand", "requests_may_repeat", "retries", "services", "shrinks",
     )  # fmt: skip
 
     journal: Final[Journal]
@@ -259,6 +261,7 @@ class DurabilityAccount:
     processing: Final[ProcessingAccount]
     consumption: Final[ConsumptionAccount]
     services: Final[ServiceAccount]
+    retries: Final[RetryAccount]
     _pending_batches: Final[dict[tuple[str, int], tuple[Term, int]]]
 
     def __init__(self, journal: Journal) -> None:
@@ -275,6 +278,7 @@ class DurabilityAccount:
         self.processing = ProcessingAccount(journal)
         self.consumption = ConsumptionAccount(journal)
         self.services = ServiceAccount()
+        self.retries = RetryAccount(journal)
         self.records_in_hand: Callable[[str], tuple[PolledRecords, ...]] = _none
         self.polled_by_members: Callable[[str], tuple[RecordsInHand, ...]] = _no_members
         self.record_observer: RecordObserver | None = None
@@ -533,6 +537,22 @@ class DurabilityAccount:
     def records_forwarded(self, service: str, worker: str, tp: TopicPartition, end: int, records: int, times: ForwardTimes) -> None:
         """Record that a worker of a delay service sent records, and that the broker has acknowledged them."""
         self.services.records_forwarded(worker, tp, end, records, times)
+
+    def records_tried(self, service: str, number: int, records: int, failed: bool) -> None:
+        """Record that a worker of a retry service tried records."""
+        self.retries.records_tried(service, number, records, failed)
+
+    def records_done(self, service: str, tried: Tried) -> None:
+        """Record that a worker of a retry service is done with records."""
+        self.retries.records_done(service, tried)
+
+    def retries_checked(self, service: str, group: str, source: str) -> None:
+        """Report the records that a worker of a retry service has dropped."""
+        in_hand = self.records_in_hand(group)
+        logs = self.leader_logs()
+        for (owner, tp), commits in self.processing.commits.items():
+            if owner == group and tp.topic == source and tp in logs:
+                self.retries.check(service, group, tp, commits, self.processing.visible(tp, logs[tp]), in_hand)
 
     def position_set(self, group: str, tp: TopicPartition, position: int, event: int, *, committed: bool) -> None:
         """Record that a member got a position in a partition."""

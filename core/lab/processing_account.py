@@ -254,6 +254,10 @@ class ProcessingAccount:
             if output.content.group == processing.group
         )
 
+    def visible(self, tp: TopicPartition, log: ReplicaLog) -> OffsetSet:
+        """Return the offsets of a log that readers with read_committed see."""
+        return self._stable(tp, log).visible
+
     def finished(self, processing: Processing, logs: Logs) -> int:
         """Return the number of input records all of whose output records are visible, even if the input has been deleted."""
         group = self._group(processing, logs)

@@ -21,7 +21,7 @@ from core.kafka.clients.services.service_config import DueFrom, ServiceCommit, S
 from core.kafka.ids import TopicPartition
 from core.kafka.settings import MAX_LONG, SETTINGS, setting_named
 from core.lab.act_fields import MAX_VALUES, MIN_VALUES, SIGNED, max_value, min_value
-from core.lab.acts import ACTS, Act, Consume, CreateTopic, JoinGroup, Set, StartDelayService
+from core.lab.acts import ACTS, Act, Consume, CreateTopic, JoinGroup, Set, StartDelayService, StartRetryService
 from scenarios.errors import did_you_mean
 from scenarios.language.client_config import read_client_config
 from scenarios.language.cluster import KAFKA_TOPIC_CONFIGS, read_topic_config
@@ -65,6 +65,7 @@ DURATIONS: Final = frozenset(
         "after",
         "commit_every",
         "tick",
+        "lasting",
     }
 )
 """Fields that contain times in µs. Scripts write these times as durations."""
@@ -87,7 +88,7 @@ WORDS: Final[dict[str, tuple[str, ...]]] = {
     "on_error": ("close", "stop"),
     "protocol": ("classic", "consumer"),
     "queue": ("priority", "fifo"),
-    "delays": ("level", "record"),
+    "names": ("delay", "index"),
     "due_from": tuple(map(str, DueFrom)),
     "crash_after": tuple(str(step) for step in ProcessStep if step is not ProcessStep.ABORT),
 }
@@ -95,6 +96,7 @@ WORDS: Final[dict[str, tuple[str, ...]]] = {
 
 
 SERVICE_WORDS: Final[dict[str, tuple[str, ...]]] = {
+    "delays": ("level", "record"),
     "commit": tuple(map(str, ServiceCommit)),
     "crash_after": tuple(map(str, ServiceStep)),
 }
@@ -231,7 +233,7 @@ def _value(act: type[Act], name: str, node: Node) -> Any:
         return as_client_name(node)
     if act is JoinGroup and name == "reset":
         return as_text(node, "write earliest, latest, none, or by_duration:PT1H")
-    if act is StartDelayService and name in SERVICE_WORDS:
+    if name in SERVICE_WORDS and _kind(act, name) == "str" and act in (StartDelayService, StartRetryService):
         return as_word(node, SERVICE_WORDS[name])
     if name in WORDS:
         return as_word(node, WORDS[name])

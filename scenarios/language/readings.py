@@ -266,6 +266,19 @@ def _of_service(name: str, statistic: str = "") -> Callable[..., Any]:
     return read
 
 
+def _of_retries(name: str, statistic: str = "") -> Callable[..., Any]:
+    def read(moment: Moment, client: str) -> Any:
+        for view in moment.view().retries:
+            if view.name == client:
+                value = getattr(view, name)
+                if statistic:
+                    return value.get(statistic)
+                return sum(value.values()) if isinstance(value, dict) else value
+        return None
+
+    return read
+
+
 def _process_step(moment: Moment, client: str) -> Any:
     for view in moment.view().processes:
         if view.name == client:
@@ -504,6 +517,23 @@ _ALL: Final = (
         Reading(f"lateness-{name}", ("client",), DURATION, f"{meaning} of the times from when delayed records were due until they were "
             "acknowledged in the real topic", _of_service("lateness", name))
         for name, meaning in STATISTICS.items()
+    ),
+    Reading("tries", ("client",), NUMBER, "the number of records that a retry service has tried, each once per try", _of_retries("tried")),
+    Reading("failed-tries", ("client",), NUMBER, "the number of tries of a retry service that failed, per record", _of_retries("failed")),
+    Reading("waiting", ("client",), NUMBER, "the number of records that the workers of a retry service have fetched and are not done with", _of_retries("waiting")),
+    Reading("succeeded", ("client",), NUMBER, "the number of different records that a retry service has processed with success", _of_retries("succeeded")),
+    Reading("succeeded-twice", ("client",), NUMBER, "the number of records of a retry service that succeeded again", _of_retries("succeeded_twice")),
+    Reading("dead", ("client",), NUMBER, "the number of different records in the dead-letter topic of a retry service", _of_retries("dead")),
+    Reading("dead-twice", ("client",), NUMBER, "the number of records of a retry service that reached the dead-letter topic again", _of_retries("dead_twice")),
+    Reading("skipped", ("client",), NUMBER, "the number of records that a blocking retry service gave up without a dead-letter topic", _of_retries("skipped")),
+    Reading("dropped", ("client",), NUMBER, "the number of records below a committed offset of a retry service that neither succeeded nor "
+        "reached another topic", _of_retries("dropped")),
+    Reading("overtaken", ("client",), NUMBER, "the number of records of a retry service that succeeded after a later record of their "
+        "original partition", _of_retries("inversions")),
+    *(
+        Reading(f"recovery-{name}", ("client",), DURATION, f"{STATISTICS[name]} of the times from the first failure of a record until its "
+            "success in a retry service", _of_retries("recovery", name))
+        for name in ("mean", "max")
     ),
     *(
         Reading(f"rounding-{name}", ("client",), DURATION, f"{STATISTICS[name]} of the times by which the levels of delayed records are "

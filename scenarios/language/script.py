@@ -26,6 +26,7 @@ import attrs
 
 from core.kafka.clients.client_config import CONSUMER, PRODUCER, client_config
 from core.kafka.clients.services.delay_levels import level_topic, producer_name, worker_name
+from core.kafka.clients.services.retry_topics import chain, retry_worker
 from core.kafka.ids import CONTROLLER, ZOOKEEPER, TopicPartition
 from core.kafka.release import CURRENT, Release
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
@@ -54,10 +55,11 @@ from core.lab.acts import (
     StartController,
     StartDelayService,
     StartProcess,
+    StartRetryService,
 )
 from core.lab.acts import Release as ReleaseHeld
 from core.lab.spec import ClusterSpec, Pace
-from core.sim.units import SECOND
+from core.sim.units import SECOND, parse_duration
 from scenarios.errors import Place, did_you_mean
 from scenarios.gc_disabled import gc_disabled
 from scenarios.language.acts import read_acts
@@ -275,6 +277,16 @@ def _declared(spec: ClusterSpec, acts: tuple[Act, ...]) -> Names:
             clients |= {act.service, *(worker_name(act.service, level) for level in act.levels)}
             groups.add(act.service if act.group is None else act.group)
             topics |= {level_topic(level): topics.get(level_topic(level), act.partitions) for level in act.levels}
+            topics[GROUP_METADATA_TOPIC] = topics[TRANSACTION_STATE_TOPIC] = -1
+        elif isinstance(act, StartRetryService):
+            try:
+                delays = tuple(map(parse_duration, act.delays))
+            except ValueError:
+                delays = ()
+            names = chain(act.topic, () if act.blocking else delays, by_index=act.names == "index")
+            clients |= {act.service, *(retry_worker(act.service, name) for name in names[:-1])}
+            groups |= {act.service + name.removeprefix(act.topic) for name in names[:-1]}
+            topics |= {name: topics.get(name, act.partitions) for name in names[1:]}
             topics[GROUP_METADATA_TOPIC] = topics[TRANSACTION_STATE_TOPIC] = -1
         elif isinstance(act, ProduceDelayed):
             clients.add(producer_name(act.after) if act.producer is None else act.producer)

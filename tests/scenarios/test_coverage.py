@@ -218,6 +218,19 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
             "k1-wrong-clocks": "too-soon(delay) == 1",
         },
     ),
+    "K2": (
+        "retries: blocking or in topics, order, amplification, dead letters, crashes",
+        {
+            "k2-retry-topics": ("dead(app) == 1", "tries=4, dead-letter-topic=orders-dlt"),
+            "k2-order": ("overtaken(app) == 1", "overtaken(blocking) == 0"),
+            "k2-amplification": ("tries(app) == 3000", "dead(app) == 100"),
+            "k2-spring-names": "leo(orders-retry-4000-0) == 1",
+            "k2-crash": ("succeeded-twice(app) == 10", "succeeded-twice(safe) == 0"),
+            "k2-commit-first": ("dropped(app) == 0", "dropped(careless) == 10"),
+            "k2-poison": ("failed-tries(app) == 3", "dead(app) == 1"),
+            "k2-blocking-skips": "skipped(app) == 1",
+        },
+    ),
     "H4": (
         "metrics: the counts and gauges that readings give",
         {
@@ -471,7 +484,7 @@ def test_the_ids_are_those_of_the_catalogue() -> None:
         for letter, last in (("A", 4), ("B", 5), ("C", 7), ("D", 9), ("E", 5), ("F", 4))
         for number in range(1, last + 1)
     ]
-    assert set(ROWS) == {*ids, "H2", "H3", "H4", "I2", "K1", "L1", "L2", "L3", "L4", "L5"}
+    assert set(ROWS) == {*ids, "H2", "H3", "H4", "I2", "K1", "K2", "L1", "L2", "L3", "L4", "L5"}
     assert set(STORIES) == {f"S{number}" for number in range(1, 16)}
     assert set(CAPTURES) == {f"FC-{number}" for number in range(1, 6)}
     assert set(GAPS) <= set(COVERED)

@@ -155,13 +155,17 @@ from core.kafka.events.replicas import (
     Truncated,
 )
 from core.kafka.events.services import (
+    DeadLettered,
     DelayedForwarded,
     RecordsHeld,
+    RecordsTried,
+    RetryDropped,
     ServiceEnded,
     ServicePaused,
     ServiceResumed,
     ServiceRewound,
     ServiceStarted,
+    SucceededTwice,
 )
 from core.kafka.events.transactions import (
     AbortedRecordsSkipped,
@@ -216,6 +220,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     ProcessedAgain, RecordsSkipped,
     ProcessStarted, ProcessStepDone, ProcessRewound, ProcessEnded, ProcessedTwice, NeverProcessed, HalfVisible,
     ServiceStarted, ServiceEnded, ServiceRewound, RecordsHeld, ServicePaused, ServiceResumed, DelayedForwarded,
+    RecordsTried, DeadLettered, SucceededTwice, RetryDropped,
 )  # fmt: skip
 """All kinds, from user actions to the durability account."""
 

@@ -1,4 +1,4 @@
-"""Services on top of Kafka: delayed records, which a service holds until they are due."""
+"""Services on top of Kafka: delayed records, which a service holds until they are due; retries, and dead letters."""
 
 from __future__ import annotations
 
@@ -115,3 +115,72 @@ class DelayedForwarded(Event, kind="delayed-forwarded", source="delay service"):
         late = f"{format_duration(self.late_us)} late" if self.late_us >= 0 else f"{format_duration(-self.late_us)} TOO EARLY"
         count = count_of(self.to_offset - self.from_offset, "delayed record")
         return f"{count} of {self.tp} ({offsets(self.from_offset, self.to_offset)}) reached {self.real_topic} {late}"
+
+
+class RecordsTried(Event, kind="records-tried", source="retry service"):
+    """A worker tried to process records. `reason` says why they failed; it is empty if they succeeded."""
+
+    worker: str
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    number: int
+    reason: str
+
+    def sentence(self) -> str:
+        what = f"{records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)})"
+        outcome = f"failed: {self.reason}" if self.reason else "succeeded"
+        return f"{self.worker} processed {what}, and try {self.number} {outcome}"
+
+
+class DeadLettered(Event, kind="dead-lettered", source="DeadLetterPublishingRecoverer", level=NOTABLE):
+    """Records that failed in all tries reached the dead-letter topic. The offsets are those where the application produced the records."""
+
+    worker: str
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    tries: int
+    reason: str
+    dead_letter_topic: str
+
+    def sentence(self) -> str:
+        what = f"{records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)})"
+        return f"{what} went to {self.dead_letter_topic} after {count_of(self.tries, 'try', 'tries')}: {self.reason}"
+
+
+class SucceededTwice(Event, kind="succeeded-twice", source="durability account", level=NOTABLE):
+    """Records of a retry service succeeded again; `doomed_by` is the event that led to this."""
+
+    worker: str
+    instance: int
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    doomed_by: int
+
+    def sentence(self) -> str:
+        return (
+            f"PROCESSED TWICE: {records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)}) succeeded "
+            f"again in instance {self.instance} of {self.worker} after event {self.doomed_by}"
+        )
+
+
+class RetryDropped(Event, kind="retry-dropped", source="durability account", level=NOTABLE):
+    """The committed offset is above records that neither succeeded nor reached the next topic; `doomed_by` is the event that committed it."""
+
+    group: str
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    doomed_by: int
+
+    def sentence(self) -> str:
+        return (
+            f"DROPPED: {records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)}): event "
+            f"{self.doomed_by} committed a higher offset of group {self.group}, but the records neither succeeded nor reached another topic"
+        )

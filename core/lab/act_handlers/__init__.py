@@ -26,6 +26,7 @@ from core.lab.act_handlers import (
     groups,
     links,
     processes,
+    retries,
     services,
     transactions,
 )
@@ -44,6 +45,7 @@ _HANDLERS: Final[find.Handlers] = {
     **processes.HANDLERS,
     **groups.HANDLERS,
     **services.HANDLERS,
+    **retries.HANDLERS,
     **by_hand.HANDLERS,
 }
 

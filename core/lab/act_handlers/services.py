@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka.admin_requests import CreateTopic
-from core.kafka.clients.client_config import PRODUCER
+from core.kafka.clients.client_config import PRODUCER, ClientConfig
 from core.kafka.clients.services.delay_levels import level_for, level_topic, level_us, producer_name, worker_name
 from core.kafka.clients.services.delay_producer import DelayProducer
 from core.kafka.clients.services.delay_worker import DelayWorker
@@ -62,14 +62,14 @@ def _delay_configs(cluster: ClusterNodes, act: acts.StartDelayService) -> tuple[
     return tuple(found)
 
 
-def _missing_topics(cluster: ClusterNodes, names: tuple[str, ...], partitions: int) -> list[TopicSpec]:
+def missing_topics(cluster: ClusterNodes, names: tuple[str, ...], partitions: int) -> list[TopicSpec]:
     """Return the topics of a service that do not exist, with three replicas each if there are three brokers."""
     known = cluster.controller.replication.topics
     factor = min(3, len(cluster.brokers))
     return [TopicSpec(name, partitions, factor) for name in names if name not in known]
 
 
-def _check_workers(cluster: ClusterNodes, service: str, names: list[str]) -> None:
+def check_workers(cluster: ClusterNodes, service: str, names: list[str]) -> None:
     """Check that the names of the workers are free, or that all of these workers have ended.
 
     Raises:
@@ -85,33 +85,51 @@ def _check_workers(cluster: ClusterNodes, service: str, names: list[str]) -> Non
             raise ActRefused(f"{name} is the name of another node; give the service another name")
 
 
+def next_instance(cluster: ClusterNodes, name: str) -> int:
+    """Return the number of the next instance of a worker."""
+    former = cluster.clients.get(name)
+    return former.instance + 1 if isinstance(former, ServiceWorker) else 1
+
+
+def start_worker(cluster: ClusterNodes, worker: ServiceWorker, config: ClientConfig, crash_after: str | None) -> None:
+    """Start an instance of a worker in place of the former one."""
+    former = cluster.clients.get(worker.name)
+    worker.config = config
+    worker.exponential_backoff = cluster.release.newer_clients
+    worker.crash_after = None if crash_after is None else ServiceStep(crash_after)
+    if isinstance(former, ServiceWorker):
+        worker.succeed(former)
+    cluster.add_client(worker)
+    worker.start()
+
+
 def _start_delay(cluster: ClusterNodes, act: acts.StartDelayService) -> find.CheckThenDo:
     find.topic(cluster, act.topic)
     configs = _delay_configs(cluster, act)
     client = config_of(cluster, PRODUCER, act.config, idempotent=act.transactional or act.idempotence)
-    _check_workers(cluster, act.service, [name for name, _ in configs])
+    check_workers(cluster, act.service, [name for name, _ in configs])
     find.require_controller(cluster)
-    creations = [offsets_topic(cluster), *_missing_topics(cluster, tuple(does.source for _, does in configs), act.partitions)]
+    creations = [offsets_topic(cluster), *missing_topics(cluster, tuple(does.source for _, does in configs), act.partitions)]
     if act.transactional:
         creations.append(transaction_state_topic(cluster))
     yield
     for creation in creations:
         if creation is not None:
             cluster.submit_admin_request(CreateTopic(creation))
-    brokers = tuple(cluster.brokers)
     for name, does in configs:
-        former = cluster.clients.get(name)
-        instance = former.instance + 1 if isinstance(former, ServiceWorker) else 1
-        worker = DelayWorker(name, does, instance, cluster.release, brokers, cluster.network, cluster.journal, cluster.account)
-        worker.config = client
-        worker.exponential_backoff = cluster.release.newer_clients
-        worker.crash_after = None if act.crash_after is None else ServiceStep(act.crash_after)
+        worker = DelayWorker(
+            name,
+            does,
+            next_instance(cluster, name),
+            cluster.release,
+            tuple(cluster.brokers),
+            cluster.network,
+            cluster.journal,
+            cluster.account,
+        )
         if act.idempotence and not act.transactional:
             worker.enable_idempotence(cluster.release)
-        if isinstance(former, ServiceWorker):
-            worker.succeed(former)
-        cluster.add_client(worker)
-        worker.start()
+        start_worker(cluster, worker, client, act.crash_after)
 
 
 def _produce_delayed(cluster: ClusterNodes, act: acts.ProduceDelayed) -> find.CheckThenDo:

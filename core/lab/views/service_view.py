@@ -49,3 +49,36 @@ class ServiceView(ReprMixin):
     lateness: dict[str, int]
     rounding: dict[str, int]
     total_error: dict[str, int]
+
+
+@attrs.frozen(repr=False)
+class RetryView(ReprMixin):
+    """A retry service, with all of its workers and their instances.
+
+    Attributes:
+        name: the name of the service.
+        topic: the topic that it processes.
+        running: whether a worker is running.
+        waiting: the number of records that the workers have fetched and are not done with, and that are not in a later retry topic.
+        tried, failed: by number of the try, the number of records.
+        succeeded, dead, skipped: the number of different records with this outcome.
+        succeeded_twice, dead_twice: the number of records with this outcome that had it before.
+        dropped: the number of records below a committed offset that neither succeeded nor reached another topic.
+        inversions: the number of records that succeeded after a later record of their original partition.
+        recovery: by `mean`, `p50`, `p95`, `p99`, and `max`, the time from the first failure of a record until it succeeded, µs.
+    """
+
+    name: str
+    topic: str
+    running: bool
+    waiting: int
+    tried: dict[int, int]
+    failed: dict[int, int]
+    succeeded: int
+    dead: int
+    skipped: int
+    succeeded_twice: int
+    dead_twice: int
+    dropped: int
+    inversions: int
+    recovery: dict[str, int]

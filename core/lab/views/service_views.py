@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.kafka.clients.services.delay_worker import DelayWorker
+from core.kafka.clients.services.retry_worker import RetryWorker
 from core.lab.cluster_nodes import ClusterNodes
 from core.lab.processing_account import Counts, Processing
 from core.lab.service_account import mean, percentile
-from core.lab.views.service_view import ServiceView
+from core.lab.views.service_view import RetryView, ServiceView
 
 _PERCENTS = {"p50": 50, "p95": 95, "p99": 99, "max": 100}
 
@@ -67,3 +68,42 @@ def _statistics(samples: list[tuple[int, int]]) -> dict[str, int]:
     """Return the mean and the percentiles of samples (value, number of records); empty if there are none."""
     found = {name: percentile(samples, percent) for name, percent in _PERCENTS.items()} | {"mean": mean(samples)}
     return {name: value for name, value in found.items() if value is not None}
+
+
+def retry_views(cluster: ClusterNodes) -> tuple[RetryView, ...]:
+    """Return the views of all retry services."""
+    services: dict[str, list[RetryWorker]] = {}
+    for client in cluster.clients.values():
+        if isinstance(client, RetryWorker):
+            services.setdefault(client.does.service, []).append(client)
+    return tuple(_retry_view(cluster, service, workers) for service, workers in services.items())
+
+
+def _retry_view(cluster: ClusterNodes, service: str, workers: Sequence[RetryWorker]) -> RetryView:
+    account = cluster.account
+    found = account.retries.of(service)
+    logs = account.leader_logs()
+    running = [worker for worker in workers if worker.running]
+    dropped = 0
+    for worker in workers:
+        in_hand = worker.in_hand() if worker.running else ()
+        for (group, tp), commits in account.processing.commits.items():
+            if group == worker.does.group and tp.topic == worker.does.source and tp in logs:
+                visible = account.processing.visible(tp, logs[tp])
+                dropped += account.retries.dropped(service, tp, max(offset for offset, _ in commits), visible, in_hand).count()
+    return RetryView(
+        name=service,
+        topic=workers[0].does.source,
+        running=bool(running),
+        waiting=sum(each.end - each.start for worker in running for each in worker.in_hand()),
+        tried=dict(found.tried),
+        failed=dict(found.failed),
+        succeeded=sum(offsets.count() for offsets in found.succeeded.values()),
+        dead=sum(offsets.count() for offsets in found.dead.values()),
+        skipped=sum(offsets.count() for offsets in found.skipped.values()),
+        succeeded_twice=found.succeeded_twice,
+        dead_twice=found.dead_twice,
+        dropped=dropped,
+        inversions=found.inversions,
+        recovery=_statistics(list(found.recoveries)),
+    )

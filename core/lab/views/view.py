@@ -14,7 +14,7 @@ import attrs
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import PartitionStatus, is_offline
 from core.kafka.ids import TopicPartition
-from core.lab.views.service_view import ServiceView
+from core.lab.views.service_view import RetryView, ServiceView
 from core.sim.repr_mixin import ReprMixin
 
 __all__ = [
@@ -458,6 +458,7 @@ class ClusterView(ReprMixin):
         members: the consumers of groups.
         consumption: what groups with members have done, by group and partition.
         services: the delay services and their workers.
+        retries: the retry services.
         version: the version of an `IncrementalView`; -1 if unknown. Views with the same version differ only in offsets, counters, and ages.
     """
 
@@ -497,6 +498,7 @@ class ClusterView(ReprMixin):
     members: tuple[MemberView, ...] = ()
     consumption: tuple[ConsumptionView, ...] = ()
     services: tuple[ServiceView, ...] = ()
+    retries: tuple[RetryView, ...] = ()
     version: int = attrs.field(default=-1, eq=False)
 
     @cached_property

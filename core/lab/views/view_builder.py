@@ -19,7 +19,7 @@ from core.kafka.settings import render_value
 from core.lab.views.group_views import consumption_views, group_views, member_views
 from core.lab.views.partition_health import partition_health
 from core.lab.views.process_views import process_views
-from core.lab.views.service_views import service_views
+from core.lab.views.service_views import retry_views, service_views
 from core.lab.views.view import (
     BatchingView,
     BrokerView,
@@ -285,6 +285,7 @@ def cluster_view(cluster: ClusterNodes, cached: CachedViews | None = None) -> Cl
         members=member_views(cluster),
         consumption=consumption_views(cluster),
         services=service_views(cluster),
+        retries=retry_views(cluster),
         version=cached.version,
     )
 

@@ -12,7 +12,7 @@ from core.kafka.health import STALL_BOUND
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import Batch, Run, Term
 from core.lab.views.log_contents import LogContents
-from core.lab.views.service_view import ServiceView
+from core.lab.views.service_view import RetryView, ServiceView
 from core.lab.views.view import (
     BatchingView,
     BrokerView,
@@ -36,7 +36,9 @@ from scenarios.language.tokens import ConditionError
 
 ORDERS = TopicPartition("orders", 0)
 LONELY = TopicPartition("orders", 1)
-NAMES = Names({"orders": 2}, frozenset({1, 2, 3}), frozenset({"app", "reader", "copier", "member", "delay"}), frozenset({"group"}))
+NAMES = Names(
+    {"orders": 2}, frozenset({1, 2, 3}), frozenset({"app", "reader", "copier", "member", "delay", "retrier"}), frozenset({"group"})
+)
 
 
 def replica(broker: int, role: str, leo: int, hw: int, *, in_isr: bool = True) -> ReplicaView:
@@ -102,6 +104,11 @@ class Still:
                 ServiceView(
                     "delay", "", "orders", True, 3, 1, 1, 12, 9, 2, 1, 0, 0, 0, 1,
                     dict.fromkeys(STATISTICS, 5), dict.fromkeys(STATISTICS, 7), dict.fromkeys(STATISTICS, 9),
+                ),
+            ),
+            retries=(
+                RetryView(
+                    "retrier", "orders", True, 3, {1: 10, 2: 5}, {1: 5, 2: 1}, 9, 1, 0, 0, 0, 0, 2, dict.fromkeys(STATISTICS, 5)
                 ),
             ),
             processes=(ProcessView("copier", "orders", "copies", "group", "at-least-once", 2, True, "produce", 12, 10, 3, 2, 1),),
@@ -277,6 +284,7 @@ def test_every_reading_can_be_taken() -> None:
     of_others |= {
         name: "delay" for name, reading in READINGS.items() if "delayed records" in reading.meaning or name in ("held", "overdue", "paused")
     }
+    of_others |= {name: "retrier" for name, reading in READINGS.items() if "retry service" in reading.meaning}
     of_others |= dict.fromkeys(("owned", "activity"), "member")
     for reading in READINGS.values():
         inside = ", ".join(

@@ -108,8 +108,8 @@ NAMED = {
     "name": "min.insync.replicas",
     "value": "2",
     "queue": "fifo",
-    "delays": "record",
     "due_from": "read",
+    "names": "index",
 }
 OF_SERVICES = {"commit": "position", "crash_after": "forward"}
 
@@ -118,6 +118,7 @@ OF_SERVICES = {"commit": "position", "crash_after": "forward"}
 def test_every_act_can_be_written_and_read_again(act: type[acts.Act]) -> None:
     client = {"config": (("request.timeout.ms", "5"),)} if "config" in attrs.fields_dict(act) and act is not acts.CreateTopic else {}
     named = NAMED | (OF_SERVICES if "service" in attrs.fields_dict(act) else {})
+    named |= {"delays": "record" if act is acts.StartDelayService else ("1s", "2s")}
     values = client | {
         field.name: not field.default if field.type == "bool" else named.get(field.name, SAMPLES[str(field.type).removesuffix(" | None")])
         for field in attrs.fields(act)

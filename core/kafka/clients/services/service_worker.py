@@ -23,7 +23,7 @@ from core.kafka.clients.services.service_consumer import ServiceConsumer
 from core.kafka.clients.services.service_records import DelayedRecords, HeldRecords
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.messages import OffsetToCommit
-from core.kafka.ids import TopicPartition
+from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.messages import ProduceResponse
 from core.kafka.release import Release
 from core.sim.journal import Journal
@@ -152,6 +152,16 @@ class ServiceWorker(ConsumingProcess):
         else:
             super().handle(message, sender)
 
+    def metadata_updated(self) -> None:
+        """Send what waited for metadata. The leaders of a topic that was just created may be unknown at first."""
+        super().metadata_updated()
+        if self.phase is Phase.OFFSETS and any(leader == NO_LEADER for leader, _ in self.leaders):
+            self.refresh_metadata_soon()
+
+    def _knows_a_leader(self) -> bool:
+        """Return whether the metadata contain the leader of a partition of the target."""
+        return any(leader != NO_LEADER for leader, _ in self.leaders)
+
     # --- what the worker does next ---------------------------------------------------------------------------------
 
     def _continue(self) -> None:
@@ -176,7 +186,7 @@ class ServiceWorker(ConsumingProcess):
                 self._return_to_committed()
                 return True
             case Phase.OFFSETS:
-                if consumer.call is not GroupCall.NOTHING or not consumer.positions or not self.leaders:
+                if consumer.call is not GroupCall.NOTHING or not consumer.positions or not self._knows_a_leader():
                     return False
                 self.committed.update({number: offset for number, offset in enumerate(consumer.positions) if offset > 0})
                 self.phase = Phase.RUNNING
@@ -208,8 +218,9 @@ class ServiceWorker(ConsumingProcess):
         if not self.closing:
             self._poll()
             self._handle_due()
-            self._poll()
-            self._arm()
+            if self.running:
+                self._poll()
+                self._arm()
             return False
         if self.has_incomplete_batches() or self.consumer.call is not GroupCall.NOTHING:
             return False
@@ -266,7 +277,7 @@ class ServiceWorker(ConsumingProcess):
     def _handle_due(self) -> None:
         """Handle the held records that are due."""
         queue, transactions, now = self.queue, self.transactions, self.journal.now
-        while self.phase is Phase.RUNNING and not self.crashing and queue.entries and queue.due_time() <= now:
+        while self.running and self.phase is Phase.RUNNING and not self.crashing and queue.entries and queue.due_time() <= now:
             if transactions is not None:
                 if transactions.call or transactions.state not in (READY, OPEN):
                     return

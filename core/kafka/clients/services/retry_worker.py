@@ -1,0 +1,220 @@
+"""A worker of a retry service: it processes records, and sends those that fail to the next retry topic or to the dead-letter topic.
+
+A worker of a retry topic processes each record when the delay of the topic has passed since the record was sent there. With blocking retries,
+there are no retry topics: the worker tries a record again in place, and all later records of its partition wait.
+
+The laboratory decides which tries fail (`FailureRule`). A share of the records fails exactly: of each batch, the first ones.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from core.kafka import events
+from core.kafka.clients.services.service_config import WorkerConfig
+from core.kafka.clients.services.service_records import HeldRecords, RetriedRecords
+from core.kafka.clients.services.service_worker import ServiceWorker
+from core.kafka.durability_observer import DurabilityObserver, Tried
+from core.kafka.ids import TopicPartition
+from core.kafka.release import Release
+from core.sim.journal import Journal
+from core.sim.network import Network
+
+MILLION: Final = 1_000_000
+
+
+class FailureRule(NamedTuple):
+    """Which tries fail.
+
+    Attributes:
+        share_ppm: the share of the records that fail, parts per million.
+        tries: only the first tries of a record fail, up to this number; 0 for all tries.
+        until: the time when records stop failing, µs; -1 if they do not.
+        kills: whether a failing record kills the process.
+        reason: the reason, such as the name of an exception.
+    """
+
+    share_ppm: int = 0
+    tries: int = 0
+    until: int = -1
+    kills: bool = False
+    reason: str = "IllegalStateException"
+
+    def applies(self, number: int, now: int) -> bool:
+        """Return whether a try can fail. `number` is 1 for the first try."""
+        return bool(self.share_ppm) and (not self.tries or number <= self.tries) and (self.until < 0 or now < self.until)
+
+
+class RetryConfig(NamedTuple):
+    """The part of the configuration that only workers of retry services have.
+
+    Attributes:
+        number: the number of the try, from 1: 1 for the original topic, 2 for the first retry topic.
+        blocking: the delays of blocking retries, µs; empty if retries use topics.
+        dead_letters: whether the target is the dead-letter topic.
+        skips: whether records that fail for the last time are skipped, because there is no dead-letter topic.
+    """
+
+    number: int
+    blocking: tuple[int, ...]
+    dead_letters: bool
+    skips: bool
+
+
+class RetryWorker(ServiceWorker):
+    """One instance of a worker of a retry service.
+
+    Attributes:
+        plan: the configuration of the retries.
+        rule: which tries fail.
+        owed: the share of a record that has not failed yet, parts per million.
+        blocked: by partition, the records that are tried again in place, and the number of their failed tries.
+        reports: the records that were sent in the open transaction.
+    """
+
+    __slots__ = ("blocked", "owed", "plan", "reports", "rule")
+
+    plan: Final[RetryConfig]
+    blocked: Final[dict[int, tuple[HeldRecords, int]]]
+    reports: Final[list[tuple[HeldRecords, RetriedRecords]]]
+
+    def __init__(
+        self,
+        name: str,
+        does: WorkerConfig,
+        retries: RetryConfig,
+        instance: int,
+        release: Release,
+        brokers: tuple[int, ...],
+        network: Network,
+        journal: Journal,
+        account: DurabilityObserver,
+    ) -> None:
+        super().__init__(name, does, instance, release, brokers, network, journal, account)
+        self.plan = retries
+        self.rule = FailureRule()
+        self.owed = 0
+        self.blocked = {}
+        self.reports = []
+
+    # --- processing ------------------------------------------------------------------------------------------------
+
+    def _handle(self, records: HeldRecords) -> None:
+        """Try records that are due: some succeed, and the others fail."""
+        waiting, failed_tries = self.blocked.get(records.partition, (None, 0))
+        if waiting is not None and waiting.start != records.start:
+            self.queue.push(records._replace(due=waiting.due), again=True)
+            return
+        number = self.plan.number + failed_tries
+        failing = self._failing(records, number, first=waiting is None)
+        if failing and self.rule.kills:
+            self._report_try(records.split(records.start + failing)[0], number, failed=True)
+            self.kill("crashed")
+            return
+        self.blocked.pop(records.partition, None)
+        failed, succeeded = records.split(records.start + failing)
+        if failed.size:
+            event = self._report_try(failed, number, failed=True)
+            if failed_tries < len(self.plan.blocking):
+                if succeeded.size:
+                    self.queue.push(succeeded._replace(due=self.journal.now + self.plan.blocking[failed_tries]), again=True)
+                self._block_partition(failed, failed_tries)
+                return
+            self._send_on(failed, number, event)
+        if succeeded.size:
+            self._report_try(succeeded, number, failed=False)
+            self._report(succeeded, number, "succeeded")
+            self._done(succeeded)
+
+    def _failing(self, records: HeldRecords, number: int, *, first: bool) -> int:
+        """Return how many of the records fail. Records that are tried again in place fail together."""
+        if not self.rule.applies(number, self.journal.now):
+            return 0
+        if not first:
+            return records.size
+        failing, self.owed = divmod(self.owed + records.size * self.rule.share_ppm, MILLION)
+        return min(failing, records.size)
+
+    def _block_partition(self, failed: HeldRecords, failed_tries: int) -> None:
+        """Try the records again in place after the next delay."""
+        again = failed._replace(due=self.journal.now + self.plan.blocking[failed_tries])
+        self.blocked[failed.partition] = (again, failed_tries + 1)
+        self.queue.push(again, again=True)
+
+    def _send_on(self, failed: HeldRecords, number: int, event: int) -> None:
+        """Send the records to the next topic, or skip them."""
+        if self.plan.skips:
+            self._report(failed, number, "skipped")
+            self._done(failed)
+            return
+        original, first = self._original(failed)
+        since = failed.content.created if isinstance(failed.content, RetriedRecords) else self.journal.now
+        content = RetriedRecords(
+            original, first, number, self.rule.reason, since, self.does.group, self.consumer.tp(failed.partition), failed.start, event
+        )
+        self._forward(failed._replace(event=event), content)
+
+    def _original(self, records: HeldRecords) -> tuple[TopicPartition, int]:
+        """Return the partition and the first offset where the application produced the records."""
+        headers = records.content
+        if isinstance(headers, RetriedRecords):
+            return headers.original, headers.first + records.start - records.base
+        return self.consumer.tp(records.partition), records.start
+
+    # --- reports ---------------------------------------------------------------------------------------------------
+
+    def _report_try(self, records: HeldRecords, number: int, *, failed: bool) -> int:
+        """Report a try. Return the sequence number of the event."""
+        journal, does = self.journal, self.does
+        self.account.records_tried(does.service, number, records.size, failed)
+        before, journal.cause = journal.cause, records.event or journal.cause
+        event = journal.emit(
+            events.RecordsTried.kind, self.name, does.source, records.partition, records.start, records.end, number,
+            self.rule.reason if failed else "",
+        )  # fmt: skip
+        journal.cause = before
+        return event
+
+    def _report(self, records: HeldRecords, number: int, outcome: str) -> None:
+        """Tell the account that the worker is done with records."""
+        original, first = self._original(records)
+        since = self.journal.now - records.content.created if isinstance(records.content, RetriedRecords) else 0
+        self.account.records_done(
+            self.does.service,
+            Tried(
+                self.name, self.instance, self.does.group, self.consumer.tp(records.partition), records.start, original, first, records.size,
+                number, outcome, since, records.event or self.started_by,
+            ),
+        )  # fmt: skip
+
+    def _forwarded(self, records: HeldRecords, content: object) -> None:
+        """Report records that have reached the next topic. In a transaction, they count when it is committed."""
+        assert isinstance(content, RetriedRecords), "the worker sends records with these headers"
+        if self.transactions is not None:
+            self.reports.append((records, content))
+        else:
+            self._report_sent(records, content)
+
+    def _report_sent(self, records: HeldRecords, content: RetriedRecords) -> None:
+        dead = self.plan.dead_letters
+        self._report(records, content.tries, "dead" if dead else "retried")
+        if dead:
+            self.journal.emit(
+                events.DeadLettered.kind, self.name, content.original.topic, content.original.partition, content.first,
+                content.first + records.size, content.tries, content.reason, self.topic,
+            )  # fmt: skip
+
+    def _committed(self) -> None:
+        """Report the records of a committed transaction."""
+        for records, content in self.reports:
+            self._report_sent(records, content)
+        self.reports.clear()
+        super()._committed()
+
+    def _forget(self) -> None:
+        super()._forget()
+        self.blocked.clear()
+        self.reports.clear()
+
+    def _check(self) -> None:
+        self.account.retries_checked(self.does.service, self.does.group, self.does.source)

@@ -1,0 +1,105 @@
+"""Acts on retry services."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Final
+
+from core.kafka.admin_requests import CreateTopic
+from core.kafka.clients.client_config import PRODUCER
+from core.kafka.clients.services.retry_topics import chain, retry_worker
+from core.kafka.clients.services.retry_worker import MILLION, FailureRule, RetryConfig, RetryWorker
+from core.kafka.clients.services.service_config import DueFrom, ServiceCommit, ServiceStep, WorkerConfig
+from core.lab import acts
+from core.lab.act_handlers import find
+from core.lab.act_handlers.clients import config_of
+from core.lab.act_handlers.processes import offsets_topic
+from core.lab.act_handlers.services import check_workers, missing_topics, next_instance, start_worker
+from core.lab.act_handlers.transactions import transaction_state_topic
+from core.lab.cluster_nodes import ClusterNodes
+from core.sim.errors import ActRefused
+from core.sim.units import parse_duration
+
+
+def _check(cluster: ClusterNodes, act: acts.StartRetryService) -> tuple[int, ...]:
+    """Check the act, and return its delays, µs.
+
+    Raises:
+        ActRefused: a word or number of the act is wrong, or the release has no transactions.
+    """
+    find.topic(cluster, act.topic)
+    try:
+        delays = tuple(parse_duration(delay) for delay in act.delays)
+    except ValueError as wrong:
+        raise ActRefused(str(wrong)) from None
+    if act.names not in ("delay", "index"):
+        raise ActRefused(f"names must be delay or index, not {act.names}")
+    if act.commit not in tuple(map(str, ServiceCommit)):
+        raise ActRefused(f"commit must be {', '.join(ServiceCommit)}, not {act.commit}")
+    if act.crash_after is not None and act.crash_after not in tuple(map(str, ServiceStep)):
+        raise ActRefused(f"crash-after must be {', '.join(ServiceStep)}, not {act.crash_after}")
+    if act.reset not in ("earliest", "latest"):
+        raise ActRefused(f"reset must be earliest or latest, not {act.reset}")
+    if act.bound < 1 or act.commit_every < 1:
+        raise ActRefused("bound and commit-every must be at least 1")
+    if not act.dead_letters and not act.blocking:
+        raise ActRefused("only a blocking service can be without dead letters; add 'blocking: true'")
+    if act.transactional and not cluster.release.transactions:
+        raise ActRefused(f"release {cluster.release.name} has no transactions; use 0.11 or later (KIP-98)")
+    if act.transactional and act.commit != ServiceCommit.DONE:
+        raise ActRefused("a transactional service commits the offsets of the records that it is done with; use commit: done")
+    return delays
+
+
+def _configs(act: acts.StartRetryService, delays: tuple[int, ...]) -> list[tuple[str, WorkerConfig, RetryConfig]]:
+    """Return the name and the configuration of each worker."""
+    topics = chain(act.topic, () if act.blocking else delays, by_index=act.names == "index")
+    found = []
+    for number, (source, target) in enumerate(itertools.pairwise(topics)):
+        name = retry_worker(act.service, source)
+        group = act.service + source.removeprefix(act.topic)
+        does = WorkerConfig(
+            act.service, source, target, group, delays[number - 1] if number else 0, act.bound, act.bound, act.commit_every,
+            ServiceCommit(act.commit), name if act.transactional else "", False, False, DueFrom.TIMESTAMP, 0, act.reset,
+        )  # fmt: skip
+        retries = RetryConfig(number + 1, delays if act.blocking else (), target == topics[-1], not act.dead_letters)
+        found.append((name, does, retries))
+    return found
+
+
+def _start(cluster: ClusterNodes, act: acts.StartRetryService) -> find.CheckThenDo:
+    configs = _configs(act, _check(cluster, act))
+    client = config_of(cluster, PRODUCER, act.config, idempotent=act.transactional)
+    check_workers(cluster, act.service, [name for name, _, _ in configs])
+    find.require_controller(cluster)
+    creations = [offsets_topic(cluster), *missing_topics(cluster, tuple(does.target for _, does, _ in configs), act.partitions)]
+    if act.transactional:
+        creations.append(transaction_state_topic(cluster))
+    yield
+    for creation in creations:
+        if creation is not None:
+            cluster.submit_admin_request(CreateTopic(creation))
+    for name, does, retries in configs:
+        former = cluster.clients.get(name)
+        worker = RetryWorker(
+            name, does, retries, next_instance(cluster, name), cluster.release, tuple(cluster.brokers), cluster.network, cluster.journal,
+            cluster.account,
+        )  # fmt: skip
+        if isinstance(former, RetryWorker):
+            worker.rule = former.rule
+        start_worker(cluster, worker, client, act.crash_after)
+
+
+def _fail(cluster: ClusterNodes, act: acts.FailProcessing) -> find.CheckThenDo:
+    workers = [worker for worker in cluster.workers(act.service) if isinstance(worker, RetryWorker)]
+    if not workers:
+        raise ActRefused(f"there is no retry service {act.service}; start one with retry-service")
+    if not 0 <= act.share_ppm <= MILLION or act.tries < 0:
+        raise ActRefused("the share must be from 0% to 100%, and tries must be at least 0")
+    yield
+    until = -1 if act.lasting is None else cluster.now + act.lasting
+    for worker in workers:
+        worker.rule = FailureRule(act.share_ppm, act.tries, until, act.kills, act.reason)
+
+
+HANDLERS: Final[find.Handlers] = {acts.StartRetryService: _start, acts.FailProcessing: _fail}

@@ -1,0 +1,137 @@
+"""The account of retry services: how often records are tried, and which of them succeed twice, die, or are dropped.
+
+All offsets are those of the partition where the application produced the records, except for dropped records, which are counted in the
+topic that a worker reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from core.kafka import events
+from core.kafka.clients.group_consumer import PolledRecords
+from core.kafka.durability_observer import Tried
+from core.kafka.ids import TopicPartition
+from core.kafka.log.offset_set import OffsetSet
+from core.sim.journal import Journal
+from core.sim.state.append_only_list import AppendOnlyList
+
+
+class RetryService:
+    """What the workers of a service have done, with all of their instances.
+
+    Attributes:
+        tried, failed: by number of the try, the number of records.
+        succeeded, dead, skipped: by original partition, the offsets with this outcome.
+        succeeded_twice, dead_twice: the number of records with this outcome that had it before.
+        inversions: the number of records that succeeded after a later record of their original partition.
+        done: by partition that a worker reads, the offsets that the worker is done with.
+        recoveries: (number of records, time since the first failure in µs) of records that succeeded after a failure.
+    """
+
+    __slots__ = ("dead", "dead_twice", "done", "failed", "inversions", "recoveries", "skipped", "succeeded", "succeeded_twice", "tried")
+
+    def __init__(self) -> None:
+        self.tried: dict[int, int] = {}
+        self.failed: dict[int, int] = {}
+        self.succeeded: dict[TopicPartition, OffsetSet] = {}
+        self.dead: dict[TopicPartition, OffsetSet] = {}
+        self.skipped: dict[TopicPartition, OffsetSet] = {}
+        self.succeeded_twice = 0
+        self.dead_twice = 0
+        self.inversions = 0
+        self.done: dict[TopicPartition, OffsetSet] = {}
+        self.recoveries: AppendOnlyList[tuple[int, int]] = AppendOnlyList()
+
+
+class RetryAccount:
+    """The account of all retry services.
+
+    Attributes:
+        services: by name, what a service has done.
+        reported: by group and partition, the dropped records that events have reported.
+    """
+
+    __slots__ = ("journal", "reported", "services")
+
+    journal: Final[Journal]
+    services: Final[dict[str, RetryService]]
+    reported: Final[dict[tuple[str, TopicPartition], OffsetSet]]
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self.services = {}
+        self.reported = {}
+
+    def of(self, service: str) -> RetryService:
+        """Return what a service has done."""
+        found = self.services.get(service)
+        if found is None:
+            found = self.services[service] = RetryService()
+        return found
+
+    def records_tried(self, service: str, number: int, records: int, failed: bool) -> None:
+        """Record a try."""
+        found = self.of(service)
+        found.tried[number] = found.tried.get(number, 0) + records
+        if failed:
+            found.failed[number] = found.failed.get(number, 0) + records
+
+    def records_done(self, service: str, tried: Tried) -> None:
+        """Record the outcome of records."""
+        found = self.of(service)
+        found.done.setdefault(tried.source, OffsetSet()).add(tried.start, tried.start + tried.records)
+        start, end = tried.first, tried.first + tried.records
+        if tried.outcome == "succeeded":
+            known = found.succeeded.setdefault(tried.original, OffsetSet())
+            for low, high in list(known.within(start, end)):
+                found.succeeded_twice += high - low
+                self.journal.emit(
+                    events.SucceededTwice.kind,
+                    tried.worker,
+                    tried.instance,
+                    tried.original.topic,
+                    tried.original.partition,
+                    low,
+                    high,
+                    tried.event,
+                )
+            if known and known.ends[-1] > end:
+                found.inversions += tried.records
+            known.add(start, end)
+            if tried.tries > 1:
+                found.recoveries.append((tried.since_failure, tried.records))
+        elif tried.outcome == "dead":
+            known = found.dead.setdefault(tried.original, OffsetSet())
+            found.dead_twice += sum(high - low for low, high in known.within(start, end))
+            known.add(start, end)
+        elif tried.outcome == "skipped":
+            found.skipped.setdefault(tried.original, OffsetSet()).add(start, end)
+
+    def dropped(self, service: str, tp: TopicPartition, committed: int, visible: OffsetSet, in_hand: Iterable[PolledRecords]) -> OffsetSet:
+        """Return the `visible` offsets of a partition below the committed one that the worker is not done with and does not hold."""
+        held = OffsetSet.of((each.start, each.end) for each in in_hand if each.tp == tp)
+        done = self.of(service).done.get(tp, OffsetSet())
+        return OffsetSet.of(visible.within(0, committed)).minus(done).minus(held)
+
+    def check(
+        self,
+        service: str,
+        group: str,
+        tp: TopicPartition,
+        commits: Iterable[tuple[int, int]],
+        visible: OffsetSet,
+        in_hand: Iterable[PolledRecords],
+    ) -> None:
+        """Report dropped records that were not reported yet, each with the first event that committed a higher offset."""
+        below = 0
+        known = self.reported.setdefault((group, tp), OffsetSet())
+        held = tuple(in_hand)
+        for offset, event in commits:
+            if offset <= below:
+                continue
+            for start, end in OffsetSet.of(self.dropped(service, tp, offset, visible, held).within(below, offset)).minus(known):
+                known.add(start, end)
+                self.journal.emit(events.RetryDropped.kind, group, tp.topic, tp.partition, start, end, event)
+            below = offset

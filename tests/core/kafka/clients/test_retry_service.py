@@ -1,0 +1,44 @@
+"""Retry services: the names of topics, and the rule that lets records fail. The scenarios `k2-*` show the services at work."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.kafka.clients.services.retry_topics import chain, suffixes
+from core.kafka.clients.services.retry_worker import FailureRule
+from core.kafka.release import Release
+from core.kafka.topic_spec import TopicSpec
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.errors import ActRefused
+from core.sim.units import SECOND
+
+
+def test_the_names_are_those_of_spring_kafka() -> None:
+    """§2.3: by delay, by index, and with an index behind equal delays."""
+    assert chain("orders", (SECOND, 2 * SECOND, 4 * SECOND), by_index=False) == (
+        "orders", "orders-retry-1000", "orders-retry-2000", "orders-retry-4000", "orders-dlt",
+    )  # fmt: skip
+    assert suffixes((SECOND, 2 * SECOND), by_index=True) == ("-retry-0", "-retry-1")
+    assert suffixes((SECOND, 16 * SECOND, 16 * SECOND), by_index=False) == ("-retry-1000", "-retry-16000-0", "-retry-16000-1")
+
+
+def test_a_rule_applies_to_the_first_tries_and_for_some_time() -> None:
+    rule = FailureRule(500_000, tries=2, until=10 * SECOND)
+    assert [rule.applies(number, 0) for number in (1, 2, 3)] == [True, True, False]
+    assert not rule.applies(1, 10 * SECOND)
+    assert not FailureRule().applies(1, 0)
+
+
+def test_impossible_acts_are_refused() -> None:
+    """Each refusal says what would be possible."""
+    cluster = Cluster(ClusterSpec((BrokerSpec(1),), topics=(TopicSpec("orders", 1, 1),)), Release.named("0.10.2"))
+    for act, words in (
+        (acts.StartRetryService("orders", dead_letters=False), "only a blocking service"),
+        (acts.StartRetryService("orders", ("soon",)), "is not a duration"),
+        (acts.StartRetryService("orders", transactional=True), "use 0.11 or later"),
+        (acts.FailProcessing(1), "there is no retry service"),
+    ):
+        with pytest.raises(ActRefused, match=words):
+            cluster.do(act)
