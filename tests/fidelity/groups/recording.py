@@ -25,6 +25,14 @@ RELEASES: Final = {"2.8.2": "2.8", "4.1.1": "4.1", "4.3.1": "4.3"}
 """The release of the model for each version of Kafka."""
 
 
+REPLAYED: Final = (
+    "-assignor-", "-auto-offset-reset", "-beyond-log-", "-commit-order-crash", "-completing-rebalance", "-coordinator-", "-group-max-size",
+    "-join-initial-delay", "-kill-member-", "-max-poll-interval-", "-offset-retention", "-offsets-", "-paused-member-", "-protocol-choice",
+    "-slow-member-", "-static-",
+)  # fmt: skip
+"""Parts of the names of the recordings that are replayed."""
+
+
 @attrs.frozen
 class Joiner:
     """A consumer of a recording.
@@ -131,8 +139,8 @@ def read_groups(file: Path, protocol: str = "classic") -> GroupRecording:
 
 
 def classic_drills(folder: Path) -> list[Path]:
-    """Return the recordings in a folder that have groups of the classic protocol."""
-    return [file for file in sorted(folder.glob("*.json")) if "consumer" not in file.stem]
+    """Return the recordings in a folder whose groups of the classic protocol are replayed. Others are compared elsewhere."""
+    return [file for file in sorted(folder.glob("*.json")) if "-consumer" not in file.stem and any(name in file.stem for name in REPLAYED)]
 
 
 def _joiner(raw: dict[str, Any], who: str, act: dict[str, Any], log: list[tuple[float, int, str]]) -> Joiner:
