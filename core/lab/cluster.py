@@ -23,6 +23,7 @@ from core.sim.state.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from core.lab.views.durability_report import DurabilityReport
+    from core.lab.views.group_report import GroupReport
     from core.lab.views.partition_detail import PartitionDetail
     from core.lab.views.segment_report import SegmentReport
     from core.lab.views.transaction_report import TransactionReport
@@ -132,6 +133,12 @@ class Cluster(ClusterNodes):
         from core.lab.views.transaction_report import transaction_report
 
         return transaction_report(self)
+
+    def group_report(self) -> tuple[GroupReport, ...]:
+        """Return the groups: their members, and their partitions with lags and with what keeps them from being read."""
+        from core.lab.views.group_report import group_report
+
+        return group_report(self)
 
     def segment_report(
         self, tp: TopicPartition, broker: int, offset: int | None = None, timestamp: int | None = None

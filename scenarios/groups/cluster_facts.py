@@ -12,15 +12,19 @@ import attrs
 
 from core.kafka.broker.partition import Partition
 from core.kafka.group_coordinator.classic.group_state import GroupState
+from core.kafka.group_coordinator.consumer.consumer_group import ConsumerGroup
 from core.kafka.group_coordinator.group_metadata import GroupMetadata
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, partition_for
 from core.lab.cluster import Cluster
-from scenarios.groups.facts import Brokers, Committed, Group, Member
+from scenarios.groups.facts import CONSUMER, Brokers, Committed, Group, Member
 from scenarios.tools.transactions import answering_brokers
 
 PORT: Final = 9092
 """The port of each broker."""
+
+DEFAULT_ASSIGNOR: Final = "uniform"
+"""The assignor of a group whose members do not ask for one."""
 
 CLIENT_HOST: Final = "/127.0.0.1"
 """The address of each client."""
@@ -63,6 +67,8 @@ def coordinators_of(cluster: Cluster) -> Coordinators:
 
 def _group(metadata: GroupMetadata, coordinator: int) -> Group:
     """Return a group as its coordinator describes it: the assignments and the assignor only while the group is Stable."""
+    if metadata.consumer is not None:
+        return _consumer_group(metadata, metadata.consumer, coordinator)
     classic = metadata.classic
     stable = classic.state is GroupState.STABLE
     members = tuple(
@@ -76,8 +82,36 @@ def _group(metadata: GroupMetadata, coordinator: int) -> Group:
         coordinator,
         assignor=classic.protocol if stable else "",
         members=members,
-        offsets={tp: Committed(stored.committed.offset, stored.committed.leader_epoch) for tp, stored in metadata.offsets.items()},
+        offsets=_offsets(metadata),
     )
+
+
+def _consumer_group(metadata: GroupMetadata, group: ConsumerGroup, coordinator: int) -> Group:
+    """Return a group of the consumer protocol. Its members have what they own, and their part of the target assignment."""
+    members = tuple(
+        Member(
+            member.member_id, member.client, CLIENT_HOST, member.owned(), member.instance_id, member.epoch, group.assignment_epoch,
+            group.target.get(member.member_id, ()), member.classic is None,
+        )
+        for member in group.members.values()
+    )  # fmt: skip
+    assignor = next((member.assignor for member in group.members.values() if member.assignor), DEFAULT_ASSIGNOR)
+    return Group(
+        metadata.name,
+        group.state().value,
+        f"{broker_address(coordinator)}:{PORT}",
+        coordinator,
+        CONSUMER,
+        assignor,
+        members,
+        _offsets(metadata),
+        group.epoch,
+        group.assignment_epoch,
+    )
+
+
+def _offsets(metadata: GroupMetadata) -> dict[TopicPartition, Committed]:
+    return {tp: Committed(stored.committed.offset, stored.committed.leader_epoch) for tp, stored in metadata.offsets.items()}
 
 
 def brokers_of(cluster: Cluster, tps: Iterable[TopicPartition]) -> Brokers:

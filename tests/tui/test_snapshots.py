@@ -98,6 +98,39 @@ async def test_below_80_by_20_there_is_a_calm_view(size: tuple[int, int], tmp_pa
         held("minimal", f"{size[0]}x{size[1]}", screen_text(app), without_fonts(app.export_screenshot(title="isrlab")), tmp_path)
 
 
+GROUP_SCRIPT = """\
+scenario: members
+about: Three consumers share six partitions. One of them is killed.
+cluster: {brokers: 3, settings: {offsets.topic.num.partitions: 5}, topics: {orders: {partitions: 6, replication-factor: 3}}}
+timeline:
+  - load: {topic: orders, rate: 300}
+  - at: 2s
+    join-group: {consumer: app1, group: billing, topics: [orders], config: {session.timeout.ms: 10000}}
+  - join-group: {consumer: app2, group: billing, topics: [orders], config: {session.timeout.ms: 10000}}
+  - join-group: {consumer: app3, group: billing, topics: [orders], record-time: 8ms, config: {session.timeout.ms: 10000}}
+  - at: 20s
+    kill-consumer: app1
+  - wait: 10s
+"""
+"""At 22 s, the coordinator has not noticed yet that app1 is dead."""
+
+
+@pytest.mark.parametrize("look", SIZES)
+async def test_groups_look_as_they_did(look: str, tmp_path: Path) -> None:
+    path = tmp_path / "members.yaml"
+    path.write_text(GROUP_SCRIPT)
+    script = catalogue.load(str(path))
+    target = PlayTarget(script, script.spec, release_named("4.3"), 0, title=script.name)
+    async with playing(target, size=SIZES[look], until=0) as (app, main_screen, pilot):
+        main_screen.session.replay_run.advance_to(22 * SECOND)
+        await pilot.press("0")
+        main_screen.refresh_view()
+        await pilot.pause()
+        text = "\n".join(line.rstrip() for line in screen_text(app).split("\n"))
+        assert "app1 is dead, noticed at 00:2" in text
+        held("groups", look, text, without_fonts(app.export_screenshot(title="isrlab")), tmp_path)
+
+
 @pytest.mark.parametrize("look", LOOKS)
 async def test_a_scenario_looks_as_it_did(look: str, tmp_path: Path) -> None:
     size, wanted = LOOKS[look]

@@ -291,6 +291,12 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "acknowledgment, who read it, its transaction, and what removed it.", SCREENS, refusals.needs_partition, call="trace", footer=49,
     ),
     Action(
+        "screen-groups", ("0",), "groups",
+        "Show the consumer groups: who owns each partition, what stands still and until when, committed offsets and lags, the lag over the last "
+        "minute, and the rebalances.", SCREENS,
+        page="groups", footer=51,
+    ),
+    Action(
         "search", ("slash",), "find",
         "Filter partitions, brokers, and events by name, number, or state (b55, offline, orders-), and "
         "settings and scenarios by name or description. Esc clears the filter.", SCREENS, call="search", shown="/", footer=18,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.transaction.transaction_log import TRANSACTION_STATE_TOPIC
+from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
 from core.lab.views.view import ClusterView
 from tui.pages.page import OVERVIEW, Page, PageContext
 from tui.panels.tabs import Tab
@@ -18,23 +18,28 @@ PAGES: Final = (
     ("scenarios", "Scenarios", "Library"),
     ("compare", "Compare", "Compare"),
     ("transactions", "Transactions", "Txns"),
+    ("groups", "Groups", "Groups"),
 )
-"""All pages in the order of their keys, which start at 2.
+"""All pages in the order of their keys, which start at 2 and end with 0.
 
 Each page has a name, a label for its tab, and a shorter label for narrow screens.
 """
 
+NEEDS: Final = {"transactions": TRANSACTION_STATE_TOPIC, "groups": GROUP_METADATA_TOPIC}
+"""The pages whose tabs are left out while a cluster does not have this topic."""
+
 TABS: Final[tuple[Tab, ...]] = (
     ("1", "Overview", "Overview", OVERVIEW),
-    *((str(number), label, brief, f"screen-{name}") for number, (name, label, brief) in enumerate(PAGES, start=2)),
+    *((str(number % 10), label, brief, f"screen-{name}") for number, (name, label, brief) in enumerate(PAGES, start=2)),
 )
 """The tabs of all screens."""
 
 
 def tabs_of(view: ClusterView, page: str | None) -> tuple[Tab, ...]:
-    """Return the tabs. While the cluster has no transactions, the tab of the page `transactions` is left out unless that page is open."""
-    transactional = page == "transactions" or any(topic.name == TRANSACTION_STATE_TOPIC for topic in view.topics)
-    return TABS if transactional else TABS[:-1]
+    """Return the tabs. A tab is left out unless its page is open while the cluster has nothing to show on it: no transactions, or no groups."""
+    topics = {topic.name for topic in view.topics}
+    empty = {f"screen-{name}" for name, topic in NEEDS.items() if topic not in topics and name != page}
+    return tuple(tab for tab in TABS if tab[3] not in empty)
 
 
 def page_type(name: str) -> type[Page]:
@@ -72,6 +77,10 @@ def page_type(name: str) -> type[Page]:
             from tui.pages.transactions import TransactionsPage
 
             return TransactionsPage
+        case "groups":
+            from tui.pages.groups import GroupsPage
+
+            return GroupsPage
         case _:
             raise ValueError(f"there is no page '{name}'")
 

@@ -31,6 +31,7 @@ from tui.session.status import RunSoFar, SessionStatus
 if TYPE_CHECKING:
     from core.lab.trace.record_trace import RecordTrace
     from core.lab.views.durability_report import DurabilityReport
+    from core.lab.views.group_report import GroupReport
     from core.lab.views.partition_detail import PartitionDetail
     from core.lab.views.segment_report import SegmentReport
     from core.lab.views.transaction_report import TransactionReport
@@ -172,6 +173,10 @@ class Session(History):
     def transaction_report(self) -> TransactionReport:
         """Return the transactional IDs, and the partitions whose last stable offset is held back."""
         return self.cluster.transaction_report()
+
+    def group_report(self) -> tuple[GroupReport, ...]:
+        """Return the groups: their members, and their partitions with lags and with what keeps them from being read."""
+        return self.cluster.group_report()
 
     def segment_report(
         self, tp: TopicPartition, broker: int, offset: int | None = None, timestamp: int | None = None

@@ -114,6 +114,11 @@ class BrokerHeartbeatManager:
         state = self._unfenced.get(broker)
         return state is not None and state.last_contact + self.session_timeout_us >= now
 
+    def session_end(self, broker: int) -> int | None:
+        """Return when the session of a broker ends unless the broker sends a heartbeat, µs; None if the broker is fenced or unknown."""
+        state = self._brokers.get(broker)
+        return None if state is None or state.fenced else state.last_contact + self.session_timeout_us
+
     def stale_broker(self, now: int) -> int | None:
         """Return the unfenced broker with the oldest contact if its session has expired, else None (Kafka: `#findOneStaleBroker`).
 

@@ -1,0 +1,275 @@
+"""The groups of a cluster at one moment: who owns what, what stands still, and until when.
+
+`Cluster.group_report` makes the report. It is what `kafka-consumer-groups --describe` would show, together with what only the simulation knows:
+what each consumer is doing, and which deadlines run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from core.kafka.broker.broker_state import BrokerState
+from core.kafka.clients.group_member.group_member import GroupMember, Phase
+from core.kafka.controller.quorum_controller import QuorumController
+from core.kafka.group_coordinator.classic.group_state import GroupState
+from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition
+from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, partition_for
+
+if TYPE_CHECKING:
+    from core.kafka.broker.broker import Broker
+    from core.kafka.group_coordinator.group_metadata import GroupMetadata
+    from core.lab.cluster_nodes import ClusterNodes
+
+NEVER: Final = -1
+"""The time of something without a deadline."""
+
+UNKNOWN: Final = "unknown"
+"""The state of a group whose coordinator does not answer."""
+
+
+@attrs.frozen
+class MemberReport:
+    """A member of a group.
+
+    Attributes:
+        client: the client.id.
+        member_id: the member ID; empty if the coordinator does not know the client.
+        doing: what the consumer is doing, such as `processing`, `dead`, or `frozen`.
+        stalled: whether the partitions of the member stand still.
+        until: when the member goes on, or when the coordinator removes it, µs; NEVER if no deadline runs.
+        then: what happens at that time.
+        partitions: the partitions that it has according to the coordinator or, without a coordinator, according to itself.
+    """
+
+    client: str
+    member_id: str
+    doing: str
+    stalled: bool
+    until: int
+    then: str
+    partitions: tuple[TopicPartition, ...]
+
+
+@attrs.frozen
+class OwnedPartition:
+    """A partition that a group reads.
+
+    Attributes:
+        tp: the partition.
+        owner: the client.id of the member that has it; empty if nobody has it.
+        committed: the committed offset; NO_OFFSET if there is none or if it is not known.
+        log_end: the high watermark; NO_OFFSET if the partition has no leader that answers.
+        last_stable: the last stable offset; NO_OFFSET if the partition has no leader that answers.
+        stalled: why nobody reads the partition; empty if somebody does.
+        until: when this ends or is noticed, µs; NEVER if no deadline runs.
+    """
+
+    tp: TopicPartition
+    owner: str
+    committed: int
+    log_end: int
+    last_stable: int
+    stalled: str
+    until: int = NEVER
+
+    @property
+    def lag(self) -> int | None:
+        """The high watermark minus the committed offset; None if one of them is missing. It is negative if the log was truncated."""
+        return None if NO_OFFSET in (self.committed, self.log_end) else self.log_end - self.committed
+
+
+@attrs.frozen
+class GroupReport:
+    """One group.
+
+    Attributes:
+        name: the group.
+        state: the state, such as `Stable`; UNKNOWN without a coordinator.
+        generation: the generation or the group epoch.
+        kind: `classic` or `consumer`, the protocol of the group.
+        assignor: the assignor; empty if there is none.
+        coordinator: the broker that coordinates the group; NO_LEADER if none does.
+        coordinator_partition: the partition of `__consumer_offsets` that has the group.
+        waits: what the whole group waits for; empty if it does not wait.
+        until: the end of this wait at the latest, µs; NEVER if no deadline runs.
+        members: the members.
+        partitions: the partitions.
+    """
+
+    name: str
+    state: str
+    generation: int
+    kind: str
+    assignor: str
+    coordinator: int
+    coordinator_partition: int
+    waits: str
+    until: int
+    members: tuple[MemberReport, ...]
+    partitions: tuple[OwnedPartition, ...]
+
+    @property
+    def lag(self) -> int:
+        """The sum of the lags that are known."""
+        return sum(each.lag or 0 for each in self.partitions)
+
+    @property
+    def without_owner(self) -> int:
+        """The number of partitions that no member has."""
+        return sum(not each.owner for each in self.partitions)
+
+    @property
+    def stalled(self) -> int:
+        """The number of partitions that nobody reads."""
+        return sum(bool(each.stalled) for each in self.partitions)
+
+
+def group_report(cluster: ClusterNodes) -> tuple[GroupReport, ...]:
+    """Return the groups in alphabetical order: those that a coordinator knows, and those of running consumers."""
+    count = sum(tp.topic == GROUP_METADATA_TOPIC for tp in cluster.controller.replication.partitions)
+    known: dict[str, tuple[Broker, GroupMetadata]] = {}
+    for number in range(count):
+        broker = _coordinator(cluster, number)
+        cache = None if broker is None else broker.groups.groups.caches.get(number)
+        if broker is not None and cache is not None:
+            known.update({name: (broker, group) for name, group in cache.groups.items()})
+    clients = [client for client in cluster.clients.values() if isinstance(client, GroupMember)]
+    names = sorted({*known, *(client.does.group for client in clients if client.running)})
+    return tuple(_group(cluster, name, max(count, 1), known.get(name), clients) for name in names)
+
+
+def _coordinator(cluster: ClusterNodes, number: int) -> Broker | None:
+    """Return the leader of a partition of `__consumer_offsets`, if it runs."""
+    registration = cluster.controller.replication.partitions.get(TopicPartition(GROUP_METADATA_TOPIC, number))
+    broker = None if registration is None else cluster.brokers.get(registration.leader)
+    return None if broker is None or broker.state is BrokerState.STOPPED or broker.address in cluster.paused else broker
+
+
+def _group(
+    cluster: ClusterNodes, name: str, count: int, known: tuple[Broker, GroupMetadata] | None, clients: list[GroupMember]
+) -> GroupReport:
+    number = partition_for(name, count)
+    own = {client.name: client for client in clients if client.does.group == name}
+    if known is None:
+        members = tuple(
+            _member(cluster, client.name, "", tuple(client.coordinator.owned), client, NEVER) for client in own.values() if client.running
+        )
+        tp = TopicPartition(GROUP_METADATA_TOPIC, number)
+        registration = cluster.controller.replication.partitions.get(tp)
+        down = NO_LEADER if registration is None else registration.leader
+        waits = f"has no coordinator: {tp} has no leader" if down == NO_LEADER else f"has no coordinator: b{down} is silent"
+        partitions = _partitions(cluster, members, {}, own, rebalancing="", until=NEVER)
+        return GroupReport(name, UNKNOWN, 0, "", "", NO_LEADER, number, waits, _noticed(cluster, down), members, partitions)
+    broker, group = known
+    offsets = {tp: stored.committed.offset for tp, stored in group.offsets.items()}
+    if group.consumer is not None:
+        modern = group.consumer
+        members = tuple(
+            _member(
+                cluster,
+                each.client,
+                each.member_id,
+                each.assigned,
+                own.get(each.client),
+                modern.timers[each.member_id].deadline if each.member_id in modern.timers else NEVER,
+            )
+            for each in modern.members.values()
+        )
+        revoking = [each.client for each in modern.members.values() if each.pending_revocation]
+        late = [timer.revoked_by for timer in modern.timers.values() if timer.revoked_by >= 0]
+        waits = f"waits for {', '.join(revoking)} to give up partitions" if revoking else ""
+        return GroupReport(
+            name, modern.state().value, modern.epoch, "consumer", "", broker.id, number, waits, min(late, default=NEVER), members,
+            _partitions(cluster, members, offsets, own, rebalancing="", until=NEVER),
+        )  # fmt: skip
+    classic = group.classic
+    members = tuple(
+        _member(cluster, each.client, each.member_id, each.assignment, own.get(each.client), each.deadline)
+        for each in classic.members.values()
+    )
+    waits, until = "", NEVER
+    if classic.state is GroupState.PREPARING_REBALANCE:
+        until = classic.state_timestamp + classic.rebalance_timeout()
+        missing = [each.client for each in classic.members.values() if each.join is None]
+        if classic.in_initial_delay:
+            delay = cluster.settings.us("group.initial.rebalance.delay.ms", broker=broker.id)
+            waits, until = "waits for more members", min(classic.state_timestamp + delay, until)
+        else:
+            waits = f"waits for {', '.join(missing) or 'new members'} to join"
+    elif classic.state is GroupState.COMPLETING_REBALANCE:
+        leader = classic.members.get(classic.leader)
+        waits = f"waits for the assignment of {leader.client if leader else 'the leader'}"
+        until = classic.state_timestamp + classic.rebalance_timeout()
+    stopped = waits if classic.protocol != "cooperative-sticky" else ""
+    return GroupReport(
+        name, classic.state.value, classic.generation, "classic", classic.protocol, broker.id, number, waits, until, members,
+        _partitions(cluster, members, offsets, own, rebalancing=stopped, until=until),
+    )  # fmt: skip
+
+
+def _noticed(cluster: ClusterNodes, broker: int) -> int:
+    """Return when the session of a broker that is down ends at the controller, which then elects other leaders; NEVER if it is not known."""
+    controller = cluster.controller
+    end = controller.heartbeats.session_end(broker) if isinstance(controller, QuorumController) else None
+    return NEVER if end is None else end
+
+
+def _member(
+    cluster: ClusterNodes, client: str, member_id: str, partitions: tuple[TopicPartition, ...], process: GroupMember | None, deadline: int
+) -> MemberReport:
+    """Return a member. The deadline is that of its session at the coordinator."""
+    if process is None or not process.running:
+        return MemberReport(client, member_id, "dead", True, deadline, "its session ends", partitions)
+    if process.address in cluster.paused:
+        return MemberReport(client, member_id, "frozen", True, deadline, "its session ends", partitions)
+    if process.phase is Phase.PROCESSING:
+        end, limit = process.batch_began + process.batch_time, process.coordinator.poll_deadline
+        count = sum(each.end - each.start for each in process.batch)
+        if limit < end and process.coordinator.heartbeats:
+            return MemberReport(client, member_id, "busy", True, limit, "it leaves the group", partitions)
+        doing = f"processing {count:,} record{'' if count == 1 else 's'}" if count else "busy"
+        return MemberReport(client, member_id, doing, not count, end, "it polls again", partitions)
+    return MemberReport(client, member_id, process.phase.value, False, NEVER, "", partitions)
+
+
+def _partitions(
+    cluster: ClusterNodes,
+    members: tuple[MemberReport, ...],
+    offsets: dict[TopicPartition, int],
+    own: dict[str, GroupMember],
+    *,
+    rebalancing: str,
+    until: int,
+) -> tuple[OwnedPartition, ...]:
+    """Return the partitions of the topics that the members subscribe to, and those with a committed offset."""
+    topics = {topic for client in own.values() if client.running for topic in client.does.topics}
+    owners = {tp: member for member in members for tp in member.partitions}
+    known = cluster.controller.replication.partitions
+    tps = sorted({*offsets, *owners, *(tp for tp in known if tp.topic in topics)})
+    found = []
+    for tp in tps:
+        registration = known.get(tp)
+        broker = None if registration is None else cluster.brokers.get(registration.leader)
+        answers = broker is not None and broker.state is not BrokerState.STOPPED and broker.address not in cluster.paused
+        replica = broker.partitions.get(tp) if broker is not None and answers else None
+        log = replica.log if replica is not None and replica.is_leader else None
+        member = owners.get(tp)
+        if log is None:
+            leader = NO_LEADER if registration is None else registration.leader
+            stalled = "no leader" if leader == NO_LEADER else f"b{leader} is silent"
+            end = _noticed(cluster, leader)
+        elif member is None:
+            stalled, end = "rebalance" if rebalancing else "no owner", until
+        elif member.stalled:
+            stalled, end = f"{member.client} is {member.doing}", member.until
+        else:
+            stalled, end = ("rebalance", until) if rebalancing else ("", NEVER)
+        found.append(
+            OwnedPartition(
+                tp, "" if member is None else member.client, offsets.get(tp, NO_OFFSET), NO_OFFSET if log is None else log.high_watermark,
+                NO_OFFSET if log is None else log.last_stable_offset(), stalled, end,
+            )
+        )  # fmt: skip
+    return tuple(found)

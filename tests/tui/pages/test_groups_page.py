@@ -1,0 +1,95 @@
+"""The page of groups in a play-through: a member dies, then the coordinator, then a leader, under load."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.kafka.ids import TopicPartition
+from core.kafka.release import CURRENT
+from core.kafka.topic_spec import TopicSpec
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.history.event_buffer import EventBuffer
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.lab.views.group_report import GroupReport
+from core.sim.units import SECOND, US_PER_MS
+from tui.analysis.group_history import GONE, GroupHistory, lane_cells, rebalancing_cells
+from tui.pages.groups import paint_groups
+from tui.rendering.palette import palette_of
+
+PAINT = palette_of("dark")
+
+MOMENTS = (3, 22, 29, 46, 62)
+"""While the members join; after a member died at 20 s; in the rebalance; after the coordinator died at 45 s; after a leader died at 60 s."""
+
+
+def painted(groups: tuple[GroupReport, ...], history: GroupHistory, now: int, width: int, height: int) -> list[str]:
+    return [line.text.rstrip() for line in paint_groups(groups, history, now, PAINT, (width, height), 0)]
+
+
+@pytest.fixture(scope="module")
+def shown() -> dict[tuple[int, int], list[str]]:
+    """Return the lines of the page by (second, width)."""
+    buffer = EventBuffer()
+    spec = ClusterSpec(
+        tuple(BrokerSpec(broker) for broker in (1, 2, 3)),
+        (TopicSpec("orders", 6, 3),),
+        settings=(("offsets.topic.num.partitions", "5"),),
+    )
+    cluster = Cluster(spec, CURRENT, sink=buffer.append)
+    history, found = GroupHistory(), {}
+    config = (("session.timeout.ms", "10000"),)
+    cluster.do(acts.Load("orders", 300))
+    for name, time in (("app1", 1), ("app2", 1), ("app3", 8)):
+        cluster.do(acts.JoinGroup(("orders",), name, "billing", record_time=time * US_PER_MS, config=config))
+    leader = 0
+    for second in range(63):
+        cluster.run_until(second * SECOND)
+        if second == 20:
+            cluster.do(acts.KillConsumer("app1"))
+        if second == 45:
+            cluster.do(acts.Kill(cluster.group_report()[0].coordinator))
+        if second == 60:
+            leader = cluster.controller.replication.partitions[TopicPartition("orders", 4)].leader
+            cluster.do(acts.Kill(leader))
+        if second in MOMENTS:
+            history.update(buffer)
+            for width, height in ((80, 20), (120, 36), (200, 56)):
+                found[second, width] = painted(cluster.group_report(), history, cluster.now, width, height)
+                assert len(found[second, width]) <= height
+    return found
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_the_page_says_who_owns_what_and_what_stands_still_until_when(shown: dict[tuple[int, int], list[str]], width: int) -> None:
+    joining, dead, rebalance, headless, leaderless = ("\n".join(shown[second, width]) for second in MOMENTS)
+    assert "billing waits for more members, at the latest until 00:0" in joining
+    assert "orders-0   nobody" in joining
+    assert "rebalance until 00:0" in joining
+    assert "The coordinator has not noticed yet that app1 stopped." in dead
+    assert "app1 is dead, noticed at 00:" in dead
+    assert "1 of 1 waiting" in rebalance or "Each partition has an owner" in rebalance
+    assert "has no coordinator: b" in headless
+    assert "The controller notices it at 00:5" in headless
+    assert "is silent, noticed at 01:0" in leaderless
+    assert "cannot be read" in leaderless
+
+
+def test_the_lanes_show_partitions_ends_and_rebalances(shown: dict[tuple[int, int], list[str]]) -> None:
+    lines = shown[22, 120]
+    lane = next(line for line in lines if line.startswith(" app1") and "✖" in line)
+    assert "2222✖" in lane
+    rebalance = next(line for line in lines if line.startswith(" rebalance"))
+    assert "▒" in rebalance
+    assert any(line.startswith(" lag ") and "▇" in line for line in lines)
+
+
+def test_cells_of_lanes() -> None:
+    assert list(lane_cells([(2, 0), (4, 3), (8, GONE)], 0, 10, 5)) == [0, 3, 3, GONE, GONE]
+    assert list(lane_cells([(9, 1)], 0, 10, 5)) == [None, None, None, None, 1]
+    assert rebalancing_cells([(1, 2), (7, None)], 0, 10, 5) == [True, True, False, True, True]
+
+
+def test_without_groups_the_page_says_how_to_start_one() -> None:
+    said = " ".join(painted((), GroupHistory(), 0, 80, 20))
+    assert "the act join-group starts a member" in said

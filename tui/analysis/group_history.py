@@ -1,0 +1,153 @@
+"""The recent history of groups, from the events in memory: the lag of each group, the partitions of each consumer, and the rebalances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import attrs
+
+from core.kafka.events import DETAIL, EventTuple
+from core.kafka.ids import TopicPartition
+from core.lab.history.event_buffer import EventBuffer, EventRing
+
+STEP: Final = 100_000
+"""The least time between two samples of a lag, µs."""
+
+GONE: Final = -1
+"""Stands for the number of partitions of a consumer that does not run."""
+
+CALM: Final = frozenset({"Stable", "Empty"})
+"""The states in which a group of the consumer protocol does not rebalance."""
+
+
+@attrs.define
+class History:
+    """The history of one group.
+
+    Attributes:
+        committed: the committed offsets.
+        times, lags: the samples of the lag: virtual times in µs, and lags.
+        lanes: for each consumer, when the number of its partitions changed, and the number.
+        rebalances: the begin and the end of each rebalance; the end of one that goes on is None.
+    """
+
+    committed: dict[TopicPartition, int] = attrs.field(factory=dict)
+    times: list[int] = attrs.field(factory=list)
+    lags: list[float] = attrs.field(factory=list)
+    lanes: dict[str, list[tuple[int, int]]] = attrs.field(factory=dict)
+    rebalances: list[tuple[int, int | None]] = attrs.field(factory=list)
+
+    def sample(self, time: int, lag: int) -> None:
+        """Add a sample of the lag."""
+        if self.times and time < self.times[-1] + STEP:
+            self.lags[-1] = lag
+        else:
+            self.times.append(time)
+            self.lags.append(lag)
+
+    def change(self, time: int, client: str, by: int) -> None:
+        """Change the number of partitions of a consumer."""
+        lane = self.lanes.setdefault(client, [])
+        before = max(lane[-1][1], 0) if lane else 0
+        lane.append((time, max(before + by, 0)))
+
+    def rebalance(self, time: int, *, begins: bool) -> None:
+        """Record that a rebalance begins or ends."""
+        running = bool(self.rebalances) and self.rebalances[-1][1] is None
+        if begins and not running:
+            self.rebalances.append((time, None))
+        elif not begins and running:
+            self.rebalances[-1] = (self.rebalances[-1][0], time)
+
+
+class GroupHistory:
+    """The histories of all groups. Each call of `update` reads the new events.
+
+    Attributes:
+        groups: the histories by group.
+    """
+
+    def __init__(self) -> None:
+        self.groups: dict[str, History] = {}
+        self._watermarks: dict[TopicPartition, int] = {}
+        self._readers: dict[TopicPartition, list[str]] = {}
+        self._ring: EventRing | None = None
+        self._next = 0
+
+    def update(self, event_buffer: EventBuffer) -> None:
+        """Read the new events. Start again if the ring was replaced or events were missed."""
+        ring = event_buffer.ring(DETAIL)
+        if ring is not self._ring or self._next < ring.first or self._next > ring.total:
+            self.groups, self._watermarks, self._readers = {}, {}, {}
+            self._ring, self._next = ring, ring.first
+        for event in ring.since(self._next):
+            self._read(event)
+        self._next = ring.total
+
+    def of(self, group: str) -> History:
+        """Return the history of a group."""
+        known = self.groups.get(group)
+        if known is None:
+            known = self.groups[group] = History()
+        return known
+
+    def _read(self, event: EventTuple) -> None:
+        time, kind = event[1], event[3]
+        if kind == "high-watermark":
+            tp = TopicPartition(event[5], event[6])
+            self._watermarks[tp] = event[9]
+            for group in self._readers.get(tp, ()):
+                self._sample(time, group)
+        elif kind in ("offset-committed", "offset-materialized"):
+            self._committed(time, event[5], TopicPartition(event[6], event[7]), event[8])
+        elif kind in ("group-rebalancing", "group-stable", "group-emptied"):
+            self.of(event[5]).rebalance(time, begins=kind == "group-rebalancing")
+        elif kind == "group-state":
+            self.of(event[5]).rebalance(time, begins=event[7] not in CALM)
+        elif kind == "partitions-assigned":
+            self.of(event[5]).change(time, event[4], _count(event[7]))
+        elif kind == "partitions-revoked":
+            self.of(event[5]).change(time, event[4], -_count(event[7]))
+        elif kind == "partitions-lost":
+            self.of(event[5]).change(time, event[4], -_count(event[6]))
+        elif kind == "member-started":
+            self.of(event[5]).lanes.setdefault(event[4], []).append((time, 0))
+        elif kind == "member-ended":
+            self.of(event[5]).lanes.setdefault(event[4], []).append((time, GONE))
+
+    def _committed(self, time: int, group: str, tp: TopicPartition, offset: int) -> None:
+        self.of(group).committed[tp] = offset
+        readers = self._readers.setdefault(tp, [])
+        if group not in readers:
+            readers.append(group)
+        self._sample(time, group)
+
+    def _sample(self, time: int, group: str) -> None:
+        history = self.of(group)
+        watermarks = self._watermarks
+        history.sample(time, sum(watermarks[tp] - offset for tp, offset in history.committed.items() if tp in watermarks))
+
+
+def _count(names: str) -> int:
+    return names.count(",") + 1 if names else 0
+
+
+def lane_cells(lane: list[tuple[int, int]], start: int, end: int, cells: int) -> Iterator[int | None]:
+    """Yield for each cell of a lane the number of partitions at its end; GONE without a process, and None before the first process."""
+    at, value = 0, None
+    for cell in range(1, cells + 1):
+        time = start + (end - start) * cell // cells
+        while at < len(lane) and lane[at][0] <= time:
+            value = lane[at][1]
+            at += 1
+        yield value
+
+
+def rebalancing_cells(rebalances: list[tuple[int, int | None]], start: int, end: int, cells: int) -> list[bool]:
+    """Return for each cell of a lane whether the group rebalanced at some time of the cell."""
+    width = max((end - start) / cells, 1)
+    return [
+        any(begin < start + width * (cell + 1) and (over is None or over >= start + width * cell) for begin, over in rebalances)
+        for cell in range(cells)
+    ]

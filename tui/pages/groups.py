@@ -1,0 +1,226 @@
+"""The page of groups: who owns what, what stands still and until when, the lag over time, and the rebalances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+from textual.strip import Strip
+
+from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition
+from core.lab.views.group_report import NEVER, UNKNOWN, GroupReport, MemberReport, OwnedPartition
+from core.sim.units import format_clock, format_duration
+from tui.analysis.group_history import GONE, GroupHistory, History, lane_cells, rebalancing_cells
+from tui.pages.metrics import sparkline
+from tui.pages.page import Page
+from tui.rendering.palette import Palette
+from tui.rendering.rows import Row, clip, rule, wrap
+from tui.rendering.tables import Cell, Column, paint_table
+
+NO_GROUPS: Final = (
+    "No consumer of this cluster is a member of a group. A group shares the partitions of its topics among its members, and commits how far it has "
+    "read. In a script, the act join-group starts a member."
+)
+"""The text of the page for a cluster without groups."""
+
+WINDOW: Final = 60_000_000
+"""The period that the curve of the lag and the lanes show, µs."""
+
+MOST_CELLS: Final = 24
+"""The maximum width of the list of a member's partitions."""
+
+TENTH: Final = 100_000
+"""The unit to which the page rounds durations, µs."""
+
+GROUP_COLUMNS: Final = (
+    Column("group"), Column("state"), Column("generation", right=True, rank=1), Column("coordinator"), Column("assignor", rank=3),
+    Column("members", right=True, rank=2), Column("lag", right=True), Column("stands still", rest=True, least=12),
+)  # fmt: skip
+"""The columns of the groups."""
+
+MEMBER_COLUMNS: Final = (Column("member"), Column("has"), Column("does"), Column("until", rest=True, least=12))
+"""The columns of the members."""
+
+PARTITION_COLUMNS: Final = (
+    Column("partition"), Column("owner"), Column("committed", right=True), Column("log end", right=True), Column("lag", right=True),
+    Column("LSO lag", right=True, rank=1), Column("stands still", rest=True, least=33),
+)  # fmt: skip
+"""The columns of the partitions."""
+
+
+def paint_groups(
+    groups: Sequence[GroupReport], history: GroupHistory, now: int, paint: Palette, size: tuple[int, int], selected: int
+) -> list[Strip]:
+    """Paint the groups and, for the selected one, its members, its partitions, its lag, and its lanes.
+
+    Args:
+        groups: the groups.
+        history: the recent history of the groups.
+        now: the virtual time in µs.
+        paint, size: the styles, and the width and height in cells.
+        selected: the index of the group to show.
+    """
+    width, height = size
+    moving = sum(bool(group.waits) for group in groups)
+    note = f"{moving} of {len(groups)} waiting" if moving else f"{len(groups)}, all calm"
+    out = [rule("Groups", note if groups else "", width, paint.title_focused, paint.faint, paint.warn if moving else paint.good)]
+    if not groups:
+        return out + [Row().add(f" {line}", paint.text).strip(width) for line in wrap(NO_GROUPS, width - 2)]
+    group = groups[selected]
+    rows = max(1, min(len(groups), height // 6))
+    top = max(0, min(selected - rows // 2, len(groups) - rows))
+    shown = [_group_row(each, paint) for each in groups[top : top + rows]]
+    out += paint_table(GROUP_COLUMNS, shown, paint, width, selected=selected - top, marks=True)
+    out.append(Row().add(f" {_waits(group, now)}", paint.warn if group.waits else paint.muted).strip(width))
+    room = height - len(out) - 2  # the curve of the lag and the lane of the group
+    partitions = min(len(group.partitions), max(2, room // 2)) + 1
+    members = max(1, min(len(group.members), (room - partitions) // 2)) + 1
+    lanes = max(0, min(len(group.members), room - partitions - members))
+    out += paint_table(MEMBER_COLUMNS, _cut([_member_row(each, now, paint) for each in group.members], members - 1, paint, 4), paint, width)
+    worst = sorted(group.partitions, key=lambda each: not each.stalled) if len(group.partitions) >= partitions else group.partitions
+    out += paint_table(
+        PARTITION_COLUMNS, _cut([_partition_row(each, now, paint) for each in worst], partitions - 1, paint, 7), paint, width
+    )
+    out += _paint_history(group, history.of(group.name), now, paint, width, lanes)
+    return out[:height]
+
+
+def _cut(rows: list[list[Cell]], room: int, paint: Palette, columns: int) -> list[list[Cell]]:
+    """Return as many rows as there is room for. The last row says how many others there are."""
+    if len(rows) <= room:
+        return rows
+    return [*rows[: room - 1], [(f"… {len(rows) - room + 1} more", paint.muted), *[("", paint.muted)] * (columns - 1)]]
+
+
+def _waits(group: GroupReport, now: int) -> str:
+    """Return a sentence about what the whole group waits for."""
+    if group.waits:
+        before = ". The controller notices it at " if group.state == UNKNOWN else ", at the latest until "
+        return f"{group.name} {group.waits}{_until(group.until, now, before)}."
+    if not group.members:
+        return f"{group.name} has no members."
+    gone = [each.client for each in group.members if each.doing in ("dead", "frozen")]
+    if gone:
+        return f"The coordinator has not noticed yet that {', '.join(gone)} stopped."
+    if group.without_owner:
+        return f"{group.without_owner} of {len(group.partitions)} partitions have no owner."
+    unread = group.stalled
+    return "Each partition has an owner" + (f", but {unread} of {len(group.partitions)} cannot be read." if unread else ".")
+
+
+def _until(time: int, now: int, before: str = "") -> str:
+    return "" if time == NEVER else f"{before}{format_clock(time)[:-2]} (in {format_duration(max(time - now, 0) // TENTH * TENTH)})"
+
+
+def _group_row(group: GroupReport, paint: Palette) -> list[Cell]:
+    style = (
+        paint.bad
+        if group.state == UNKNOWN
+        else paint.good
+        if group.state == "Stable"
+        else paint.muted
+        if group.state == "Empty"
+        else paint.warn
+    )
+    coordinator = "none" if group.coordinator == NO_LEADER else f"b{group.coordinator}"
+    stalled = f"{group.stalled} of {len(group.partitions)} partitions" if group.stalled else "nothing"
+    return [
+        (group.name, paint.strong), (group.state, style), (f"{group.generation}" if group.coordinator != NO_LEADER else "·", paint.number),
+        (coordinator, paint.broker if group.coordinator != NO_LEADER else paint.bad), (group.assignor or "·", paint.muted),
+        (f"{len(group.members)}", paint.number), (f"{group.lag:,}" if group.coordinator != NO_LEADER else "·", paint.number),
+        (stalled, paint.bad if group.stalled else paint.good),
+    ]  # fmt: skip
+
+
+def _member_row(member: MemberReport, now: int, paint: Palette) -> list[Cell]:
+    style = paint.bad if member.doing in ("dead", "frozen") else paint.warn if member.stalled else paint.text
+    until = _until(member.until, now)
+    then = f"{until}: {member.then}" if until else "·"
+    return [
+        (member.client, paint.strong), (_by_topic(member.partitions), paint.partition if member.partitions else paint.muted),
+        (member.doing, style), (then, style if member.stalled else paint.muted),
+    ]  # fmt: skip
+
+
+def _by_topic(tps: Sequence[TopicPartition]) -> str:
+    """Return partitions in a few characters: `orders 0,1,2`. Long lists are cut to a number."""
+    topics: dict[str, list[int]] = {}
+    for tp in sorted(tps):
+        topics.setdefault(tp.topic, []).append(tp.partition)
+    text = ", ".join(f"{topic} {','.join(map(str, numbers))}" for topic, numbers in topics.items())
+    return (text if len(text) <= MOST_CELLS else f"{len(tps)} partitions") or "nothing"
+
+
+def _partition_row(each: OwnedPartition, now: int, paint: Palette) -> list[Cell]:
+    behind = each.last_stable - each.committed if each.lag is not None else None
+    return [
+        (str(each.tp), paint.partition), (each.owner or "nobody", paint.strong if each.owner else paint.bad),
+        ("·" if each.committed == NO_OFFSET else f"{each.committed:,}", paint.number),
+        ("·" if each.log_end == NO_OFFSET else f"{each.log_end:,}", paint.committed),
+        ("·" if each.lag is None else f"{each.lag:,}", paint.bad if (each.lag or 0) < 0 else paint.number),
+        ("·" if behind is None else f"{behind:,}", paint.muted), (_stalled(each, now), paint.bad if each.stalled else paint.faint),
+    ]  # fmt: skip
+
+
+def _stalled(each: OwnedPartition, now: int) -> str:
+    """Return why nobody reads a partition, and until when; for a process that ended, when this is noticed."""
+    ended = each.stalled.endswith(("dead", "frozen", "silent"))
+    return each.stalled + _until(each.until, now, ", noticed at " if ended else " until ") if each.stalled else "·"
+
+
+def _paint_history(group: GroupReport, history: History, now: int, paint: Palette, width: int, lanes: int) -> list[Strip]:
+    """Paint the curve of the lag, the rebalances of the group, and the lane of each member: the number of partitions that it has."""
+    names = [member.client for member in group.members[:lanes]]
+    left = min(max([len("rebalance"), *map(len, names)]), width // 4)
+    cells = max(10, width - left - 3)
+    start = max(0, now - WINDOW)
+    end = max(now, start + 1)
+    curve = sparkline(history.times, [max(lag, 0) for lag in history.lags], start, end, cells - 12)
+    most = max([lag for time, lag in zip(history.times, history.lags, strict=True) if time >= start], default=0)
+    out = [Row().add(f" {'lag':<{left}} ", paint.muted).add(curve, paint.number).add(f" up to {most:,.0f}", paint.muted).strip(width)]
+    busy = rebalancing_cells(history.rebalances, start, end, cells)
+    row = Row().add(f" {'rebalance':<{left}} ", paint.muted)
+    for cell in busy:
+        row.add("▒" if cell else "·", paint.warn if cell else paint.faint)
+    out.append(row.strip(width))
+    for name in names:
+        row = Row().add(f" {clip(name, left):<{left}} ", paint.strong)
+        for count in lane_cells(history.lanes.get(name, []), start, end, cells):
+            if count is None:
+                row.add(" ", paint.faint)
+            elif count == GONE:
+                row.add("✖", paint.bad)
+            else:
+                row.add("·" if not count else str(count) if count < 10 else "+", paint.good if count else paint.warn)
+        out.append(row.strip(width))
+    return out
+
+
+class GroupsPage(Page):
+    """The page with the groups. The keys ↑ and ↓ select a group."""
+
+    name: ClassVar[str] = "groups"
+    calm: ClassVar[bool] = False
+
+    _selected = 0
+    _count = 0
+
+    def lines(self, width: int, height: int) -> list[Strip]:
+        """Return the lines to show."""
+        groups = self.screen.session.group_report()
+        self._count = len(groups)
+        self._selected = max(0, min(self._selected, self._count - 1))
+        self._history.update(self.screen.session.event_buffer)
+        return paint_groups(groups, self._history, self.screen.view.now, self.paint, (width, height), self._selected)
+
+    def opened(self) -> None:
+        """Begin with the oldest events in memory."""
+        self._history = GroupHistory()
+
+    def move(self, key: str) -> bool:
+        """Select another group."""
+        by = {"up": -1, "down": 1, "home": -self._count}.get(key)
+        if by is None or not self._count:
+            return False
+        self._selected = max(0, min(self._count - 1, self._selected + by))
+        return True
