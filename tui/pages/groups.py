@@ -19,7 +19,7 @@ from tui.rendering.tables import Cell, Column, paint_table
 
 NO_GROUPS: Final = (
     "No consumer of this cluster is a member of a group. A group shares the partitions of its topics among its members, and commits how far it has "
-    "read. In a script, the act join-group starts a member."
+    "read. To start a member, press ; and enter join-group: {topics: [NAME]}."
 )
 """The text of the page for a cluster without groups."""
 

@@ -92,4 +92,4 @@ def test_cells_of_lanes() -> None:
 
 def test_without_groups_the_page_says_how_to_start_one() -> None:
     said = " ".join(painted((), GroupHistory(), 0, 80, 20))
-    assert "the act join-group starts a member" in said
+    assert "enter join-group: {topics: [NAME]}" in said
