@@ -420,6 +420,10 @@ TRANSACTIONS: Final[dict[str, tuple[str, Witnesses]]] = {
         "4.3 skips the marker of a partition that has no leader, so half of the transaction stays open",
         {"t13-end-while-offline": ("lso(orders-0) == 0", "lso(orders-0) == 6", "read(committed) == 7", "read(committed) == 12")},
     ),
+    "T14": (
+        "a coordinator that took over acts on an entry that is not committed, and the next one lacks it (not a story of the reference)",
+        {"t14-unreplicated-coordinator-state": ("read(committed) == 5", "unclean-elections == 0", "status(orders-1) == reads-held")},
+    ),
 }
 """Stories of transactions."""
 
