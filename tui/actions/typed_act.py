@@ -6,8 +6,6 @@ from typing import Final
 
 from core.lab.acts import ACTS, Act
 from scenarios.errors import ScriptError, did_you_mean
-from scenarios.language.acts import read_acts
-from scenarios.language.nodes import parse
 from tui.actions.context import ActionContext, TextPrompt
 
 ABOUT: Final = (
@@ -22,6 +20,10 @@ def read_act(text: str) -> tuple[Act, ...]:
     Raises:
         ValueError: the text is no act. The message says why, and what would be right.
     """
+    # The script language is loaded when somebody types an act, so that the first frame of the playground comes sooner.
+    from scenarios.language.acts import read_acts
+    from scenarios.language.nodes import parse
+
     word, colon, _ = text.partition(":")
     if not colon:
         word, _, value = text.partition(" ")
