@@ -310,5 +310,5 @@ def reading_term(reading: Reading, arguments: tuple[Any, ...]) -> Term:
     """Build one side of a comparison from a reading and its arguments."""
     inside = ", ".join(map(str, arguments))
     text = f"{reading.name}({inside})" if arguments else reading.name
-    kinds = ("produce-acked", "produce-given-up") if reading.type == DURATION else ()
+    kinds = reading.kinds or (("produce-acked", "produce-given-up") if reading.type == DURATION else ())
     return Term(text, reading.type, lambda moment: reading.read(moment, *arguments), kinds=kinds, words=reading.words, ages=reading.ages)

@@ -17,6 +17,7 @@ from core.kafka.group_coordinator.classic.group_state import GroupState
 from core.kafka.group_coordinator.consumer.member_state import ConsumerGroupState
 from core.kafka.health import STALL_BOUND, PartitionStatus, is_at_min_isr, is_offline, is_under_min_isr, is_under_replicated
 from core.kafka.ids import NO_LEADER, TopicPartition
+from core.lab.burrow import LogEnds, Verdict, evaluate, group_verdict, windows
 from core.lab.views.log_contents import LogContents
 from core.lab.views.view import ClusterView, GroupView, MemberView, PartitionView, ReplicaView
 from core.sim.units import format_duration
@@ -61,6 +62,7 @@ class Reading:
         read: the function that reads the value from a moment.
         words: the possible values, if the value is a word.
         ages: whether the value can change without an event, merely because time passes.
+        kinds: the kinds of the events that `read` reads.
     """
 
     name: str
@@ -70,6 +72,7 @@ class Reading:
     read: Callable[..., Any]
     words: tuple[str, ...] = ()
     ages: bool = False
+    kinds: tuple[str, ...] = ()
 
     @property
     def written(self) -> str:
@@ -203,9 +206,34 @@ def _lag(moment: Moment, group: str, tp: TopicPartition | None = None) -> Any:
     return None
 
 
-def _lag_behind(moment: Moment, tp: TopicPartition, offset: int) -> int | None:
+def _lag_behind(moment: Moment, tp: TopicPartition, offset: int, *, stable: bool = False) -> int | None:
     view = moment.partition(tp)
-    return None if view is None or view.offline else view.replica_on(view.leader).hw - offset
+    if view is None or view.offline:
+        return None
+    end = view.held_back_at if stable and view.held_back_at is not None else view.replica_on(view.leader).hw
+    return end - offset
+
+
+def _stable_lag(moment: Moment, group: str, tp: TopicPartition | None = None) -> Any:
+    """Return the last stable offset minus the committed offset of one partition, or the sum over all partitions with a committed offset."""
+    for view in moment.view().groups:
+        if view.name == group:
+            lags = {each: _lag_behind(moment, each, offset, stable=True) for each, offset in view.offsets if tp in (None, each)}
+            return lags.get(tp) if tp is not None else sum(lag for lag in lags.values() if lag is not None)
+    return None
+
+
+def _burrow(moment: Moment, group: str, tp: TopicPartition | None = None) -> Any:
+    """Return Burrow's verdict on a partition or on a group; None if the group has committed nothing."""
+    ends, now = LogEnds(moment.events("high-watermark")), moment.view().now
+    found = {
+        each: evaluate(commits, _lag_behind(moment, each, commits[-1].offset) or 0, now, ends.recent(each, now))
+        for each, commits in windows(group, moment.events("offset-committed"), ends).items()
+        if tp in (None, each)
+    }
+    if not found:
+        return None
+    return (group_verdict(found.values()) if tp is None else found[tp]).name.lower()
 
 
 def _consumption(name: str) -> Callable[..., Any]:
@@ -479,6 +507,11 @@ _ALL: Final = (
     Reading("owner", ("group", "partition"), TEXT, "the consumer that has a partition in the assignment of its group", _owner),
     Reading("owned", ("client",), NUMBER, "the number of partitions that a consumer of a group owns", _of_member(lambda view: len(view.owned))),
     Reading("lag", ("group", "partition?"), NUMBER, "the high watermark minus the committed offset of a group, for one partition or for all", _lag),
+    Reading("stable-lag", ("group", "partition?"), NUMBER, "the last stable offset minus the committed offset of a group, for one partition or for "
+        "all: what consumers with read_committed can still read", _stable_lag),
+    Reading("burrow", ("group", "partition?"), WORD, "the status that Burrow gives a group or its partition, by the last 10 commits and their lags; "
+        "for a group, 'err' stands for 'stop', 'stall', and 'rewind'", _burrow, tuple(verdict.name.lower() for verdict in Verdict), ages=True,
+        kinds=("high-watermark", "offset-committed")),
     Reading("activity", ("client",), WORD, "what a consumer of a group does", _of_member(_activity), tuple(dict.fromkeys((*ACTIVITIES.values(), "frozen")))),
     Reading("processed-by", ("group", "partition?"), NUMBER, "the number of records that the members of a group have processed, each counted "
         "once", _consumption("processed")),

@@ -89,6 +89,29 @@ def test_the_command_prints_to_both_streams(script: str, capsys: pytest.CaptureF
     assert capsys.readouterr().out == "GROUP                     STATE               \n"
 
 
+BURROW = """\
+scenario: burrow
+about: The consumer of a group stops reading for minutes.
+cluster: {brokers: 3, settings: {offsets.topic.num.partitions: 5}, topics: {orders: {partitions: 1, replication-factor: 3}}}
+timeline:
+  - load: {topic: orders, rate: 10}
+  - at: 2s
+    join-group: {consumer: app1, group: billing, topics: [orders]}
+  - at: 60s
+    expect: ["burrow(billing) == ok", "burrow(billing, orders-0) == ok"]
+  - stall-consumer: {consumer: app1, stall-time: 250s}
+  - at: 200s
+    expect: ["burrow(billing) == err", "burrow(billing, orders-0) == stop", "lag(billing) > 900", "stable-lag(billing, orders-0) > 900"]
+"""
+"""The consumer commits every 5 s until it is busy for minutes."""
+
+
+def test_burrow_judges_a_group_by_its_commits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "burrow.yaml"
+    path.write_text(BURROW)
+    assert main(["run", str(path)]) == 0, capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("options", "why"),
     [

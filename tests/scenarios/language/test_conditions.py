@@ -119,6 +119,8 @@ class Still:
             (210, 210, 0, "leader-elected", "orders", 0, 1, 2, 2, (1,), "unclean", "b2 fenced"),
         ]
         self.recorded: dict[str, list[tuple[Any, ...]]] = {"produce-acked": acked, "leader-elected": elected, "records-lost": []}
+        self.recorded["high-watermark"] = [(220, 220, 0, "high-watermark", 1, "orders", 0, 0, 0, 10, 1)]
+        self.recorded["offset-committed"] = [(221, 221, 0, "offset-committed", 1, "group", "orders", 0, 8, -1)]
         self.recorded["broker-fenced"] = [(205, 205, 0, "broker-fenced", 2, 9_100_000, 9_000_000)]
 
     def view(self) -> ClusterView:

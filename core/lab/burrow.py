@@ -1,0 +1,130 @@
+"""Burrow's verdict on a consumer group, by a sliding window of its commits and without a threshold for the lag.
+
+LinkedIn's Burrow evaluates each partition from its last commits (`core/internal/evaluator/caching.go`). The rules are checked in the order of
+`evaluate`.
+"""
+
+from __future__ import annotations
+
+import bisect
+import enum
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from core.kafka.events import EventTuple
+from core.kafka.ids import TopicPartition
+from core.sim.units import SECOND
+
+INTERVALS: Final = 10
+"""The number of commits in a window."""
+
+
+REFRESH: Final = 10 * SECOND
+"""The time between two reads of the log ends, µs (`offset-refresh`)."""
+
+
+class Verdict(enum.IntEnum):
+    """The status of a partition or a group. A larger number is worse."""
+
+    OK = 1
+    WARN = 2
+    """The lag never shrinks although the consumer commits."""
+    ERR = 3
+    """The status of a group with a partition that is stopped, stalled, or rewound."""
+    STOP = 4
+    """The consumer has stopped committing."""
+    STALL = 5
+    """The consumer commits the same offset again and again."""
+    REWIND = 6
+    """The consumer has committed a lower offset than before."""
+
+
+class Commit(NamedTuple):
+    """A commit: the offset, its time in µs, and the lag at that time; None if the lag is unknown."""
+
+    offset: int
+    time: int
+    lag: int | None
+
+
+def evaluate(window: Sequence[Commit], lag: int, now: int, recent_ends: Iterable[int] = (), allowed_lag: int = 0) -> Verdict:
+    """Return the status of a partition (`#evaluatePartitionStatus`).
+
+    Args:
+        window: the last commits, oldest first.
+        lag: the current lag.
+        now: the time, µs.
+        recent_ends: the log end offsets that Burrow has seen recently.
+        allowed_lag: the setting `allowed-lag`.
+    """
+    if lag <= allowed_lag or not window:
+        return Verdict.OK
+    if _has_stopped(window, now, recent_ends):
+        return Verdict.STOP
+    if _has_rewound(window):
+        return Verdict.REWIND
+    lags = [commit.lag for commit in window if commit.lag is not None]
+    if lags and all(each > allowed_lag for each in lags):
+        if all(commit.offset == window[0].offset for commit in window):
+            return Verdict.STALL
+        if all(later >= earlier for earlier, later in itertools.pairwise(lags)):
+            return Verdict.WARN
+    return Verdict.OK
+
+
+def group_verdict(partitions: Iterable[Verdict]) -> Verdict:
+    """Return the status of a group, which is that of its worst partition; all errors are ERR."""
+    return min(max(partitions, default=Verdict.OK), Verdict.ERR)
+
+
+def _has_stopped(window: Sequence[Commit], now: int, recent_ends: Iterable[int]) -> bool:
+    """Whether the last commit is older than the window is long, and the consumer was not caught up recently (`#checkIfOffsetsStopped`)."""
+    first, last = window[0], window[-1]
+    return now - last.time > last.time - first.time and all(end > last.offset for end in recent_ends)
+
+
+def _has_rewound(window: Sequence[Commit]) -> bool:
+    """Whether an offset is lower than the one before, and no later commit got back to that one (`#checkIfOffsetsRewind`)."""
+    return any(
+        later.offset < earlier.offset and all(commit.offset < earlier.offset for commit in window[number + 1 :])
+        for number, (earlier, later) in enumerate(itertools.pairwise(window))
+    )
+
+
+class LogEnds:
+    """The high watermarks of partitions over time, from events `high-watermark`."""
+
+    __slots__ = ("_offsets", "_seqs", "_times")
+
+    def __init__(self, watermarks: Iterable[EventTuple]) -> None:
+        self._seqs: dict[TopicPartition, list[int]] = {}
+        self._times: dict[TopicPartition, list[int]] = {}
+        self._offsets: dict[TopicPartition, list[int]] = {}
+        for event in watermarks:
+            tp = TopicPartition(event[5], event[6])
+            self._seqs.setdefault(tp, []).append(event[0])
+            self._times.setdefault(tp, []).append(event[1])
+            self._offsets.setdefault(tp, []).append(event[9])
+
+    def before(self, tp: TopicPartition, seq: int) -> int | None:
+        """Return the high watermark at an event; None if it is not known."""
+        at = bisect.bisect_left(self._seqs.get(tp, ()), seq)
+        return self._offsets[tp][at - 1] if at else None
+
+    def recent(self, tp: TopicPartition, now: int) -> list[int]:
+        """Return the high watermarks that Burrow has read: one every REFRESH, of which it keeps INTERVALS."""
+        times = self._times.get(tp, ())
+        found = [bisect.bisect_right(times, now - REFRESH * number) for number in range(INTERVALS)]
+        return [self._offsets[tp][at - 1] for at in found if at]
+
+
+def windows(group: str, committed: Iterable[EventTuple], ends: LogEnds) -> dict[TopicPartition, list[Commit]]:
+    """Return the last commits of a group by partition, from events `offset-committed`."""
+    found: dict[TopicPartition, list[Commit]] = {}
+    for event in committed:
+        if event[5] == group:
+            tp, offset = TopicPartition(event[6], event[7]), event[8]
+            end = ends.before(tp, event[0])
+            found.setdefault(tp, []).append(Commit(offset, event[1], None if end is None else max(end - offset, 0)))
+    return {tp: commits[-INTERVALS:] for tp, commits in found.items()}
