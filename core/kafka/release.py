@@ -305,6 +305,7 @@ class Release(ReprMixin):
         transactions_tool: the release has `kafka-transactions` (KIP-664, 3.0).
         transactions_tool_filters_duration: `kafka-transactions list` has the option `--duration-filter` (KIP-994, 3.8).
         groups_tool: the form of the output of `kafka-consumer-groups`.
+        groups_tool_resets: `kafka-consumer-groups` has `--reset-offsets` (KIP-122, 0.11).
         groups_tool_lists_states: `kafka-consumer-groups --list` has `--state` (KIP-518, 2.6).
         describe_asks_brokers: `kafka-topics` asks the brokers (2.2), lists topics in the order of a hash table, and fails if `--topic`
             matches no topic. Before that, it reads ZooKeeper, sorts the topics, and prints nothing if no topic matches.
@@ -454,6 +455,7 @@ class Release(ReprMixin):
         GroupsTool.COMMAS, ("0.10.2", GroupsTool.FIXED_WIDTHS), ("1.1", GroupsTool.VIEWS), ("2.4", GroupsTool.GROUP_COLUMN),
         ("3.9", GroupsTool.JAVA), ("4.0", GroupsTool.EPOCHS), ("4.3", GroupsTool.SORTED),
     )  # fmt: skip
+    groups_tool_resets: bool = _since("0.11")
     groups_tool_lists_states: bool = _since("2.7")
     describe_asks_brokers: bool = _since("2.4")
     describe_topic_id: bool = _since("2.8")

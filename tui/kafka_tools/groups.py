@@ -30,6 +30,13 @@ def add_commands(commands: Any) -> None:
     action = groups.add_mutually_exclusive_group(required=True)
     action.add_argument("--list", action="store_true", help="list all groups")
     action.add_argument("--describe", action="store_true", help="describe groups: their offsets and lags, or another view")
+    action.add_argument("--reset-offsets", action="store_true", help="show the offsets that a reset would commit; a dry run (0.11)")
+    groups.add_argument("--topic", metavar="T[:0,1]", action="append", help="with --reset-offsets: a topic, or some of its partitions")
+    groups.add_argument("--to-offset", metavar="N", help="with --reset-offsets: go to this offset")
+    groups.add_argument("--to-earliest", action="store_true", help="with --reset-offsets: go to the log start")
+    groups.add_argument("--to-latest", action="store_true", help="with --reset-offsets: go to the log end")
+    groups.add_argument("--to-current", action="store_true", help="with --reset-offsets: stay at the committed offset")
+    groups.add_argument("--shift-by", metavar="N", help="with --reset-offsets: add N to the committed offset")
     groups.add_argument("--group", metavar="G", action="append", help="a group; repeat this option for several groups (2.4)")
     groups.add_argument("--all-groups", action="store_true", help="all groups (2.4)")
     groups.add_argument("--offsets", action="store_true", help="with --describe: the offsets and lags; this is the default")
@@ -52,7 +59,10 @@ def _run(arguments: argparse.Namespace) -> int:
     cluster = cluster_at(arguments.source, at, log=log, release=release, seed=seed)
     _check_release(arguments, cluster.release)
     coordinators = coordinators_of(cluster)
-    printed = _list(arguments, cluster, coordinators) if arguments.list else _describe(arguments, cluster, coordinators)
+    if arguments.reset_offsets:
+        printed = _reset(arguments, cluster, coordinators)
+    else:
+        printed = _list(arguments, cluster, coordinators) if arguments.list else _describe(arguments, cluster, coordinators)
     print_text(printed.out)
     if printed.err:
         print_messages(*printed.err.removesuffix("\n").split("\n"))
@@ -75,6 +85,10 @@ def _check(arguments: argparse.Namespace, *, log: bool) -> None:
         return
     if arguments.type is not None:
         raise InputError("--type is an option of --list; omit it")
+    if arguments.reset_offsets:
+        if len(arguments.group or ()) != 1 or not arguments.topic:
+            raise InputError("--reset-offsets: give one --group, and at least one --topic")
+        return
     if not arguments.group and not arguments.all_groups:
         raise InputError("Option [describe] takes one of these options: [all-groups], [group]")
     if arguments.group and arguments.all_groups:
@@ -138,6 +152,42 @@ def _describe(arguments: argparse.Namespace, cluster: Cluster, coordinators: Coo
     groups = [coordinators.groups[name] for name in names]
     brokers = brokers_of(cluster, (tp for group in groups for tp in partitions_of(group)))
     return describe(tool, groups, brokers, _view(arguments), verbose=arguments.verbose)
+
+
+def _reset(arguments: argparse.Namespace, cluster: Cluster, coordinators: Coordinators) -> Printed:
+    from core.kafka.ids import TopicPartition
+    from scenarios.errors import InputError
+    from scenarios.groups.cluster_facts import brokers_of
+    from scenarios.groups.errors import no_coordinator
+    from scenarios.groups.facts import Group
+    from scenarios.groups.resets import Target, reset
+
+    tool, name = cluster.release.groups_tool, arguments.group[0]
+    if not cluster.release.groups_tool_resets:
+        raise InputError(f"--reset-offsets: kafka-consumer-groups of {cluster.release.name} does not have it; use 0.11 or later (KIP-122)")
+    options = ("to_offset", "to_earliest", "to_latest", "to_current", "shift_by")
+    given = [option for option in options if getattr(arguments, option) not in (None, False)]
+    if len(given) != 1:
+        raise InputError("--reset-offsets: give one of --to-offset, --to-earliest, --to-latest, --to-current, --shift-by")
+    try:
+        number = int(getattr(arguments, given[0])) if given[0] in ("to_offset", "shift_by") else 0
+    except ValueError:
+        raise InputError(f"--{given[0].replace('_', '-')}: write a whole number, for example 0") from None
+    known = cluster.controller.replication.partitions
+    tps: dict[TopicPartition, None] = {}
+    for text in arguments.topic:
+        topic, _, numbers = text.partition(":")
+        found = [tp for tp in known if tp.topic == topic and (not numbers or str(tp.partition) in numbers.split(","))]
+        if not found:
+            raise InputError(f"--topic: there is no partition '{text[:80]}'")
+        tps.update(dict.fromkeys(found))
+    if not coordinators.coordinates(name):
+        return no_coordinator(tool)
+    group = coordinators.groups.get(name, Group(name, "Dead", "", 0))
+    try:
+        return reset(tool, group, list(tps), brokers_of(cluster, tps), Target(given[0].replace("_", "-"), number))
+    except ValueError as wrong:
+        raise InputError(str(wrong)) from None
 
 
 def _view(arguments: argparse.Namespace) -> View:

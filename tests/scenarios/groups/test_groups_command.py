@@ -90,6 +90,18 @@ def test_the_command_prints_to_both_streams(script: str, capsys: pytest.CaptureF
     assert capsys.readouterr().out == "GROUP                     STATE               \n"
 
 
+def test_a_dry_run_of_a_reset(script: str, capsys: pytest.CaptureFixture[str]) -> None:
+    reset = ["groups", script, "--reset-offsets", "--group", "new", "--topic", "orders:0"]
+    assert main([*reset, "--to-offset", "9"]) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[2] == "new             orders          0          3"
+    assert err.endswith("New offset (9) is higher than latest offset for topic partition orders-0. Value will be set to 3\n")
+    assert main(["groups", script, "--reset-offsets", "--group", "billing", "--topic", "orders", "--to-latest"]) == 0
+    assert "inactive, but the current state is Stable." in capsys.readouterr().out
+    assert main([*reset, "--shift-by", "-1"]) == 2
+    assert main([*reset, "--to-latest", "--to-earliest"]) == 2
+
+
 BURROW = """\
 scenario: burrow
 about: The consumer of a group stops reading for minutes.
