@@ -26,6 +26,9 @@ from tui.exit_codes import BAD_INPUT, HELD
 if TYPE_CHECKING:
     from tui.session.play_target import PlayTarget
 
+COMPARE_MODELS = "compare-models"
+"""The target that opens the screen with four replication models."""
+
 
 def add_commands(commands: Any) -> None:
     """Add the commands `play` and `keys`."""
@@ -54,7 +57,7 @@ def add_target_options(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         metavar="SCENARIO|LOG|DESCRIBE.txt",
         help="a scenario from the library, a script, an old session's event log, or the output of kafka-topics --describe; by "
-        "default, a running cluster",
+        "default, a running cluster; for 'play', compare-models opens four replication models side by side",
     )
     add_run_options(parser)
     add_feature_option(parser)
@@ -109,9 +112,25 @@ def target_of(arguments: argparse.Namespace) -> PlayTarget:
 def _play(arguments: argparse.Namespace) -> int:
     gc.disable()  # Until the first screen is shown, almost nothing is garbage.
     try:
-        return _open(arguments)
+        return _compare_models(arguments) if arguments.target == COMPARE_MODELS else _open(arguments)
     finally:
         gc.enable()
+
+
+def _compare_models(arguments: argparse.Namespace) -> int:
+    """Run the screen that compares replication models, and return the exit code."""
+    from scenarios.errors import InputError
+
+    for option in ("release", "feature", "at", "read_only", "log", "record"):
+        if getattr(arguments, option) not in (None, False, []):
+            raise InputError(f"--{option.replace('_', '-')}: {COMPARE_MODELS} does not use it")
+    display = display_of(arguments)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) and "TEXTUAL_DRIVER" not in os.environ:
+        print_error("play needs a terminal; 'isrlab run primary-dies --model kafka --model mysql' compares models without one")
+        return BAD_INPUT
+    from tui.model_comparison.app import run_model_comparison
+
+    return run_model_comparison(seed_of(arguments.seed) or 0, display)
 
 
 def _open(arguments: argparse.Namespace) -> int:

@@ -91,7 +91,7 @@ class Run:
         system, start = self.system, self.start
         first: tuple[str, ...] = ("n1", "n2", "n3")
         others: tuple[str, ...] = ("n2", "n3", "n1")
-        if self.fault.isolated and self.variant.model == "kafka":
+        if self.avoids_first and self.variant.model == "kafka":
             others = others[:2]  # these are only bootstrap servers, so Kafka's clients still find the leader
         until = start + self.fault.healed_at + AFTER
         for number, (name, servers) in enumerate((("a", first), ("b", others))):
@@ -107,6 +107,11 @@ class Run:
         probe.start(WriteLoop("probe", 100 * US_PER_MS, start, until, SECOND, probe=True))
         reading_probe = system.add_client("probe-r", others)
         reading_probe.start(ReadLoop("ka", 100 * US_PER_MS, start=start, until=until, limit=SECOND, probe=True))
+
+    @property
+    def avoids_first(self) -> bool:
+        """Whether only client `a` and its reader ask the first server where the leader is."""
+        return self.fault.isolated
 
     @property
     def elapsed(self) -> int:

@@ -61,6 +61,9 @@ class Compared(Protocol):
     def repair(self) -> None:
         """End all faults."""
 
+    def report(self) -> Report:
+        """Return the counts, with the present data of the authority as the final state."""
+
     def settle(self, quiet: int) -> Report:
         """End all faults and the load, wait, and return the counts."""
 

@@ -1,0 +1,275 @@
+"""Several systems in step under faults that a user chooses, with the common workload, and frozen views of what each has done."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Final
+
+import attrs
+
+from core.kafka.events import KINDS as KAFKA_KINDS
+from core.lab import sentences
+from core.lab.comparison.comparison import Run
+from core.lab.comparison.faults import OPERATOR_AFTER, Fault
+from core.lab.comparison.systems import Variant
+from core.lab.comparison.table import cells
+from core.models import acts, catalogue
+from core.models.account import OK, ReadRecord
+from core.models.mysql.system import MySQL
+from core.models.report import Report
+from core.models.server import CopyView
+from core.sim.errors import ActRefused
+from core.sim.events import NOTABLE, EventTuple
+from core.sim.units import SECOND, US_PER_MS, format_duration
+
+END: Final = 300 * SECOND
+"""The length of a session, µs."""
+
+IN_FLIGHT: Final = 1_500
+"""How long after the start of a write an act takes effect, µs: an asynchronous write is then acknowledged, and no replica has it."""
+
+EVERY: Final = 20 * US_PER_MS
+"""The time between two moments at which an act can take effect, µs."""
+
+KEPT: Final = 60_000
+"""How many events of a system are kept."""
+
+TAKEOVERS: Final = frozenset({"leader-elected", "mysql-promoted", "primary-promoted", "raft-elected"})
+"""The kinds of events by which another copy becomes the primary."""
+
+HIDDEN: Final = frozenset({"act", "link-cut", "link-healed"})
+"""The kinds of events that are left out of the latest important events, because the screen shows what the user did."""
+
+NO_FAULT: Final = Fault("live", "the user decides", (), healed_at=END)
+
+NAMES: Final = ("kafka", "mysql-semi-sync", "elasticsearch", "quorum")
+"""The systems that the screen shows."""
+
+WEAK_NAMES: Final = ("kafka-acks-1", "mysql", "elasticsearch", "quorum")
+"""The same systems, of which Kafka and MySQL acknowledge a write before another copy has it."""
+
+
+@attrs.frozen
+class LiveEvent:
+    """An event of a system: its time since the start, µs, and its sentence."""
+
+    at: int
+    text: str
+
+
+@attrs.frozen
+class LiveView:
+    """A system at a moment.
+
+    Attributes:
+        name, title: the variant.
+        now: the time since the start, µs.
+        primary: the server whose data counts; empty if there is none.
+        copies: the copies.
+        cells: the counts so far, in the order of `core.lab.comparison.table.COLUMNS`.
+        is_harmed: whether an acknowledged write is lost, or a read returned a row that is gone.
+        why: the cause of the harm, in sentences.
+        events: the latest important events, the last one last.
+    """
+
+    name: str
+    title: str
+    now: int
+    primary: str
+    copies: tuple[CopyView, ...]
+    cells: tuple[str, ...]
+    is_harmed: bool
+    why: str
+    events: tuple[LiveEvent, ...]
+
+
+class LiveRun(Run):
+    """A system whose faults the user chooses. An operator promotes a replica of MySQL 30 s after its source stopped answering.
+
+    Attributes:
+        events: the latest events.
+        silent_since: the time of the fault of the primary, µs since the start; -1 if there is none.
+        last_act: the sequence number of the first event of the last fault.
+    """
+
+    def __init__(self, variant: Variant, seed: int = 0) -> None:
+        self.events: deque[EventTuple] = deque(maxlen=KEPT)
+        self.silent_since = -1
+        self.last_act = 0
+        super().__init__(variant, NO_FAULT, seed, self.events.append)
+
+    @property
+    def avoids_first(self) -> bool:
+        return True
+
+    def _operate_until(self, time: int) -> None:
+        """If the operator's promotion is due by `time`, run to its time and promote."""
+        system = self.system
+        if not isinstance(system, MySQL) or self.silent_since < 0 or self.silent_since + OPERATOR_AFTER > time:
+            return
+        due, self.silent_since = self.silent_since + OPERATOR_AFTER, -1
+        system.run_until(self.start + due)
+        try:
+            system.do(acts.Promote())
+        except ActRefused as refused:
+            self.refused.append(f"promote a replica: {refused}")
+
+    def act_on_primary(self, word: str) -> str:
+        """Kill, pause, or isolate the present primary. Return why this is refused; empty if it happened."""
+        primary = self.system.authority()
+        if not primary:
+            return "there is no primary"
+        act: acts.Act = acts.Kill(primary) if word == "kill" else acts.Pause(primary)
+        if word == "isolate":
+            act = acts.Isolate(primary, ("a", "ra"))
+        before = self.events[-1][0] if self.events else 0
+        try:
+            self.system.do(act)
+        except ActRefused as refused:
+            return str(refused)
+        self.last_act = before + 1
+        if self.silent_since < 0:
+            self.silent_since = self.elapsed
+        return ""
+
+    def repair(self) -> None:
+        """End all faults."""
+        self.system.repair()
+        self.silent_since = -1
+
+    # --- views --------------------------------------------------------------------------------------------------------
+
+    def live_view(self, events: int = 12) -> LiveView:
+        """Return a frozen view of the present moment, with the latest events."""
+        report = self.system.report()
+        variant = self.variant
+        shown: list[EventTuple] = []
+        for event in self.events:
+            if event[1] >= self.start and self._is_important(event):
+                if shown and shown[-1][3] == event[3] == "records-lost":
+                    shown.pop()
+                shown.append(event)
+        return LiveView(
+            variant.name, variant.title, self.elapsed, report.authority, self.system.copies(), cells(report),
+            bool(report.lost or report.dirty), self._why(report), tuple(map(self._told, shown[-events:])),
+        )  # fmt: skip
+
+    def history_of_harm(self) -> tuple[LiveEvent, ...]:
+        """Return the events that led to the latest harm, the first one first: the causes, the harm, and the takeover if writes are lost."""
+        report = self.system.report()
+        takeover = self._takeover()
+        if report.lost_rows:
+            lost = report.lost_rows[-1]
+            write = next(each for each in reversed(list(self.system.account.writes)) if each.row == lost)
+            chain = [*self._chain(write.event), *([] if takeover is None else self._chain(takeover[0])), *self._chain(self.last_act)]
+        else:
+            stale = self._last_stale()
+            harm = takeover[0] if takeover is not None and takeover[1] > self.start else stale.event if stale is not None else 0
+            chain = [*self._chain(harm), *self._chain(self.last_act)]
+        return tuple(self._told(event) for event in sorted(dict.fromkeys(chain)))
+
+    def _chain(self, seq: int) -> list[EventTuple]:
+        """Return an event with its causes, as far as they are kept."""
+        known = {event[0]: event for event in self.events}
+        chain = []
+        while seq in known:
+            chain.append(known[seq])
+            seq = known[seq][2]
+        return chain[::-1]
+
+    def _is_kafka(self, event: EventTuple) -> bool:
+        return self.variant.model == "kafka" and event[3] in KAFKA_KINDS
+
+    def _is_important(self, event: EventTuple) -> bool:
+        kinds = KAFKA_KINDS if self._is_kafka(event) else catalogue.KINDS
+        return kinds[event[3]].level >= NOTABLE and event[3] not in HIDDEN
+
+    def _told(self, event: EventTuple) -> LiveEvent:
+        text = sentences.sentence(event) if self._is_kafka(event) else catalogue.sentence(event)
+        return LiveEvent(event[1] - self.start, text)
+
+    def _takeover(self) -> EventTuple | None:
+        return next((event for event in reversed(self.events) if event[3] in TAKEOVERS and event[1] > self.start), None)
+
+    def _why(self, report: Report) -> str:
+        """Return the cause of the worst harm so far, in sentences."""
+        takeover = self._takeover()
+        taken = "" if takeover is None else self._told(takeover).text
+        parts = []
+        if report.lost_rows:
+            row = report.lost_rows[-1]
+            told = next(each for each in reversed(list(self.system.account.writes)) if each.row == row)
+            parts.append(
+                f"LOST: at {self._time(told.ended)}, {told.client} was told that version {row.version} of {row.key} was written; "
+                f"{report.authority} lacks it"
+            )
+            parts += [f"Why: {taken}"] if taken else []
+        elif not report.authority:
+            last = next((self._told(event).text for event in reversed(self.events) if event[3] in ("process-died", "broker-stopped")), "")
+            parts.append("NO PRIMARY: nobody accepts writes" + (f"; {last}" if last else ""))
+        elif self._cannot_write():
+            parts.append("NO WRITES: the last test write got no acknowledgment. No acknowledged write is lost so far")
+        elif report.write_unavailable_us and taken:
+            parts.append(
+                f"No acknowledged write is lost. For {report.write_unavailable_us / SECOND:.1f} s nobody could write, until {taken}"
+            )
+        else:
+            parts.append("No acknowledged write is lost")
+        if report.dirty and not report.lost_rows:
+            parts.append(f"DIRTY: {report.dirty:,} reads returned rows that {report.authority} lacks")
+        if isinstance(self.system, MySQL) and self.silent_since >= 0:
+            left = max(0, self.silent_since + OPERATOR_AFTER - self.elapsed)
+            parts.append(f"An operator promotes a replica in {-(-left // SECOND)} s")
+        stale = self._last_stale()
+        if stale is not None:
+            behind = f"{stale.stale:,} version{'' if stale.stale == 1 else 's'}"
+            parts.append(f"Last stale read: at {self._time(stale.ended)}, {stale.client} at {stale.server}, {behind} behind")
+        return ". ".join(part.rstrip(".") for part in parts) + "."
+
+    def _time(self, moment: int) -> str:
+        return format_duration((moment - self.start) // US_PER_MS * US_PER_MS)
+
+    def _cannot_write(self) -> bool:
+        """Whether the last write of the probe failed."""
+        last = next((each for each in reversed(list(self.system.account.writes)) if each.probe), None)
+        return last is not None and last.outcome != OK
+
+    def _last_stale(self) -> ReadRecord | None:
+        return next((each for each in reversed(list(self.system.account.reads)) if each.stale and not each.probe), None)
+
+
+class LiveComparison:
+    """The systems of the screen.
+
+    Attributes:
+        runs: the systems.
+        now: the time since the start, µs.
+    """
+
+    def __init__(self, variants: Sequence[Variant], seed: int = 0) -> None:
+        self.runs: Final = tuple(LiveRun(variant, seed) for variant in variants)
+        self.now = 0
+
+    def run_until(self, time: int) -> None:
+        """Run all systems until a time since the start."""
+        self.now = min(END, max(self.now, time))
+        for run in self.runs:
+            run.run_until(self.now)
+
+    def do(self, word: str) -> str:
+        """Kill, pause, or isolate the primary in all systems at the next moment at which writes are under way. Return what happened."""
+        self.run_until((self.now + EVERY - IN_FLIGHT - 1) // EVERY * EVERY + IN_FLIGHT)
+        refused = [f"{run.variant.model}: {reason}" for run in self.runs if (reason := run.act_on_primary(word))]
+        what = {"kill": "killed the primary", "pause": "paused the primary", "isolate": "cut off the primary with clients a and ra"}[word]
+        return f"{what} in all systems" if not refused else f"{what}, but not in {'; '.join(refused)}"
+
+    def repair(self) -> str:
+        """End all faults. Return what happened."""
+        for run in self.runs:
+            run.repair()
+        return "repaired everything"
+
+    def views(self) -> tuple[LiveView, ...]:
+        """Return frozen views of all systems."""
+        return tuple(run.live_view() for run in self.runs)

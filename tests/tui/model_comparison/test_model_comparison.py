@@ -1,0 +1,142 @@
+"""The screen of the replication models: what it counts and says after a fault, how it paints that, and its keys."""
+
+from __future__ import annotations
+
+import asyncio
+
+import attrs
+import pytest
+
+from core.lab.comparison.live import WEAK_NAMES, LiveComparison, LiveView
+from core.lab.comparison.systems import variant_named
+from core.lab.comparison.table import COLUMNS
+from core.models.server import CopyView
+from core.sim.units import SECOND
+from tui.cli import main
+from tui.model_comparison.app import ModelComparison
+from tui.model_comparison.painting import Scene, bar_parts, paint_scene, table_lines
+from tui.rendering.palette import PLAIN
+
+SIZES = ((80, 24), (120, 40), (200, 60))
+
+
+@pytest.fixture(scope="module")
+def killed() -> LiveComparison:
+    comparison = LiveComparison([variant_named(name) for name in WEAK_NAMES])
+    comparison.run_until(SECOND)
+    assert comparison.do("kill") == "killed the primary in all systems"
+    comparison.run_until(33 * SECOND)
+    return comparison
+
+
+@pytest.fixture(scope="module")
+def views(killed: LiveComparison) -> tuple[LiveView, ...]:
+    return killed.views()
+
+
+def text_of(scene: Scene, width: int, height: int) -> list[str]:
+    lines = paint_scene(scene, width, height, PLAIN)
+    assert len(lines) == height
+    assert {line.cell_length for line in lines} == {width}
+    return [line.text for line in lines]
+
+
+def test_the_views_say_who_lost_what_and_why(views: tuple[LiveView, ...]) -> None:
+    assert [view.cells[COLUMNS.index("lost")] for view in views] == ["1", "1", "0", "0"]
+    assert [view.is_harmed for view in views] == [True, True, False, False]
+    kafka, mysql, elasticsearch, quorum = views
+    assert kafka.why.startswith("LOST: at 1s, a was told that version 51 of ka was written; b2 lacks it. Why: b2 leads t-0 in epoch 1")
+    assert mysql.why.startswith(
+        "LOST: at 1.001s, a was told that version 51 of ka was written; n2 lacks it. Why: an operator makes n2 the source"
+    )
+    assert elasticsearch.why == "No acknowledged write is lost."
+    assert "nobody could write, until n" in quorum.why
+    assert all(view.primary not in ("", "b1", "n1") for view in views)
+
+
+def test_the_history_goes_from_the_write_to_the_takeover(killed: LiveComparison) -> None:
+    for run, first, last in zip(
+        killed.runs[:2], ("version 51 of ka", "version 51 of ka"), ("b2 leads t-0", "makes n2 the source"), strict=True
+    ):
+        history = run.history_of_harm()
+        assert first in history[0].text
+        assert last in history[-1].text
+        assert any("kill" in event.text for event in history)
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_the_screen_fits_and_shows_as_many_systems_as_it_can(views: tuple[LiveView, ...], width: int, height: int) -> None:
+    for selected in (0, 3):
+        lines = text_of(Scene(views, selected=selected), width, height)
+        text = "\n".join(lines)
+        shown = [view.title[:13] in text for view in views]
+        assert shown == ([True] * 4 if width > 80 else [selected == 0] * 2 + [selected == 3] * 2)
+        assert all(any(view.name in line and view.cells[0] in line for line in lines) for view in views)
+    assert "LOST" in "\n".join(text_of(Scene(views), width, height))
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_help_and_history_fit(killed: LiveComparison, views: tuple[LiveView, ...], width: int, height: int) -> None:
+    help_text = " ".join(" ".join(text_of(Scene(views, help=True), width, height)).split())
+    assert "kill the process of the primary" in help_text
+    assert "acknowledged writes took" in help_text
+    history = text_of(Scene(views, history=killed.runs[0].history_of_harm()), width, height)
+    assert any("b2 leads t-0 in epoch 1" in line for line in history)
+
+
+def test_a_bar_shows_what_readers_see_and_what_is_only_acknowledged_or_stored() -> None:
+    copy = CopyView("n1", "source", True, 0, stored=9, durable=8, visible=4, acknowledged=7)
+    assert "".join(text for text, _ in bar_parts(copy, 0, 10, 10, PLAIN)) == "████▓▓▓▒▒·"
+    missing = attrs.evolve(copy, stored=0, visible=0, acknowledged=0)
+    assert "".join(text for text, _ in bar_parts(missing, 0, 10, 10, PLAIN)) == "··········"
+
+
+def test_a_narrow_table_leaves_out_the_last_columns(views: tuple[LiveView, ...]) -> None:
+    assert "longest" in table_lines(Scene(views), 120, PLAIN)[1].text
+    narrow = table_lines(Scene(views), 80, PLAIN)[1].text
+    assert "median" in narrow
+    assert "longest" not in narrow
+
+
+def test_without_a_primary_there_is_nothing_to_kill() -> None:
+    comparison = LiveComparison([variant_named("mysql")])
+    comparison.do("kill")
+    assert comparison.do("kill") == "killed the primary, but not in mysql: there is no primary"
+    (view,) = comparison.views()
+    assert view.why.startswith("NO PRIMARY")
+    assert "An operator promotes a replica in 30 s" in view.why
+    comparison.repair()
+    assert comparison.views()[0].primary == "n1"
+
+
+def test_a_user_kills_the_primary_in_all_and_reads_who_lost_what() -> None:
+    async def session() -> None:
+        app = ModelComparison()
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press("w", "k")
+            assert "killed the primary in all systems" in app.said
+            before = app.systems.now
+            await pilot.press("n")
+            assert app.systems.now > before
+            app.systems.run_until(33 * SECOND)
+            await pilot.press("space")
+            assert app.playing
+            await pilot.press("space", "tab")
+            text = "\n".join(line.text for line in app.query_one("Models").lines)  # type: ignore[attr-defined]
+            assert text.count("LOST: at") == 2
+            assert "► MySQL, asynchronous" in text
+            await pilot.press("less_than_sign")
+            assert "what led to the latest harm" in app.query_one("Models").lines[2].text  # type: ignore[attr-defined]
+            await pilot.press("escape", "question_mark")
+            assert "Keys" in app.query_one("Models").lines[2].text  # type: ignore[attr-defined]
+            await pilot.press("escape", "s", "r")
+            assert app.systems.now == SECOND // 2
+            await pilot.press("q")
+        assert app.return_value == 0
+
+    asyncio.run(session())
+
+
+def test_options_that_make_no_sense_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["play", "compare-models", "--log", "x.jsonl"]) == 2
+    assert "--log: compare-models does not use it" in capsys.readouterr().err

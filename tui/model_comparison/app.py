@@ -1,0 +1,235 @@
+"""The application of `isrlab play compare-models`: four replication models in step, and keys for the faults that hit all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import os
+from time import monotonic
+from typing import ClassVar, Final
+
+from textual.app import App, ComposeResult
+from textual.binding import Binding
+from textual.driver import Driver
+from textual.filter import ANSIToTruecolor
+from textual.strip import Strip
+from textual.widget import Widget
+
+from core.lab.comparison.live import END, NAMES, WEAK_NAMES, LiveComparison
+from core.lab.comparison.systems import variant_named
+from core.sim.units import SECOND, US_PER_MS
+from tui.app.signals import LeaveRequest, leave_on_signals
+from tui.main_screen.display_options import DisplayOptions
+from tui.model_comparison.painting import Scene, paint_scene
+from tui.rendering.palette import palette_of, theme_of
+from tui.rendering.rows import blank
+from tui.terminal.filters import AsciiFilter, PlainFilter
+from tui.terminal.foreign_text import ControlCharacterFilter
+
+SPEEDS: Final = (0.02, 0.1, 0.25, 0.5, 1, 2, 5, 10)
+"""Virtual seconds per second."""
+
+TICK: Final = 0.1
+"""The time between two frames while time passes, s."""
+
+STEP: Final = 20 * US_PER_MS
+"""The virtual time of a step, µs."""
+
+REST: Final = 4
+"""How many times as long as the last view took the screen waits for the next one."""
+
+
+class Models(Widget, can_focus=True):
+    """The whole screen, painted line by line."""
+
+    lines: tuple[Strip, ...] = ()
+
+    def render_line(self, y: int) -> Strip:
+        """Return a line of the screen."""
+        return self.lines[y] if y < len(self.lines) else blank(self.size.width)
+
+    def on_resize(self) -> None:
+        """Paint again in the new size."""
+        app = self.app
+        assert isinstance(app, ModelComparison)
+        app.show()
+
+
+class ModelComparison(App[int]):
+    """The application."""
+
+    TITLE = "isrlab"
+    ENABLE_COMMAND_PALETTE = False
+    CSS = "Models { width: 100%; height: 100%; background: $background; } Screen { overflow: hidden; }"
+    BINDINGS: ClassVar = [
+        Binding("space", "play", priority=True), Binding("n", "step"), Binding("k", "fault('kill')"), Binding("z", "fault('pause')"),
+        Binding("i", "fault('isolate')"), Binding("s,h", "repair"), Binding("r", "restart"), Binding("w", "weaker"),
+        Binding("plus,equals_sign", "speed(1)"), Binding("minus", "speed(-1)"), Binding("right,tab", "select(1)", priority=True),
+        Binding("left,shift+tab", "select(-1)", priority=True), Binding("less_than_sign", "history"), Binding("question_mark,f1", "keys"),
+        Binding("escape", "close_overlay"), Binding("q,ctrl+c", "leave", priority=True),
+    ]  # fmt: skip
+
+    def __init__(self, seed: int = 0, display: DisplayOptions = DisplayOptions()) -> None:  # noqa: B008 (frozen)
+        """Create the application with a seed and the display options."""
+        no_color = os.environ.pop("NO_COLOR", None)  # Textual would turn colors into grays; `PlainFilter` removes them completely.
+        try:
+            super().__init__()
+        finally:
+            if no_color is not None:
+                os.environ["NO_COLOR"] = no_color
+        self.seed = seed
+        self.leaving: LeaveRequest | None = None
+        """The handler of signals that quit the application."""
+        self.names = NAMES
+        self.playing = False
+        self.pace = SPEEDS.index(1)
+        self.selected = 0
+        self.shows_help = self.shows_history = False
+        self.display_options = display
+        name = display.palette_for(self.console)
+        self.paint = palette_of(name, few=self.console.color_system == "256")
+        self._filters = [
+            ControlCharacterFilter(), *(each for each in self._filters if not isinstance(each, ANSIToTruecolor)),
+            PlainFilter(enabled=name == "plain"), AsciiFilter(enabled=display.wants_ascii),
+        ]  # fmt: skip
+        theme = theme_of(name)
+        self.register_theme(theme)
+        self.set_reactive(App.theme, theme.name)
+        self._begin()
+
+    def get_driver_class(self) -> type[Driver]:
+        """Return the driver class. In a terminal, this is `TerminalDriver`, which quits the application when the terminal closes."""
+        found = super().get_driver_class()
+        if found.__name__ != "LinuxDriver":
+            return found
+        from tui.terminal.driver import TerminalDriver
+
+        return TerminalDriver
+
+    def compose(self) -> ComposeResult:
+        """Yield the screen's only widget."""
+        yield Models()
+
+    def on_mount(self) -> None:
+        """Begin to count time."""
+        self.query_one(Models).focus()
+        self.set_interval(TICK, self._tick)
+        if self.leaving is not None:
+            self.leaving.on_request(functools.partial(self._leave_soon, asyncio.get_running_loop()))
+
+    def _leave_soon(self, loop: asyncio.AbstractEventLoop, code: int) -> None:
+        """Quit with an exit code after the current callback. If the event loop is already closed, do nothing."""
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(self.exit, code)
+
+    def _begin(self) -> None:
+        self.systems = LiveComparison([variant_named(name) for name in self.names], self.seed)
+        self.systems.run_until(SECOND // 2)
+        self.views = self.systems.views()
+        self.next_view = 0.0
+        self.playing = self.shows_help = self.shows_history = False
+        self.said = "three copies in each system; k kills the primary in all, Space lets time pass"
+
+    # --- time ---------------------------------------------------------------------------------------------------------
+
+    def _tick(self) -> None:
+        if not self.playing:
+            return
+        self.systems.run_until(self.systems.now + int(TICK * SPEEDS[self.pace] * SECOND))
+        if self.systems.now >= END:
+            self.playing = False
+            self.said = f"the workload ends after {END // SECOND} s; r starts again"
+        if monotonic() >= self.next_view or not self.playing:
+            self.look()
+
+    def look(self) -> None:
+        """Take new views, and paint them."""
+        before = monotonic()
+        self.views = self.systems.views()
+        after = monotonic()
+        self.next_view = after + REST * (after - before)
+        self.show()
+
+    def show(self) -> None:
+        """Paint the present views."""
+        models = self.query_one(Models)
+        history = self.systems.runs[self.selected].history_of_harm() if self.shows_history else None
+        scene = Scene(self.views, self.playing, SPEEDS[self.pace], self.said, self.selected, history, self.shows_help)
+        models.lines = tuple(paint_scene(scene, models.size.width, models.size.height, self.paint))
+        models.refresh()
+
+    # --- keys ---------------------------------------------------------------------------------------------------------
+
+    def action_play(self) -> None:
+        """Play or pause."""
+        self.playing = not self.playing and self.systems.now < END
+        self.look()
+
+    def action_step(self) -> None:
+        """Run for the time of a step."""
+        self.playing = False
+        self.systems.run_until(self.systems.now + STEP)
+        self.look()
+
+    def action_fault(self, word: str) -> None:
+        """Kill, pause, or cut off the primary in all systems."""
+        said = self.systems.do(word)
+        self.said = f"at {self.systems.now / SECOND:.3f} s: {said}"
+        self.look()
+
+    def action_repair(self) -> None:
+        """End all faults."""
+        said = self.systems.repair()
+        self.said = f"at {self.systems.now / SECOND:.3f} s: {said}"
+        self.look()
+
+    def action_restart(self) -> None:
+        """Start again."""
+        self._begin()
+        self.show()
+
+    def action_weaker(self) -> None:
+        """Start again with weaker or stronger promises."""
+        self.names = NAMES if self.names == WEAK_NAMES else WEAK_NAMES
+        self._begin()
+        self.said = "started again: " + ("Kafka with acks=1, MySQL asynchronous" if self.names == WEAK_NAMES else "the stronger promises")
+        self.show()
+
+    def action_speed(self, step: int) -> None:
+        """Play faster or slower."""
+        self.pace = max(0, min(len(SPEEDS) - 1, self.pace + step))
+        self.show()
+
+    def action_select(self, step: int) -> None:
+        """Select another system."""
+        self.selected = (self.selected + step) % len(self.views)
+        self.show()
+
+    def action_history(self) -> None:
+        """Show or hide what led to the latest harm in the selected system."""
+        self.shows_history, self.shows_help = not self.shows_history, False
+        self.look()
+
+    def action_keys(self) -> None:
+        """Show or hide the help."""
+        self.shows_history, self.shows_help = False, not self.shows_help
+        self.show()
+
+    def action_close_overlay(self) -> None:
+        """Return to the systems."""
+        self.shows_help = self.shows_history = False
+        self.show()
+
+    def action_leave(self) -> None:
+        """Quit."""
+        self.exit(0)
+
+
+def run_model_comparison(seed: int = 0, display: DisplayOptions = DisplayOptions()) -> int:  # noqa: B008 (frozen)
+    """Run the screen and return the exit code."""
+    with leave_on_signals() as wish:
+        app = ModelComparison(seed, display)
+        app.leaving = wish
+        code = app.run(mouse=False)
+    return app.return_code or 0 if code is None else code

@@ -1,0 +1,220 @@
+"""Paints the screen of the replication models from frozen views: a block for each system, a table of the counts, history, and help."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import attrs
+from rich.style import Style
+from textual.strip import Strip
+
+from core.lab.comparison.live import LiveEvent, LiveView
+from core.lab.comparison.table import COLUMNS, MEANINGS
+from core.models.server import CopyView
+from core.sim.units import SECOND
+from tui.rendering.palette import Palette
+from tui.rendering.rows import Row, blank, fit, rule, wrap
+
+WIDE: Final = 160
+"""The width from which all systems are side by side."""
+
+TALL: Final = 36
+"""The height from which two rows of systems fit."""
+
+WINDOW: Final = 40
+"""The minimum number of rows that a bar shows."""
+
+KEYS: Final = (
+    ("Space", "play or pause"),
+    ("n", "step 20 ms"),
+    ("k", "kill the process of the primary in all systems"),
+    ("z", "pause the process of the primary in all systems"),
+    ("i", "cut the primary off, together with clients a and ra, in all systems"),
+    ("s h", "repair everything: heal links, resume and start processes"),
+    ("r", "start again from the beginning"),
+    ("w", "restart with Kafka acks=1 and asynchronous MySQL, or back"),
+    ("+ -", "play faster or slower"),
+    ("← → Tab", "select a system"),
+    ("<", "show the events that led to the latest harm in the selected system"),
+    ("? Esc q", "?: open or close this help; Esc: back; q: quit"),
+)
+"""The keys and what they do."""
+
+GLYPHS: Final = (
+    "a bar shows rows: █ seen by readers of the copy, ▓ acknowledged but not seen, ▒ stored but not acknowledged, · missing; "
+    "disk: rows that survive a loss of power"
+)
+"""The glyphs of a bar and the numbers below it."""
+
+FOOTER: Final = " Space play  n step  k kill  z pause  i cut off  s repair  r restart  < why  ? help  q quit"
+
+
+@attrs.frozen
+class Scene:
+    """What the screen shows.
+
+    Attributes:
+        views: the systems.
+        playing, speed: whether time passes, and virtual seconds per second.
+        said: what happened last.
+        selected: the index of the selected system.
+        history: the events that led to the latest harm of the selected system; None if they are not shown.
+        help: whether the help is shown.
+    """
+
+    views: tuple[LiveView, ...]
+    playing: bool = False
+    speed: float = 1
+    said: str = ""
+    selected: int = 0
+    history: tuple[LiveEvent, ...] | None = None
+    help: bool = False
+
+
+def paint_scene(scene: Scene, width: int, height: int, paint: Palette) -> list[Strip]:
+    """Return the lines of the whole screen."""
+    top = [_header(scene, width, paint), Row().add(f" {scene.said}", paint.strong).strip(width)]
+    if scene.help:
+        return _filled(top + help_lines(width, paint), width, height - 1, paint)
+    if scene.history is not None:
+        return _filled(top + history_lines(scene.views[scene.selected], scene.history, width, paint), width, height - 1, paint)
+    table = table_lines(scene, width, paint)
+    room = height - len(top) - len(table) - 1
+    return _filled([*top, *_blocks(scene, width, room, paint), *table], width, height - 1, paint)
+
+
+def _filled(lines: list[Strip], width: int, height: int, paint: Palette) -> list[Strip]:
+    lines = lines[:height]
+    return [*lines, *[blank(width)] * (height - len(lines)), Row().add(FOOTER, paint.muted).strip(width)]
+
+
+def _header(scene: Scene, width: int, paint: Palette) -> Strip:
+    now = scene.views[0].now
+    state = "▶ playing" if scene.playing else "‖ paused"
+    row = Row().add(" isrlab ", paint.brand).add("  one workload, the same faults  ", paint.muted)
+    return row.add(f"{now / SECOND:8.3f} s  ", paint.number).add(f"{state} ×{scene.speed:g}", paint.strong).strip(width)
+
+
+def _blocks(scene: Scene, width: int, height: int, paint: Palette) -> list[Strip]:
+    """Return the blocks of the systems: four columns, two rows of two, or the pair with the selected system."""
+    count = len(scene.views)
+    if width >= WIDE:
+        groups = [range(count)]
+    elif height + len(scene.views) + 5 >= TALL:
+        groups = [range(first, min(first + 2, count)) for first in range(0, count, 2)]
+    else:
+        first = scene.selected // 2 * 2
+        groups = [range(first, min(first + 2, count))]
+    lines: list[Strip] = []
+    for number, group in enumerate(groups):
+        tall = height // len(groups) + (height % len(groups) if number == len(groups) - 1 else 0)
+        each = (width - len(group) + 1) // len(group)
+        columns = [block_lines(scene.views[index], each, tall, paint, is_selected=index == scene.selected) for index in group]
+        for parts in zip(*columns, strict=True):
+            row = Row()
+            for place, part in enumerate(parts):
+                row.add("│" if place else "", paint.faint).put(tuple(part), part.cell_length)
+            lines.append(row.strip(width))
+    return lines
+
+
+def block_lines(view: LiveView, width: int, height: int, paint: Palette, *, is_selected: bool) -> list[Strip]:
+    """Return the lines of a system: its primary, a bar for each copy, the cause of the harm, and the latest events."""
+    title = f"{'► ' if is_selected else ''}{view.title}"
+    lines = [rule(title, "", width, paint.title_focused if is_selected else paint.title, paint.faint, paint.muted)]
+    primary = f" ★ primary: {view.primary}" if view.primary else " ✕ no primary"
+    lines.append(Row().add(primary, paint.leader if view.primary else paint.bad).strip(width))
+    end = max((max(copy.stored, copy.visible) for copy in view.copies), default=0)
+    least = min((min(copy.stored, copy.visible) for copy in view.copies), default=0)
+    span = max(WINDOW, (end - least) * 5 // 4)
+    for copy in view.copies:
+        lines += copy_lines(copy, max(0, end - span), end, width, paint, is_primary=copy.name == view.primary)
+    style = paint.alarm if view.is_harmed else paint.text
+    lines += [Row().add(f" {line}", style).strip(width) for line in wrap(view.why, width - 2)[: max(3, (height - len(lines)) // 2)]]
+    room = height - len(lines)
+    told: list[Strip] = []
+    for event in reversed(view.events):
+        found = event_lines(event, width, paint)
+        if len(told) + len(found) > room:
+            break
+        told = [*found, *told]
+    lines += told
+    return [*lines[:height], *[blank(width)] * (height - len(lines))]
+
+
+def copy_lines(copy: CopyView, start: int, end: int, width: int, paint: Palette, *, is_primary: bool) -> list[Strip]:
+    """Return the two lines of a copy: a bar, and the numbers of rows that are durable, acknowledged, and visible."""
+    mark = "★" if is_primary else "●" if copy.running else "✕"
+    role = copy.role if copy.running else "dead"
+    row = Row().add(f" {mark} {copy.name} ", paint.broker).add(fit(role, 11) + " ", paint.text if copy.running else paint.bad)
+    row.join(bar_parts(copy, start, end, max(4, width - row.width - 1), paint))
+    numbers = f"   disk {copy.durable:,} acked {copy.acknowledged:,} seen {copy.visible:,}"
+    return [row.strip(width), Row().add(numbers, paint.muted).strip(width)]
+
+
+def bar_parts(copy: CopyView, start: int, end: int, width: int, paint: Palette) -> list[tuple[str, Style]]:
+    """Return the bar of a copy for a range of rows: visible, only acknowledged, only stored, and missing rows."""
+    span = max(1, end - start)
+
+    def cells(number: int) -> int:
+        return width if number >= end else max(0, min(width - 1, (number - start) * width // span))
+
+    visible = cells(min(copy.visible, copy.stored))
+    acknowledged = max(visible, cells(copy.acknowledged))
+    stored = max(acknowledged, cells(copy.stored))
+    return [
+        ("█" * visible, paint.committed),
+        ("▓" * (acknowledged - visible), paint.good),
+        ("▒" * (stored - acknowledged), paint.pending),
+        ("·" * (width - stored), paint.missing),
+    ]
+
+
+def event_lines(event: LiveEvent, width: int, paint: Palette) -> list[Strip]:
+    """Return the lines of an event: its time and its sentence."""
+    time = f" {event.at / SECOND:7.3f} "
+    found = []
+    for number, line in enumerate(wrap(event.text, max(8, width - len(time) - 1))):
+        found.append(Row().add(time if number == 0 else " " * len(time), paint.muted).add(line, paint.text).strip(width))
+    return found
+
+
+def table_lines(scene: Scene, width: int, paint: Palette) -> list[Strip]:
+    """Return the table of the counts so far. If the last column does not fit, it is left out."""
+    rows = [("", *COLUMNS), *((view.name, *view.cells) for view in scene.views)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS) + 1)]
+    widths[1:] = [max(size, 6) for size in widths[1:]]
+    while sum(widths) + len(widths) + 3 > width and len(widths) > 2:
+        widths.pop()
+    lines = [rule("so far", "", width, paint.title, paint.faint, paint.muted)]
+    for number, cells in enumerate(rows):
+        mark = "► " if number - 1 == scene.selected else "  "
+        row = Row().add(f"{mark}{cells[0]:<{widths[0]}}", paint.title if number == 0 else paint.strong)
+        for column, size in enumerate(widths[1:], 1):
+            is_bad = number > 0 and COLUMNS[column - 1] in ("lost", "dirty") and cells[column] != "0"
+            row.add(" ", paint.text).add(f"{cells[column]:>{size}}", paint.bad if is_bad else paint.muted if number == 0 else paint.number)
+        lines.append(row.strip(width))
+    return lines
+
+
+def history_lines(view: LiveView, events: Sequence[LiveEvent], width: int, paint: Palette) -> list[Strip]:
+    """Return the events that led to the latest harm of a system."""
+    lines = [rule(f"{view.title}: what led to the latest harm", "Esc: back", width, paint.title_focused, paint.faint, paint.muted)]
+    for event in events:
+        lines += event_lines(event, width, paint)
+    if not events:
+        lines.append(Row().add(" no harm and no change of the primary so far", paint.text).strip(width))
+    lines.append(blank(width))
+    lines += [Row().add(f" {line}", paint.strong).strip(width) for line in wrap(view.why, width - 2)]
+    return lines
+
+
+def help_lines(width: int, paint: Palette) -> list[Strip]:
+    """Return the help: the keys, the glyphs, and the meanings of the columns."""
+    lines = [rule("Keys", "Esc: back", width, paint.title_focused, paint.faint, paint.muted)]
+    for keys, what in KEYS:
+        for number, line in enumerate(wrap(what, width - 12)):
+            lines.append(Row().add(f" {keys if number == 0 else '':<9} ", paint.key).add(line, paint.text).strip(width))
+    lines += [Row().add(f" {line}", paint.muted).strip(width) for text in (GLYPHS, "; ".join(MEANINGS)) for line in wrap(text, width - 2)]
+    return lines
