@@ -85,6 +85,7 @@ docs: $(STAMPS)/spark ## regenerate pages and pictures from the code
 	@$(BIN)/python -m tests.plan docs/plan.svg
 	@$(BIN)/python -m tests.why_page docs/why.md
 	@$(BIN)/python -m tui.app.screenshot docs/playground.svg --size 120x36 --seconds 19 --kill 2@10
+	@$(BIN)/python -m tui.model_comparison.screenshot docs/compare-models.svg
 	@$(BIN)/python -m tui.app.screenshot docs/e1.svg --size 120x38 --scenario e1-data-loss --release 0.10.2 --steps 9
 
 sentences: $(STAMPS)/test ## print all sentences of programs and docs ## [ARGS="..."]

@@ -129,7 +129,7 @@ class ModelComparison(App[int]):
         self.views = self.systems.views()
         self.next_view = 0.0
         self.playing = self.shows_help = self.shows_history = False
-        self.said = "three copies in each system; k kills the primary in all, Space lets time pass"
+        self.said = "k kills the primary in all systems, Space lets time pass, w weakens the promises"
 
     # --- time ---------------------------------------------------------------------------------------------------------
 

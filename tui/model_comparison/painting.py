@@ -47,7 +47,11 @@ GLYPHS: Final = (
 )
 """The glyphs of a bar and the numbers below it."""
 
-FOOTER: Final = " Space play  n step  k kill  z pause  i cut off  s repair  r restart  < why  ? help  q quit"
+FOOTER: Final = (
+    ("Space", "play"), ("n", "step"), ("k", "kill"), ("z", "pause"), ("i", "cut off"), ("s", "repair"), ("w", "weaker"), ("<", "why"), ("?", "help"),
+    ("q", "quit"), ("r", "restart"), ("+ -", "speed"), ("Tab", "next system"),
+)  # fmt: skip
+"""The keys in the last line, the most important ones first."""
 
 
 @attrs.frozen
@@ -86,7 +90,17 @@ def paint_scene(scene: Scene, width: int, height: int, paint: Palette) -> list[S
 
 def _filled(lines: list[Strip], width: int, height: int, paint: Palette) -> list[Strip]:
     lines = lines[:height]
-    return [*lines, *[blank(width)] * (height - len(lines)), Row().add(FOOTER, paint.muted).strip(width)]
+    return [*lines, *[blank(width)] * (height - len(lines)), _footer(width, paint)]
+
+
+def _footer(width: int, paint: Palette) -> Strip:
+    """Return the keys that fit into the last line."""
+    row = Row()
+    for key, what in FOOTER:
+        if not row.fits(f" {key} {what}", width):
+            break
+        row.add(f" {key} ", paint.key).add(what, paint.muted)
+    return row.strip(width)
 
 
 def _header(scene: Scene, width: int, paint: Palette) -> Strip:

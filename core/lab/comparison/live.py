@@ -216,6 +216,7 @@ class LiveRun(Run):
             )
         else:
             parts.append("No acknowledged write is lost")
+            parts += [f"After the fault, {taken}"] if taken else []
         if report.dirty and not report.lost_rows:
             parts.append(f"DIRTY: {report.dirty:,} reads returned rows that {report.authority} lacks")
         if isinstance(self.system, MySQL) and self.silent_since >= 0:

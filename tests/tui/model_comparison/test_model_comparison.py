@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import attrs
 import pytest
@@ -13,6 +14,7 @@ from core.lab.comparison.table import COLUMNS
 from core.models.server import CopyView
 from core.sim.units import SECOND
 from tui.cli import main
+from tui.model_comparison import screenshot
 from tui.model_comparison.app import ModelComparison
 from tui.model_comparison.painting import Scene, bar_parts, paint_scene, table_lines
 from tui.rendering.palette import PLAIN
@@ -49,7 +51,7 @@ def test_the_views_say_who_lost_what_and_why(views: tuple[LiveView, ...]) -> Non
     assert mysql.why.startswith(
         "LOST: at 1.001s, a was told that version 51 of ka was written; n2 lacks it. Why: an operator makes n2 the source"
     )
-    assert elasticsearch.why == "No acknowledged write is lost."
+    assert elasticsearch.why.startswith("No acknowledged write is lost. After the fault, n2 is the primary of term 2")
     assert "nobody could write, until n" in quorum.why
     assert all(view.primary not in ("", "b1", "n1") for view in views)
 
@@ -89,6 +91,12 @@ def test_a_bar_shows_what_readers_see_and_what_is_only_acknowledged_or_stored() 
     assert "".join(text for text, _ in bar_parts(copy, 0, 10, 10, PLAIN)) == "████▓▓▓▒▒·"
     missing = attrs.evolve(copy, stored=0, visible=0, acknowledged=0)
     assert "".join(text for text, _ in bar_parts(missing, 0, 10, 10, PLAIN)) == "··········"
+
+
+def test_the_picture_of_the_readme_is_drawn_without_a_terminal(tmp_path: Path) -> None:
+    file = tmp_path / "models.svg"
+    assert screenshot.main([str(file), "--seconds", "2"]) == 0
+    assert "killed&#160;the&#160;primary&#160;in&#160;all&#160;systems" in file.read_text("utf-8")
 
 
 def test_a_narrow_table_leaves_out_the_last_columns(views: tuple[LiveView, ...]) -> None:
