@@ -145,7 +145,8 @@ def block_lines(view: LiveView, width: int, height: int, paint: Palette, *, is_s
     for copy in view.copies:
         lines += copy_lines(copy, max(0, end - span), end, width, paint, is_primary=copy.name == view.primary)
     style = paint.alarm if view.is_harmed else paint.text
-    lines += [Row().add(f" {line}", style).strip(width) for line in wrap(view.why, width - 2)[: max(3, (height - len(lines)) // 2)]]
+    most = (height - len(lines)) * 3 // 4 if view.is_harmed else (height - len(lines)) // 2
+    lines += [Row().add(f" {line}", style).strip(width) for line in wrap(view.why, width - 2)[: max(3, most)]]
     room = height - len(lines)
     told: list[Strip] = []
     for event in reversed(view.events):

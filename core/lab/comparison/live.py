@@ -15,7 +15,7 @@ from core.lab.comparison.faults import OPERATOR_AFTER, Fault
 from core.lab.comparison.systems import Variant
 from core.lab.comparison.table import cells
 from core.models import acts, catalogue
-from core.models.account import OK, ReadRecord
+from core.models.account import OK, ReadRecord, WriteRecord
 from core.models.mysql.system import MySQL
 from core.models.report import Report
 from core.models.server import CopyView
@@ -37,6 +37,9 @@ KEPT: Final = 60_000
 
 TAKEOVERS: Final = frozenset({"leader-elected", "mysql-promoted", "primary-promoted", "raft-elected"})
 """The kinds of events by which another copy becomes the primary."""
+
+SWITCHES: Final = frozenset({"semi-sync-off", "semi-sync-on"})
+"""The kinds of events by which MySQL gives up semi-synchronous replication and returns to it."""
 
 HIDDEN: Final = frozenset({"act", "link-cut", "link-healed"})
 """The kinds of events that are left out of the latest important events, because the screen shows what the user did."""
@@ -162,7 +165,9 @@ class LiveRun(Run):
         if report.lost_rows:
             lost = report.lost_rows[-1]
             write = next(each for each in reversed(list(self.system.account.writes)) if each.row == lost)
-            chain = [*self._chain(write.event), *([] if takeover is None else self._chain(takeover[0])), *self._chain(self.last_act)]
+            chain = [*self._chain(write.event), *self._chain(self.last_act)]
+            for event in self._reasons(write):
+                chain += self._chain(event[0])
         else:
             stale = self._last_stale()
             harm = takeover[0] if takeover is not None and takeover[1] > self.start else stale.event if stale is not None else 0
@@ -192,6 +197,15 @@ class LiveRun(Run):
     def _takeover(self) -> EventTuple | None:
         return next((event for event in reversed(self.events) if event[3] in TAKEOVERS and event[1] > self.start), None)
 
+    def _reasons(self, lost: WriteRecord) -> list[EventTuple]:
+        """Return the events that explain a lost write: the last time that MySQL gave up semi-synchronous replication, and the takeover."""
+        found = []
+        switch = next((event for event in reversed(self.events) if event[3] in SWITCHES and event[1] <= lost.ended), None)
+        if switch is not None and switch[3] == "semi-sync-off":
+            found.append(switch)
+        takeover = self._takeover()
+        return found if takeover is None else [*found, takeover]
+
     def _why(self, report: Report) -> str:
         """Return the cause of the worst harm so far, in sentences."""
         takeover = self._takeover()
@@ -204,7 +218,8 @@ class LiveRun(Run):
                 f"LOST: at {self._time(told.ended)}, {told.client} was told that version {row.version} of {row.key} was written; "
                 f"{report.authority} lacks it"
             )
-            parts += [f"Why: {taken}"] if taken else []
+            reasons = [self._told(event).text for event in self._reasons(told)]
+            parts += [f"Why: {', and then '.join(reasons)}"] if reasons else []
         elif not report.authority:
             last = next((self._told(event).text for event in reversed(self.events) if event[3] in ("process-died", "broker-stopped")), "")
             parts.append("NO PRIMARY: nobody accepts writes" + (f"; {last}" if last else ""))

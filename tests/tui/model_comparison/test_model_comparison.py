@@ -117,6 +117,17 @@ def test_without_a_primary_there_is_nothing_to_kill() -> None:
     assert comparison.views()[0].primary == "n1"
 
 
+def test_a_source_that_gave_up_semi_synchronous_replication_is_the_reason_of_the_loss() -> None:
+    comparison = LiveComparison([variant_named("mysql-semi-sync")])
+    comparison.run_until(SECOND)
+    comparison.do("isolate")
+    comparison.run_until(33 * SECOND)
+    (view,) = comparison.views()
+    assert "Why: n1 falls back to asynchronous replication: a commit has waited 10s for a replica" in view.why
+    assert "and then an operator makes n2 the source" in view.why
+    assert any("falls back" in event.text for event in comparison.runs[0].history_of_harm())
+
+
 def test_a_user_kills_the_primary_in_all_and_reads_who_lost_what() -> None:
     async def session() -> None:
         app = ModelComparison()
