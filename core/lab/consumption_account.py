@@ -100,7 +100,7 @@ class PartitionConsumption:
         self.reported = {}
 
     def add_bound(self, offset: int, event: int) -> None:
-        """Note a committed offset or a position. One that repeats the last one is already known."""
+        """Note a committed offset or a position. A repetition of the last one changes nothing."""
         if not self.bounds or self.bounds[-1][0] != offset:
             self.bounds.append((offset, event))
 

@@ -57,7 +57,7 @@ class Processing(NamedTuple):
 
 
 class Harm(NamedTuple):
-    """The input offsets [start, end) that were processed twice, only in part, or never, and the event behind this.
+    """The input offsets [start, end) that were processed twice, only in part, or never, and the event that caused this.
 
     Attributes:
         kind: `twice`, `half`, or `never`.

@@ -19,7 +19,7 @@ from core.sim.state.append_only_list import AppendOnlyList
 
 
 class RetryService:
-    """What the workers of a service have done, with all of their instances.
+    """What the workers of a service have done, across all their instances.
 
     Attributes:
         tried, failed: by number of the try, the number of records.
@@ -110,7 +110,7 @@ class RetryAccount:
             found.skipped.setdefault(tried.original, OffsetSet()).add(start, end)
 
     def dropped(self, service: str, tp: TopicPartition, committed: int, visible: OffsetSet, in_hand: Iterable[PolledRecords]) -> OffsetSet:
-        """Return the `visible` offsets of a partition below the committed one that the worker is not done with and does not hold."""
+        """Return the `visible` offsets of a partition below the committed offset that the worker is not done with and does not hold."""
         held = OffsetSet.of((each.start, each.end) for each in in_hand if each.tp == tp)
         done = self.of(service).done.get(tp, OffsetSet())
         return OffsetSet.of(visible.within(0, committed)).minus(done).minus(held)

@@ -17,7 +17,7 @@ from core.sim.state.append_only_list import AppendOnlyList
 
 @attrs.define(slots=True, eq=False)
 class WorkerTimes:
-    """What a worker of a delay service has forwarded so far, with all of its instances.
+    """What a worker of a delay service has forwarded so far, across all its instances.
 
     Attributes:
         samples: (number of records, times) of each batch that was acknowledged.

@@ -12,7 +12,7 @@ K = TypeVar("K")
 
 
 def table_size(keys: int) -> int:
-    """Return the number of buckets of a map that has grown to a number of keys.
+    """Return the number of buckets in a map that has grown to hold a number of keys.
 
     A map has at least 16 buckets and is at most three quarters full.
     """
@@ -23,7 +23,7 @@ def table_size(keys: int) -> int:
 
 
 def initial_table_size(keys: int) -> int:
-    """Return the number of buckets of a set that is created as the copy of a list (`HashSet(Collection)`)."""
+    """Return the number of buckets in a set that is created as a copy of a list (`HashSet(Collection)`)."""
     return max(16, 1 << int(keys / 0.75).bit_length())
 
 
@@ -33,7 +33,7 @@ def bucket(hash_code: int, size: int) -> int:
 
 
 def hash_map_order(ids: Iterable[str]) -> list[str]:
-    """Return strings, such as member IDs, in the order of a hash map. Strings in one bucket keep the order in which they were added."""
+    """Return strings, such as member IDs, in the iteration order of a hash map. Strings in one bucket keep their order of insertion."""
     return _ordered(ids, java_hash)
 
 

@@ -10,7 +10,7 @@ from core.kafka.ids import TopicPartition
 
 
 def use_rack_aware_assignment(consumer_racks: Set[str], partition_racks: Collection[frozenset[str]]) -> bool:
-    """Return whether racks can make a difference: members and partitions share a rack, and a rack lacks a replica of a partition.
+    """Return whether racks can make a difference: some member's rack has a replica, and not all partitions have replicas in the same racks.
 
     Kafka: `AbstractPartitionAssignor#useRackAwareAssignment`.
     """
@@ -58,7 +58,7 @@ class RackInfo:
         return sorted(tps, key=lambda tp: self._consumers_by_partition.get(tp, 0))
 
     def next_consumer(self, tp: TopicPartition, consumers: Sequence[str], first: int) -> int:
-        """Return the position of the next member in one of a partition's racks, in a circle that begins at `first`; -1 if there is none.
+        """Return the position of the next member in one of a partition's racks, searching in a circle from `first`; -1 if there is none.
 
         Kafka: `#nextRackConsumer`.
         """

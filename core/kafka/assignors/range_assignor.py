@@ -18,7 +18,7 @@ class TopicAssignmentState:
 
     Attributes:
         topic: the name of the topic.
-        consumers: the racks of its subscribers in the order of members; the rack of a member without one is empty.
+        consumers: the rack of each subscriber, in the order of members; empty if the member has no rack.
         needs_rack_aware_assignment: whether racks can make a difference for this topic.
         unassigned: the numbers of the partitions without an owner, in ascending order.
         assigned: the number of partitions that each subscriber has.
@@ -96,7 +96,7 @@ def _any_partition(consumer: str, partition: int) -> bool:
 
 
 def _assign_ranges(state: TopicAssignmentState, may_assign: Callable[[str, int], bool], assignment: Assignment) -> None:
-    """Give each subscriber the first unassigned partitions, as many as it can have (`#assignRanges`)."""
+    """Give each subscriber as many of the first unassigned partitions as it can have (`#assignRanges`)."""
     for consumer in state.consumers:
         if not state.unassigned:
             break
@@ -112,7 +112,7 @@ def _assign_ranges(state: TopicAssignmentState, may_assign: Callable[[str, int],
 
 
 def _assign_with_rack_matching(states: list[TopicAssignmentState], assignment: Assignment) -> None:
-    """Assign partitions within racks, first those of topics with the same subscribers and the same number of partitions.
+    """Assign partitions within racks, beginning with topics that have the same subscribers and number of partitions.
 
     Kafka: `#assignWithRackMatching`.
     """

@@ -1,1 +1,1 @@
-"""The message audit: what became of each record, by tier and by the time of the record."""
+"""The message audit: what became of each record, by tier and by the record's timestamp."""

@@ -1,10 +1,12 @@
-"""The report of a message audit: each bucket and tier with its numbers, the gaps by name, and the comparison with the durability account.
+"""The report of a message audit: the numbers for each bucket and tier, the lost and skipped records, and a comparison with the durability
+account.
 
 In a bucket:
 
-- A record is *lost* if it was acknowledged and no longer is in the log of its partition's newest leader. Records of aborted transactions and
-  records that were deleted on purpose are not lost.
-- A record is *unsure* if it was not acknowledged. Then it is *present* if that log has it, and *absent* if not. Neither is a loss.
+- A record is *lost* if it was acknowledged and is no longer in the log of its partition's newest leader. Records of aborted transactions
+  and records that were deleted on purpose are not lost.
+- A record is *unsure* if it was not acknowledged. An unsure record is *present* if that log has it; otherwise, it is *absent*. Neither
+  counts as a loss.
 - A record is *uncommitted* if it is in that log above the high watermark.
 - `duplicated` is the number of further copies of stored records. `foreign` is the number of stored records that no producer of the session
   created, such as records in a log that the session starts with.
@@ -37,13 +39,12 @@ Counts = dict[BucketKey, int]
 """Numbers of records by bucket."""
 
 TOTAL: Final = None
-"""The start of a row with the total of all buckets."""
+"""The `start` of a row that contains the total of all buckets."""
 
 
 class BucketRow(NamedTuple):
-    """A bucket of a topic. `start` is the start of the bucket, µs, or TOTAL. The other columns are numbers of records, but for `version`.
-
-    `version` is 1, and 1 more for each time that late records restated the row; 0 in a total.
+    """A bucket of a topic. `start` is the start of the bucket, µs, or TOTAL. `version` is 1 at first and increases each time that late
+    records restate the row; in a total, it is 0. The other columns are numbers of records.
     """
 
     topic: str
@@ -72,8 +73,8 @@ class TierRow(NamedTuple):
         records: the number of records that passed the tier.
         duplicated: the number of further copies or deliveries of these records.
         unread: the number of stored records that the consumer has not read; 0 for other tiers.
-        pending: those of them that the consumer will still reach.
-        skipped: those of them that are below its position.
+        pending: the unread records that the consumer will still reach.
+        skipped: the unread records that are below its position.
         late: the number of records that passed after their bucket had closed.
         latency: the time from the timestamps of the records to their first passage.
     """
@@ -91,7 +92,7 @@ class TierRow(NamedTuple):
 
 
 class LostRecords(NamedTuple):
-    """The lost records [start, end) of a producer, by counter: `p1#120–121` are the counters 120 and 121 of producer p1.
+    """The lost records [start, end) of a producer, by counter: `p1#120–121` stands for the counters 120 and 121 of producer p1.
 
     Attributes:
         producer: the name of the producer.
@@ -120,12 +121,13 @@ class SkippedRecords(NamedTuple):
 
 
 class AccountComparison(NamedTuple):
-    """The comparison of the lost records with those of the durability account, which finds them by offset and not by identity.
+    """The comparison of the lost records with those of the durability account, which finds lost records by offset, not by identity.
 
     Attributes:
         lost_acknowledged: the number of lost acknowledged offsets in the account.
-        copies: those of them whose record is still in the log at another offset, because a retry appended it again. They are not lost.
-        equal: whether the audit and the account name the same records otherwise.
+        copies: the number of these offsets whose record is still in the log at another offset, because a retry appended it again. These
+            records are not lost.
+        equal: whether the audit and the account otherwise name the same records.
     """
 
     lost_acknowledged: int
@@ -166,7 +168,7 @@ class AuditReport:
 
 @attrs.frozen
 class _Reader:
-    """A consumer with its topic, the records that it has not read, and those of them that it skipped."""
+    """A consumer, its topic, the records that it has not read, and the unread records that it skipped."""
 
     name: str
     topic: str
@@ -227,7 +229,7 @@ class _Reporting:
     def _reader(
         self, name: str, topic: str, read_committed: bool, positions: dict[TopicPartition, int], in_hand: tuple[RecordsInHand, ...] = ()
     ) -> _Reader:
-        """Compare a reader's records with the stored records of its topic. What is below its positions, and not in hand, is skipped."""
+        """Compare a reader's records with the stored records of its topic. Unread records below its positions are skipped unless in hand."""
         read = self.audit.tiers.get(name, Tier()).records
         ignored = self.logs.aborted if read_committed else {}
         unread: RecordSets = {}
@@ -384,7 +386,7 @@ def _add_counts(counts: Counts, more: Counts) -> None:
 
 
 def _left(found: RecordRange, *others: RecordSets) -> list[RecordRange]:
-    """Return the parts of some records that are in none of the sets."""
+    """Return the parts of a range of records that are in none of the sets."""
     left = minus({found.producer: OffsetSet.of([(found.start, found.end)])}, *others)
     return [
         found._replace(start=start, end=end, offset=found.offset + start - found.start)

@@ -10,7 +10,7 @@ PERCENTILES: Final = (50, 95, 99)
 
 
 class LatencySummary(NamedTuple):
-    """The latencies of `records` records, µs. All are 0 if there are no records; the mean is rounded down."""
+    """A summary of the latencies of `records` records, µs. All are 0 if there are no records; the mean is rounded down."""
 
     records: int = 0
     mean: int = 0
@@ -29,7 +29,7 @@ class Latencies:
         self._counts: dict[int, int] = {}
 
     def add(self, latency: int, records: int) -> None:
-        """Add the latency of some records."""
+        """Add a latency that several records share."""
         self._counts[latency] = self._counts.get(latency, 0) + records
 
     @classmethod

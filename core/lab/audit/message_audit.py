@@ -1,12 +1,13 @@
 """The message audit: which records passed each tier of a session, and when.
 
-The tiers are: *produced* (given to send), *acked* (acknowledged to the producer by a broker), *stored* (committed), and one tier for each
-group (processed by a member) and for each consumer without a group (received). The audit observes a session from its start, as the sink of its events and as the observer of its durability account. It knows
-each record by its identity (`core.lab.audit.produced_records`), so a loss and a duplicate never cancel each other, as they do in counts.
+The tiers are: *produced* (passed to send()), *acked* (acknowledged to the producer by a broker), *stored* (committed), and one tier for
+each group (processed by a member) and for each consumer without a group (received). The audit observes a session from its start, as the
+sink of its events and as the observer of its durability account. It knows each record by its identity (`core.lab.audit.produced_records`),
+so a loss and a duplicate never cancel each other out, as they would in counts.
 
-Records belong to the bucket of their event time, which is their timestamp by the producer's clock. A bucket closes when the allowed lateness
-after its end has passed. A record that reaches a tier after that is late. It reopens the bucket, which closes again one allowed lateness
-later. `core.lab.audit.audit_report` compares the tiers.
+A record belongs to the bucket of its event time, which is its timestamp according to the producer's clock. A bucket closes when the allowed
+lateness has elapsed after its end. A record that reaches a tier after that is late. It reopens the bucket, which closes again one allowed
+lateness later. `core.lab.audit.audit_report` compares the tiers.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class Tier:
 
 @attrs.define(slots=True, eq=False)
 class BucketState:
-    """When a bucket closes, or closed last, µs; and how often its row was restated, plus 1."""
+    """The time at which a bucket closes or last closed, µs, and its version: 1 plus the number of times that its row was restated."""
 
     closes: int
     version: int = 1
@@ -84,11 +85,11 @@ class MessageAudit:
     Attributes:
         bucket: the length of a bucket, µs.
         lateness: the allowed lateness, µs.
-        produced: the records that producers gave to send.
+        produced: the records that producers passed to send().
         tiers: the tiers by name; those of groups are `group NAME`, and those of consumers have the names of the consumers.
         buckets: the state of each bucket.
         acknowledgments: the acknowledgment of each batch, by producer and first counter.
-        committed: the offsets that were committed, by partition and term. What a later leader's log lacks is left out.
+        committed: the offsets that were committed, by partition and term. Offsets that a later leader's log lacks are left out.
         cut: the parts of the newest leader's log that a power loss removed, by partition, until a broker leads again.
     """
 
@@ -120,7 +121,7 @@ class MessageAudit:
     # --- what the account reports ----------------------------------------------------------------------------------
 
     def batch_closed(self, producer: str, batch_id: int, tp: TopicPartition, records: int, created: int, timestamp: int) -> None:
-        """Record that a producer put records in a batch when it created the batch."""
+        """Record that a producer created a batch, which already contains records."""
         batch = self.produced.of(producer).add(batch_id, tp, records, timestamp)
         self._pass(PRODUCED, producer, batch, batch.first, batch.end, now=created)
 
@@ -135,7 +136,7 @@ class MessageAudit:
         self._pass(ACKED, producer, batch, batch.first, batch.end)
 
     def records_consumed(self, consumer: str, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
-        """Record that a consumer received records. Those of a group's member count when its application has processed them."""
+        """Record that a consumer received records. For a group member, records count only when its application has processed them."""
         if not isinstance(self.cluster.clients.get(consumer), GroupMember):
             for part in records:
                 self._deliver(consumer, tp, part)

@@ -1,8 +1,8 @@
-"""The records that producers gave to send, and their identities.
+"""The records that producers passed to send(), and their identities.
 
 A record is identified by its producer and a counter: the producer's records are numbered from 0 in the order in which it first sends them, or
-gives them up unsent. A batch is therefore an interval of counters, and a set of records is an `OffsetSet` of counters. Nothing is kept for a single
-record, and logs do not carry the identities: they follow from the producer and the number of each batch.
+gives them up unsent. A batch is therefore an interval of counters, and a set of records is an `OffsetSet` of counters. The audit stores
+nothing for a single record, and logs do not contain the identities. An identity follows from the producer and the number of each batch.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ProducedBatch(NamedTuple):
 
 
 class RecordRange(NamedTuple):
-    """Records of one batch: the counters [start, end) of a producer, the offset of the first of them, and their leader epoch."""
+    """Records of one batch: the counters [start, end) of a producer, the offset of the first record, and the leader epoch."""
 
     producer: str
     start: int

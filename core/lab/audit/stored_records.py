@@ -19,7 +19,8 @@ class StoredRecords:
     """The records in the newest leaders' logs.
 
     Attributes:
-        offsets: the stored offsets by partition and term: those that are committed, or were deleted on purpose after that.
+        offsets: the stored offsets by partition and term: those that are committed, and those that were deleted on purpose after they were
+            committed.
         stored: the stored records.
         copies: the number of further copies of stored records, by bucket.
         uncommitted: the records above the high watermark.

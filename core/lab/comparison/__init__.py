@@ -1,1 +1,1 @@
-"""The same workload and the same faults under Kafka and under the other replication models, counted in the same way."""
+"""Comparisons of Kafka with the other replication models, with the same workload, the same faults, and the same counts."""

@@ -1,7 +1,7 @@
-"""Runs of several systems in step under one fault, with the same clients.
+"""Runs several systems in lockstep under one fault, with the same clients.
 
-Two clients write: `a`, which prefers the first server, and `b`, which prefers the others. `ra` and `rb` read what they write, where writes go;
-`rs` reads at the secondaries in turn. `probe` and `probe-r` measure when writes and reads are possible.
+Two clients write: `a`, which prefers the first server, and `b`, which prefers the others. `ra` and `rb` read what these clients write from
+the server that accepts writes; `rs` reads from the secondaries in turn. `probe` and `probe-r` measure when writes and reads are possible.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ QUIET: Final = 60 * SECOND
 
 @attrs.frozen
 class SystemView:
-    """A system at a moment.
+    """A system at one moment.
 
     Attributes:
         name, title: the variant.
@@ -73,7 +73,7 @@ class Run:
     Attributes:
         variant, fault: the system and the fault.
         system: the running system.
-        start: the virtual time at which the load starts, µs. All times of the run count from there.
+        start: the virtual time at which the load starts, µs. All times in the run are measured from this time.
         refused: the acts that the system refused, with the reasons.
     """
 
@@ -119,7 +119,7 @@ class Run:
         return self.system.now - self.start
 
     def run_until(self, time: int) -> None:
-        """Run until a time since the start, and execute the acts that are due."""
+        """Run until a given time since the start, and execute the acts that are due."""
         while self._steps and self._steps[0][0] <= time:
             due, act = self._steps.pop(0)
             self._operate_until(due)
@@ -168,7 +168,7 @@ class Run:
 
 
 class Comparison:
-    """Several systems under one fault, in step on one timeline.
+    """Several systems under one fault, in lockstep on one timeline.
 
     Attributes:
         runs: one run for each system.
@@ -179,7 +179,7 @@ class Comparison:
         self.runs = tuple(Run(variant, fault, seed) for variant in variants)
 
     def run_until(self, time: int) -> tuple[SystemView, ...]:
-        """Run all systems until a time since the start, and return their views."""
+        """Run all systems until a given time since the start, and return their views."""
         for run in self.runs:
             run.run_until(time)
         return tuple(run.view() for run in self.runs)

@@ -1,4 +1,4 @@
-"""The faults of a comparison. Each is a list of acts with their times, which are the same in all systems."""
+"""The faults of a comparison. Each fault is a list of timed acts, which is the same for all systems."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ FAULTS: Final = (
         healed_at=31 * SECOND,
     ),
 )
-"""The faults, of which the first is none."""
+"""The faults. The first one stands for a run in which nothing fails."""
 
 
 def fault_named(name: str) -> Fault:
     """Return a fault.
 
     Raises:
-        KeyError: there is none of this name.
+        KeyError: there is no fault with this name.
     """
     return {each.name: each for each in FAULTS}[name]

@@ -1,6 +1,6 @@
-"""A client of the common workload for Kafka: it writes rows as records, one request each, and asks replicas for what they serve.
+"""A client of the common workload for Kafka: it writes each row as a record in its own request, and reads what replicas serve.
 
-It uses the laboratory's brokers as they are. It doesn't retry a write whose outcome is unknown, unlike Kafka's own producer with its
+It uses the laboratory's brokers unchanged. It doesn't retry a write whose outcome is unknown, unlike Kafka's own producer with its
 default settings, so that each request ends once in all models.
 """
 
@@ -25,7 +25,7 @@ from core.sim.network import Network
 from core.sim.units import SECOND, US_PER_MS
 
 NOT_APPENDED: Final = frozenset({errors.NOT_LEADER_OR_FOLLOWER, errors.UNKNOWN_TOPIC_OR_PARTITION, errors.NOT_ENOUGH_REPLICAS})
-"""The errors that say that the leader has not appended the record. The client tries again after a moment."""
+"""The errors after which it is certain that the leader has not appended the record. The client tries again after a short time."""
 
 REQUEST_TIMEOUT: Final = 30 * SECOND
 """The request.timeout.ms of the Java clients, µs."""
@@ -33,7 +33,7 @@ REQUEST_TIMEOUT: Final = 30 * SECOND
 
 @attrs.frozen
 class Served:
-    """What a replica answers to a read.
+    """The answer of a replica to a read.
 
     Attributes:
         row: the latest version of the key below the limit of the read.

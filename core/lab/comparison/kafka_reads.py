@@ -1,4 +1,4 @@
-"""The ways of reading from Kafka's replicas, which differ in the limit of a read.
+"""The ways of reading from Kafka's replicas. They differ in the offset up to which a read sees records.
 
 - `leader`: only the leader answers, up to its high watermark. This is Kafka's default.
 - `kip-392`: a follower in the ISR answers up to its own high watermark. The client keeps a position that never goes back; a follower
@@ -29,7 +29,7 @@ READS: Final = (LEADER, KIP_392, FOLLOWER_HW, FOLLOWER_LEO)
 
 
 def rows_of(log: ReplicaLog, end: int, start: int = 0) -> Iterator[tuple[int, str, int, int]]:
-    """Yield offset, key, version, and uid of the workload's records in a log from `start` to below an end offset."""
+    """Yield the offset, key, version, and uid of the workload's records in a log, from `start` up to but not including an end offset."""
     for run in log.runs():
         if run.end <= start or run.start >= end:
             continue
@@ -82,14 +82,14 @@ class Replicas:
         return log.high_watermark
 
     def _at_leader(self, client: str, key: str, broker: int, how: str, position: int) -> Served:
-        """Return the leader's answer to a client that a follower has sent to it. Other ways of reading are refused."""
+        """Return the leader's answer to a client that a follower has redirected to it. Other ways of reading are refused."""
         leader = self._leader()
         if how != KIP_392 or leader is None or leader.id == broker:
             return Served(refusal="the broker doesn't lead the partition")
         return self.serve(client, key, leader.id, how, position)
 
     def _leader(self) -> Broker | None:
-        """Return the leader of the highest leader epoch."""
+        """Return the leader with the highest leader epoch."""
         led = [broker for broker in self.cluster.brokers.values() if self._leads(broker)]
         return max(led, key=lambda broker: broker.partitions[self.tp].leader_epoch, default=None)
 

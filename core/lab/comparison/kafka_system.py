@@ -49,7 +49,7 @@ class KafkaSettings:
 
 
 class KafkaSystem:
-    """A Kafka cluster with one partition, whose brokers are `b1`, `b2`, and so on; `n1` also means `b1`.
+    """A Kafka cluster with one partition. Its brokers are `b1`, `b2`, and so on; `n1` also means `b1`.
 
     Attributes:
         cluster: the cluster.
@@ -183,7 +183,7 @@ class KafkaSystem:
         return f"b{leader}" if leader > 0 and self.cluster.network.alive[f"b{leader}"] else ""
 
     def rows(self, server: str) -> dict[object, Row]:
-        """Return the rows that a replica holds below its high watermark, by offset. The leader's are those below its log end."""
+        """Return the rows that a follower holds below its high watermark, or the leader below its log end, by offset."""
         log = self.cluster.brokers[broker_of(server)].disk.logs[TP]
         end = log.leo if server == self.authority() else log.high_watermark
         return {offset: Row(key, version, uid) for offset, key, version, uid in rows_of(log, end)}

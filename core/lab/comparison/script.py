@@ -23,7 +23,7 @@ REPAIRED_AFTER: Final = 40 * SECOND
 
 @attrs.frozen
 class Script:
-    """What the models share with a scenario.
+    """The part of a scenario that applies to all models.
 
     Attributes:
         fault: its faults.

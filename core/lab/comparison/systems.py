@@ -1,4 +1,4 @@
-"""The systems of a comparison: Kafka and the other models, each with settings that people argue about."""
+"""The systems of a comparison: Kafka and the other models, each with settings whose merits are often debated."""
 
 from __future__ import annotations
 
@@ -128,6 +128,6 @@ def variant_named(name: str) -> Variant:
     """Return a variant.
 
     Raises:
-        KeyError: there is none of this name.
+        KeyError: there is no variant with this name.
     """
     return {each.name: each for each in VARIANTS}[name]

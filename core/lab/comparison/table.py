@@ -14,8 +14,8 @@ COLUMNS: Final = ("acked", "lost", "dirty", "stale", "back", "no write", "no rea
 """The titles of the columns."""
 
 MEANINGS: Final = (
-    "lost: acknowledged writes that are not there in the end",
-    "dirty: reads of rows that are not there in the end",
+    "lost: acknowledged writes that are missing from the final data",
+    "dirty: reads of rows that are missing from the final data",
     "stale: reads that miss an acknowledged write",
     "back: reads that miss what the same client has read before",
     "no write, no read: how long probes found no server that answers",

@@ -43,7 +43,7 @@ class Span(NamedTuple):
         cause: the sequence number of the cause of that event; 0 if there is none.
         kind: what happened.
         node: the client or the address of the broker.
-        words: what the node did, as a predicate whose object is the record: `it`.
+        words: what the node did, as a predicate that refers to the record as `it`.
     """
 
     time: int
@@ -55,7 +55,7 @@ class Span(NamedTuple):
 
 
 class Durations(NamedTuple):
-    """The durations of a life, µs; -1 if an end is missing.
+    """The durations of a life, µs; -1 if the first or the last moment is missing.
 
     Attributes:
         round_trip: from the creation to the acknowledgment.

@@ -36,7 +36,7 @@ _REMOVED: Final = {
     events.SegmentsDeleted.kind: SpanKind.DELETED,
     events.LogStartMoved.kind: SpanKind.DELETED,
 }
-"""What removes a record from a log, by the kind of the event."""
+"""What removes a record from a log, by kind of event."""
 
 
 @attrs.define(slots=True, eq=False)
@@ -128,7 +128,7 @@ class RecordTrace:
                 life.acknowledged_by = node
 
     def log_cut(self, tp: TopicPartition, broker: int, removed: tuple[Run, ...]) -> None:
-        """Do nothing: the event of the truncation comes before."""
+        """Do nothing: the event for the truncation comes first, and the trace handles it."""
 
     def leader_changed(self, tp: TopicPartition, log: ReplicaLog) -> None:
         """Do nothing: the trace compares all replicas."""
@@ -142,7 +142,7 @@ class RecordTrace:
                     self._reads[consumer] = life
 
     def records_processed(self, group: str, tp: TopicPartition, records: FetchedRange) -> None:
-        """Do nothing: the event says it."""
+        """Do nothing: an event already reports this."""
 
     # --- lives -----------------------------------------------------------------------------------------------------
 
@@ -155,7 +155,7 @@ class RecordTrace:
         return None if log is None else self._life_of(log.term_at(self.offset))
 
     def _begin(self, term: Term) -> Life | None:
-        """Begin the life of a record that has just been written; None if log compaction had removed it."""
+        """Begin the life of a record that has just been written, and return it; None if log compaction had already removed the record."""
         written = term.batches_within(self.offset, self.offset + 1)
         if not written:
             return None

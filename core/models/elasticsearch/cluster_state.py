@@ -28,7 +28,7 @@ class ClusterState(NamedTuple):
 
     @property
     def stamp(self) -> tuple[int, int]:
-        """What orders states."""
+        """The key by which states are ordered."""
         return self.term, self.version
 
 
@@ -37,14 +37,14 @@ EMPTY = ClusterState(0, 0, (), 0, "", (), ())
 
 
 def with_nodes(state: ClusterState, nodes: Sequence[str], preferred: str) -> ClusterState:
-    """Return the state with other nodes. If the primary is gone, another copy is promoted (`RoutingNodes.promoteReplicaToPrimary`).
+    """Return the state for other nodes. If the primary is gone, another copy is promoted (`RoutingNodes.promoteReplicaToPrimary`).
 
     Any in-sync copy can be promoted, not only the one with the most operations. If there is none, the shard is red.
 
     Args:
         state: the state.
         nodes: the nodes that the cluster has now.
-        preferred: the node whose copy is promoted if it can be: the master takes its own.
+        preferred: the node whose copy is promoted if possible. The master prefers its own copy.
     """
     started = [node for node in state.started if node in nodes]
     primary, term = state.primary, state.primary_term

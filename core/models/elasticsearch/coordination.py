@@ -50,7 +50,7 @@ DISCOVERY_INTERVAL: Final = SECOND
 """How often a node without a master looks for one, µs (discovery.find_peers_interval)."""
 
 Task = tuple[str, str, int, str]
-"""A change that the master is to make: its kind, the node or copy, a primary term, and why."""
+"""A change that the master must make: its kind, the node or copy, a primary term, and the reason."""
 
 
 class Coordination:
@@ -64,10 +64,10 @@ class Coordination:
         master: the node's master; empty if it has none.
         found: the nodes that have answered in this round of discovery.
         votes: the nodes that vote for this candidate.
-        new_voters: those of them that have not been part of a cluster since their process started.
+        new_voters: the voters that have not been part of a cluster since their process started.
         publishing: whether the master waits for answers to a state.
-        answers: the nodes that have accepted it.
-        committed: whether it is in force already.
+        answers: the nodes that have accepted this state.
+        committed: whether this state is already in force.
         tasks: the changes that the master is to make next.
         closed: the nodes to which the connection is known to be closed.
     """
@@ -123,7 +123,7 @@ class Coordination:
         self._look_for_master()
 
     def begin_steady(self, state: ClusterState, master: str) -> None:
-        """Start with a state that is in force, at the start of the simulation."""
+        """At the start of the simulation, start with a state that is already in force."""
         self.term, self.accepted, self.applied, self.master = state.term, state, state, master
         self.mode = MASTER if master == self._node.address else FOLLOWER
         self._watch()
@@ -249,7 +249,7 @@ class Coordination:
             self._add_task("left", node, 0, f"{node} is lost")
 
     def disconnected(self, node: str) -> None:
-        """The connection to a node is closed."""
+        """Handle the end of the connection to a node."""
         self.closed.add(node)
         if self.mode == MASTER:
             self._remove(node, "the connection is closed")
@@ -284,7 +284,7 @@ class Coordination:
         self._next_state()
 
     def _next_state(self) -> None:
-        """Make the changes that are due, in one state, unless the last state is still being published."""
+        """Make all changes that are due in one new state, unless the last state is still being published."""
         if self.mode != MASTER or self.publishing or not self.tasks:
             return
         state = self.accepted

@@ -18,7 +18,7 @@ class MasterElected(Event, kind="master-elected", source="Coordinator#becomeLead
 
 
 class MasterLost(Event, kind="master-lost", source="Coordinator#becomeCandidate", level=NOTABLE):
-    """A node has no master any more."""
+    """A node no longer has a master."""
 
     node: str
     master: str

@@ -13,8 +13,8 @@ from core.models.server import Server
 class FaultDetection:
     """The checks that a node makes.
 
-    A check that fails by its time-out counts; after enough failures in a row, the checked node counts as lost. A closed connection
-    counts at once, which the caller handles.
+    A check that times out is a failure; after enough failures in a row, the checked node counts as lost. A node whose connection is closed
+    counts as lost at once, which is the caller's task.
 
     Attributes:
         checked: the checked nodes, each with the number of the present check and the failures in a row.
@@ -59,7 +59,7 @@ class FaultDetection:
             self._send(name)
 
     def answered(self, answer: CheckAnswer, name: str) -> None:
-        """The checked node answered."""
+        """Handle the answer of the checked node."""
         if self.checked.get(name, (0, 0))[0] != answer.number or answer.of_master != self.of_master:
             return
         if not answer.ok:

@@ -141,20 +141,20 @@ class PrimaryWrite(NamedTuple):
 
 
 class PrimaryWritten(NamedTuple):
-    """The primary has written it, and so have all copies that are in sync."""
+    """The primary and all copies that are in sync have written the row."""
 
     number: int
 
 
 class PrimaryFailed(NamedTuple):
-    """The primary could not write it, or does not know whether it will stay. The coordinating node tries again."""
+    """The primary could not write the row, or does not know whether the row will stay. The coordinating node tries again."""
 
     number: int
     reason: str
 
 
 class PrimaryRefused(NamedTuple):
-    """The primary refuses it for good: too few copies are active. Nothing was written."""
+    """The primary refuses the write for good, because too few copies are active. Nothing was written."""
 
     number: int
     reason: str
@@ -216,7 +216,7 @@ class RecoveryStart(NamedTuple):
 
 
 class RecoveryFrom(NamedTuple):
-    """The copy has everything up to its global checkpoint, and says the term of the operation there."""
+    """A copy reports that it has everything up to its global checkpoint, and the term of the operation at this checkpoint."""
 
     primary_term: int
     checkpoint: int

@@ -78,7 +78,7 @@ class ElasticsearchNode(Server):
         self.begin_timers(self.settings.refresh_interval)
 
     def begin_timers(self, refresh: int) -> None:
-        """Start the refreshes, the first after `refresh`, and the syncs of the translog."""
+        """Start the timers for refreshes and for syncs of the translog. The first refresh comes after `refresh` µs."""
         self.timer(refresh, "refresh")
         if self.settings.translog_async:
             self.timer(self.settings.sync_interval, "sync")
@@ -112,7 +112,7 @@ class ElasticsearchNode(Server):
     # --- the copy's side of replication -------------------------------------------------------------------------------
 
     def _is_outdated(self, primary_term: int, primary: str) -> bool:
-        """Whether a message comes from a primary that has been replaced; if so, tell it."""
+        """Return whether a message comes from a primary that has been replaced. If so, tell this primary."""
         if primary_term < max(self.shard.primary_term, self.state.primary_term):
             self.reply(primary, NoLongerPrimary(max(self.shard.primary_term, self.state.primary_term)))
             return True
@@ -211,7 +211,7 @@ class ElasticsearchNode(Server):
     # --- reads and views ----------------------------------------------------------------------------------------------
 
     def _read(self, read: Read, client: str) -> None:
-        """Answer from this node's own copy, without asking whether it is still in sync."""
+        """Answer from this node's own copy, without checking whether the copy is still in sync."""
         if self.address not in self.state.started:
             self.reply(client, Refused(read.request, f"the copy of {self.address} is not started", self.state.primary))
             return

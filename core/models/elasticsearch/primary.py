@@ -40,7 +40,7 @@ class OpenWrite:
     Attributes:
         coordinator, number: the coordinating node, and the number that it gave to the write.
         waiting: the copies that have not answered.
-        indexed: whether the primary itself has it, and searches see it if they must.
+        indexed: whether the primary itself has indexed the write and, with refresh=wait_for, searches see it.
     """
 
     __slots__ = ("coordinator", "indexed", "number", "waiting")
@@ -62,7 +62,7 @@ class Primary:
         recovering: the copies that recover from this primary.
         failing: the copies that the master was asked to remove.
         open: the writes that are not acknowledged yet, by sequence number.
-        parked: the writes that wait for active copies: coordinating node, number, row, and when they came.
+        parked: the writes that wait for active copies: coordinating node, number, row, and time of arrival.
         left: when each copy left, virtual µs.
         told: the global checkpoint that the copies were told last.
     """
@@ -129,7 +129,7 @@ class Primary:
         return {copy for copy in self.failing if copy not in self.state.started}
 
     def _activate(self) -> None:
-        """Become the primary of a new term: fill gaps with no-ops, and send the others what is above the global checkpoint."""
+        """Become the primary of a new term: fill gaps with no-ops, and send the other copies the operations above the global checkpoint."""
         shard, state, name = self._shard, self.state, self._node.address
         first = not self.state.primary_term or shard.primary_term == 0
         shard.restore_from_translog()
@@ -187,7 +187,7 @@ class Primary:
         self._begin(coordinator, write.number, write.row, self._node.journal.now)
 
     def _begin(self, coordinator: str, number: int, row: Row, since: int) -> None:
-        """Check how many copies are active, only now, and index the operation."""
+        """Check how many copies are active, and index the operation. The number is not checked again later."""
         settings = self._settings
         if len(self.state.started) < settings.wait_for_active_shards:
             self.parked.append((coordinator, number, row, since))
@@ -201,7 +201,7 @@ class Primary:
             self._node.reply(about[0], PrimaryRefused(about[1], "503: not enough active copies"))
 
     def _indexed(self, about: tuple[str, int, Row, int]) -> None:
-        """The operation is in the primary's own index and translog. Send it to all copies that take part."""
+        """Put the operation in the primary's own index and translog, and send it to all copies that take part."""
         coordinator, number, row, term = about
         if term != self.term:
             self._node.reply(coordinator, PrimaryFailed(number, "the primary was replaced"))
@@ -234,7 +234,7 @@ class Primary:
             self._ask_to_remove(copy)
 
     def disconnected(self, copy: str) -> None:
-        """The connection to a copy is closed. It fails if it owes an answer; otherwise, the next write finds out."""
+        """Handle the closed connection to a copy. If the copy owes an answer, it fails now; otherwise, it fails at the next write."""
         if copy in self.recovering:
             self.recovering.discard(copy)
             self.tracked.pop(copy, None)
@@ -265,7 +265,7 @@ class Primary:
         self._shard.learn_global_checkpoint(min([self._shard.local_checkpoint, *in_sync]))
 
     def refreshed(self) -> None:
-        """Searches at the primary see everything now."""
+        """Handle a refresh, after which searches at the primary see everything."""
         if self._settings.wait_for_refresh:
             for seqno, write in list(self.open.items()):
                 write.indexed = True
@@ -302,7 +302,7 @@ class Primary:
                 self._node.send(copy, RecoveryStart(self.term))
 
     def _reconnect(self, term: int) -> None:
-        """Try again to recover the copies that are not started. Their process can have ended without notice."""
+        """Try again to recover the copies that are not started. The process of such a copy can end unnoticed."""
         if term == self.term:
             reached = self._shard.global_checkpoint
             self.recovering = {copy for copy in self.recovering if self.tracked.get(copy, -2) >= reached}

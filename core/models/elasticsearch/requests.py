@@ -36,7 +36,7 @@ class Requests:
 
     Attributes:
         writes: the writes without an outcome, by number.
-        numbers: how many there have been.
+        numbers: the number of writes so far.
     """
 
     __slots__ = ("_coordination", "_node", "_settings", "numbers", "writes")
@@ -76,20 +76,20 @@ class Requests:
         self._node.timer(self._settings.write_timeout, "no primary", number)
 
     def state_changed(self) -> None:
-        """Try the waiting writes again, because there is a new cluster state; and those that a node has that is no longer part of it."""
+        """After a change of the cluster state, retry the writes that wait, and those whose primary is no longer part of the cluster."""
         nodes = self._coordination.applied.nodes
         for number, write in list(self.writes.items()):
             if write.primary not in nodes:
                 self._route(number)
 
     def disconnected(self, node: str) -> None:
-        """The connection to a node is closed: what it was to write is tried again."""
+        """Handle the closed connection to a node: the writes that were sent to it wait to be tried again."""
         for number, write in list(self.writes.items()):
             if write.primary == node:
                 self._wait(number)
 
     def _no_primary(self, number: int) -> None:
-        """A write has waited too long. If it was sent to a primary before, one more try follows with the next cluster state."""
+        """Handle a write that has waited too long for a primary."""
         write = self.writes.get(number)
         if write is None or write.primary:
             return

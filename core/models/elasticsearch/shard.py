@@ -41,7 +41,7 @@ class ShardCopy:
         return max(self.indexed, default=-1)
 
     def index(self, op: Op) -> None:
-        """Index an operation. Of two with the same number, the one with the higher term wins."""
+        """Index an operation. Of two operations with the same number, the one with the higher term wins."""
         known = self.indexed.get(op.seqno)
         if known is not None and known.term > op.term:
             return
@@ -60,7 +60,7 @@ class ShardCopy:
         self.global_checkpoint = max(self.global_checkpoint, checkpoint)
 
     def roll_back(self) -> int:
-        """Drop the operations above the global checkpoint from the index. Return how many. The translog keeps them."""
+        """Drop the operations above the global checkpoint from the index, and return how many there were. The translog keeps them."""
         gone = [seqno for seqno in self.indexed if seqno > self.global_checkpoint]
         for seqno in gone:
             del self.indexed[seqno]
@@ -68,7 +68,7 @@ class ShardCopy:
         return len(gone)
 
     def trim_translog(self) -> None:
-        """Drop from the translog what is not indexed."""
+        """Drop the operations that are not indexed from the translog."""
         self.translog = dict(self.indexed)
 
     def restore_from_translog(self) -> None:
@@ -90,7 +90,7 @@ class ShardCopy:
             self.local_checkpoint += 1
 
     def gaps(self) -> list[int]:
-        """Return the numbers below the highest one that no indexed operation has."""
+        """Return the numbers below the highest one for which no operation is indexed."""
         return [seqno for seqno in range(self.max_seqno) if seqno not in self.indexed]
 
     def refresh(self) -> None:
@@ -106,7 +106,7 @@ class ShardCopy:
         self.synced = set(self.translog)
 
     def lose_power(self) -> int:
-        """Drop what was not synced. Return how many operations are gone."""
+        """Drop what was not synced. Return the number of dropped operations."""
         gone = [seqno for seqno in self.translog if seqno not in self.synced]
         for seqno in gone:
             del self.translog[seqno]

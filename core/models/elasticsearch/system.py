@@ -56,7 +56,7 @@ class Elasticsearch(ReplicationSystem):
         return max(primaries, key=lambda node: node.primary.term).address if primaries else ""
 
     def final_rows(self) -> list[Row]:
-        """Return the documents of the primary. A write that was tried twice is two operations, but one document."""
+        """Return the documents of the primary. A write that was tried twice makes two operations, but one document."""
         name = self.authority()
         return list({row.uid: row for row in self.node(name).shard.documents_in_order()}.values()) if name else []
 

@@ -245,7 +245,7 @@ class MySQLServer(Server):
     def _objection(self, start: StartReplication) -> str:
         """Return why a replica cannot be served; empty if it can (error 1236).
 
-        MySQL checks only its own GTIDs. MariaDB checks only one position.
+        MySQL checks whether the replica is ahead only for the source's own GTIDs. MariaDB checks only one position.
         """
         if self.settings.mariadb:
             if start.position is not None and self._index_of(start.position) < 0:

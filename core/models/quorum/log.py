@@ -6,7 +6,7 @@ from core.models.quorum.messages import Entry
 
 
 class Log:
-    """Entries from index 1 on.
+    """The entries of a log. Indexes start at 1.
 
     Attributes:
         entries: the entries.
@@ -35,7 +35,7 @@ class Log:
         return (self.term_at(len(self)), len(self)) > (last_term, last_index)
 
     def cut(self, index: int) -> int:
-        """Drop the entries from an index on. Return how many there were."""
+        """Drop an entry and all later ones. Return how many there were."""
         dropped = len(self) - index + 1
         del self.entries[index - 1 :]
         self.written = min(self.written, index - 1)

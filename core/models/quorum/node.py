@@ -276,7 +276,7 @@ class QuorumNode(Server):
             self._stored(about)
 
     def _stored(self, about: tuple[str, int, int, int, int, int]) -> None:
-        """Entries of the leader are on this follower's disk."""
+        """Acknowledge entries of the leader that are now on this follower's disk."""
         leader, term, end, reads_round, commit, cuts = about
         if cuts == self.log.cuts:
             self.log.written = max(self.log.written, end)
@@ -311,7 +311,7 @@ class QuorumNode(Server):
         self.reads.heard(peer, answer.round)
 
     def _advance_commit(self) -> None:
-        """Commit what a majority has stored, if the last of it is an entry of this leader's own term (Raft §5.4.2)."""
+        """Commit what a majority has stored, if its last entry is from this leader's own term (Raft §5.4.2)."""
         stored = sorted((self.log.written, *self.match_index.values()), reverse=True)
         index = stored[len(self.peers) // 2]
         if index > self.commit and (self.settings.commit_old_terms or self.log.term_at(index) == self.term):
@@ -341,7 +341,7 @@ class QuorumNode(Server):
         self.reads.begin(read, client)
 
     def has_lease(self) -> bool:
-        """Whether no other node can have been elected: a majority was heard from a moment ago, and ignores candidates until later."""
+        """Whether no other node can have been elected: a majority was heard from so recently that it still ignores candidates."""
         now = self.journal.now
         recent = sum(now - time < self.settings.election_min - self.settings.heartbeat for time in self.heard_from.values())
         return self.role == LEADER and self.is_majority(1 + recent)

@@ -1,7 +1,7 @@
 """The ways of reading from a majority log, and what each promises.
 
 - `quorum`: the leader asks a majority whether it still leads, and then answers (ReadIndex). Never stale.
-- `lease`: the leader answers at once while no other node can have been elected. Never stale if clocks run alike.
+- `lease`: the leader answers at once while no other node can have been elected. Never stale if all clocks run at the same rate.
 - `leader`: the leader answers at once. A leader that was replaced and does not know it answers with stale data.
 - `local`: any node answers with what it knows to be committed. Stale, but never dirty.
 - `uncommitted`: any node answers with everything in its log. Dirty.
@@ -102,7 +102,7 @@ class Reads:
             node.send_round()
 
     def _is_current(self) -> bool:
-        """Whether the leader has committed an entry of its own term. Before, it can lack entries that were committed by earlier leaders."""
+        """Whether the leader has committed an entry of its own term. Until then, its commit index can be out of date."""
         return self._node.log.term_at(self._node.commit) == self._node.term
 
     def _last_in_log(self, key: str) -> Row:

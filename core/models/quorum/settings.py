@@ -17,11 +17,12 @@ class QuorumSettings:
         election_min, election_max: the bounds of the random time without a leader after which a node starts an election, µs.
         check_quorum: whether a leader that has not heard from a majority for `election_max` steps down.
         lease: whether nodes ignore candidates while they hear from a leader. Reads by lease need this.
-        automatic: whether nodes start elections and send heartbeats by themselves. A search takes over these choices.
+        automatic: whether nodes start elections and send heartbeats by themselves. A search sets it to False and makes these choices
+            itself.
         commit_old_terms: whether a leader counts the copies of entries of earlier terms. Raft forbids this, because such an entry can
             still be overwritten.
         compare_logs: whether a node votes only for candidates whose log is at least as new as its own. Raft requires this.
-        vote_once: whether a node votes only once a term. Raft requires this.
+        vote_once: whether a node votes only once per term. Raft requires this.
     """
 
     nodes: int = 3

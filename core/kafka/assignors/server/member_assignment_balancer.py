@@ -9,8 +9,8 @@ from typing import Final
 class MemberAssignmentBalancer:
     """Two ranges of subscribers, sorted by the number of their partitions.
 
-    All members in the range of the least loaded have the same number of partitions. When each of them has received one more, the range also
-    includes the members that already had this number. The range of the most loaded members grows in the same way from the other end.
+    All members in the range of the least loaded members have the same number of partitions. When each of them has received one more, the
+    members that already had that many join the range. The range of the most loaded members grows in the same way from the other end.
 
     Attributes:
         imbalance: the difference between the most and the least loaded subscriber at the beginning.

@@ -9,11 +9,11 @@ from core.kafka.ids import TopicPartition
 
 
 def assign(topics: Topics, members: Members, *, extra_goes_to_any_member: bool = True) -> Assignment:
-    """Assign all partitions evenly, with few movements (`UniformAssignor#assign`).
+    """Assign all partitions evenly, and move few of them (`UniformAssignor#assign`).
 
     Args:
         topics: the topics that have metadata, in the order of their IDs.
-        members: the members of the group in the order of the hash map. Their owned partitions are those of their target assignment so far.
+        members: the members of the group in the order of the hash map. Their owned partitions are those in their current target assignment.
         extra_goes_to_any_member: whether any member can have one more partition than others (KAFKA-18688, 4.1), so that a balanced
             assignment does not change. Before that, only the first members can have one more.
     """
@@ -62,7 +62,7 @@ def _assign_homogeneous(topics: Topics, members: Members, extra_goes_to_any_memb
 def _by_topic(topics: Topics, member: Member) -> dict[str, list[int]]:
     """Return the partitions of subscribed topics that a member owns.
 
-    If the member must give up some partitions, it keeps the first ones in the order of a hash set of numbers.
+    If the member must give up some partitions, it keeps the first ones in the order in which a hash set of numbers iterates over them.
     """
     owned: dict[str, list[int]] = {topic: [] for topic in topics}
     for tp in member.owned:

@@ -47,7 +47,7 @@ class UniformHeterogeneousAssignmentBuilder:
                     self.sizes[index] += 1
 
     def build(self) -> Assignment:
-        """Return the assignment: first the owned partitions, then the partitions without an owner, then movements for balance (`#build`)."""
+        """Keep the owned partitions, assign the others, and move some to improve the balance. Return the assignment (`#build`)."""
         self._assign_remaining_partitions()
         self._balance()
         assignment: Assignment = {member_id: [] for member_id in self.member_ids}
@@ -57,7 +57,8 @@ class UniformHeterogeneousAssignmentBuilder:
         return assignment
 
     def _sorted_topics(self) -> list[str]:
-        """Return the topics in descending order of partitions per subscriber, then in ascending order of subscribers, then in the order of IDs.
+        """Return the topics in descending order of partitions per subscriber, then in ascending order of the number of subscribers, then in
+        the order of IDs.
 
         Kafka: `topicComparator`.
         """

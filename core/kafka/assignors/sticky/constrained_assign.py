@@ -1,7 +1,7 @@
 """Sticky assignment for members that all subscribe to the same topics, in 2.6 to 2.8 (`AbstractStickyAssignor#constrainedAssign`, KAFKA-9987).
 
-All members can keep `max_quota` partitions. Therefore, a member that owns many partitions might have to give one up at the end to a member
-that has too few.
+Each member can keep up to `max_quota` partitions. Therefore, a member that owns many partitions might have to give one up at the end to a
+member that has too few.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ class ConstrainedAssignmentBuilder:
             self.maybe_revoked.update(dict.fromkeys(mine[kept:], member))
 
     def _assign_rack_aware_round_robin(self, unassigned: list[TopicPartition]) -> list[TopicPartition]:
-        """Deal partitions to unfilled members in their racks. Return the remaining partitions (`#assignRackAwareRoundRobin`)."""
+        """Deal partitions to unfilled members in the partitions' racks. Return the remaining partitions (`#assignRackAwareRoundRobin`)."""
         if not self.rack_info.consumer_racks:
             return unassigned
         following = 0
@@ -137,7 +137,7 @@ class ConstrainedAssignmentBuilder:
         return left
 
     def _assign_round_robin(self, unassigned: list[TopicPartition]) -> None:
-        """Deal the other partitions to the members below `min_quota` in turn, then one to each member that can get one more.
+        """Deal the other partitions in turn to the members below `min_quota`, and then one to each member that can get one more.
 
         Kafka: `#assignRoundRobin`.
         """

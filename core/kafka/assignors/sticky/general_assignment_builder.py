@@ -17,7 +17,7 @@ from core.kafka.assignors.subscription import Assignment, Members, Topics
 from core.kafka.ids import TopicPartition
 
 ROUNDS_IN_VAIN: Final = 10
-"""The number of rounds without a better balance after which a partition that moved no longer moves back instead of another partition."""
+"""After this many rounds without an improvement in balance, a partition that has moved no longer moves back in place of another one."""
 
 
 class GeneralAssignmentBuilder:
@@ -25,7 +25,7 @@ class GeneralAssignmentBuilder:
 
     Attributes:
         assignment: the partitions of each member so far. A dict serves as an ordered set.
-        owners: the member that has each partition.
+        owners: the member that owns each partition.
         potential_consumers: the members that subscribe to each topic (`topic2AllPotentialConsumers`).
         potential_topics: the topics with metadata that each member subscribes to (`consumer2AllPotentialTopics`).
         previous: the owner of a partition in an older generation, if that member still subscribes to the topic (`prevAssignment`).
@@ -132,9 +132,9 @@ class GeneralAssignmentBuilder:
 
         Return whether any partition moved (`#performReassignments`).
 
-        Kafka also stops as soon as `#isBalanced`. At that point, no partition could move anyway. In rare cases, Kafka moves the same partition back
-        and forth without end, because `#getTheActualPartitionToBeMoved` keeps choosing it. This method stops choosing it after some rounds that
-        did not improve the balance.
+        Kafka also stops as soon as `#isBalanced` returns true. At that point, no partition could move anyway. In rare cases, Kafka moves
+        the same partition back and forth without end, because `#getTheActualPartitionToBeMoved` keeps choosing it. This method stops
+        choosing it after some rounds that did not improve the balance.
         """
         performed = False
         modified = True
@@ -157,11 +157,11 @@ class GeneralAssignmentBuilder:
         return performed
 
     def _sum_of_squares(self) -> int:
-        """Return a measure of imbalance. A move from a member to a member with at least two partitions less makes it smaller."""
+        """Return a measure of imbalance. It decreases when a partition moves to a member that has at least two partitions fewer."""
         return sum(len(tps) ** 2 for tps in self.assignment.values())
 
     def _reassign(self, tp: TopicPartition, target: str, *, prefers_moved: bool) -> None:
-        """Move a partition, or instead a partition of the same topic that has moved in the opposite direction.
+        """Move a partition. If another partition of the same topic has moved in the opposite direction, move that one back instead.
 
         Kafka: `#reassignPartition`, `#processPartitionMovement`.
         """

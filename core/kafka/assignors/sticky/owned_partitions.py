@@ -15,7 +15,7 @@ class OwnedPartitions(NamedTuple):
         by_member: the partitions that each member owns, in the order in which the member reports them.
         doubly_claimed: partitions that two members of the same generation claim. These partitions count as having no owner.
         subscriptions_equal: whether all members subscribe to the same topics.
-        max_generation: the highest generation that a member reports.
+        max_generation: the highest generation that any member reports.
     """
 
     by_member: dict[str, list[TopicPartition]]
@@ -28,8 +28,8 @@ def owned_partitions(topics: Topics, members: Members, *, claims_by_partition: b
     """Return the owners of partitions, according to the members' own reports (`AbstractStickyAssignor#allSubscriptionsEqual`).
 
     Args:
-        topics: the topics that have metadata. Partitions that do not exist are ignored. (Kafka fails if a topic was created again with fewer
-            partitions.)
+        topics: the topics that have metadata. Partitions that do not exist are ignored. (Kafka fails if a topic was deleted and created
+            again with fewer partitions.)
         members: the members of the group in the order of the hash map.
         claims_by_partition: whether generations are compared for each partition that two members claim (KAFKA-14639, 3.5). Before that, only
             members of the highest generation own anything.

@@ -61,7 +61,7 @@ class Batching:
         self.latency = self.acked = 0
 
     def allocate(self, shape: RecordShape) -> int:
-        """Take the memory of a new batch for a first record, and return its size in bytes; 0 if not enough memory is available."""
+        """Reserve memory for a new batch that begins with such a record. Return its size, bytes; 0 if too little is available."""
         size = max(self.batch_size, record_size_upper_bound(shape))
         if size > self.available:
             return 0
@@ -107,5 +107,5 @@ def _record_size(shape: RecordShape, offset_size: int, timestamp_size: int) -> i
 
 
 def _least(size: int) -> int:
-    """Return the least positive number whose varint has a size in bytes."""
+    """Return the least positive number whose varint has a given size in bytes."""
     return 0 if size <= 1 else 1 << (7 * (size - 1) - 1)

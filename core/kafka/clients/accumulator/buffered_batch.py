@@ -20,7 +20,8 @@ class BufferedBatch(ProducerBatch):
         written: the size of its records in the log's format, before compression, bytes.
         estimated_ratio: the compression ratio that the producer expects.
         closed: whether no more records are appended, because one did not fit or the batch was sent.
-        application_wait: the sum of the times from send() of each record to the creation of the batch, µs; negative for later records.
+        application_wait: the sum of the times from send() of each record to the creation of the batch, µs. A record that was sent after the
+            creation adds a negative time.
     """
 
     __slots__ = ("application_wait", "buffer", "closed", "estimated_ratio", "written")
@@ -49,7 +50,7 @@ class BufferedBatch(ProducerBatch):
         return self.closed or (self.count > 0 and self.buffer <= self.estimated_size)
 
     def has_room_for(self, record_size: int) -> bool:
-        """Return whether a record of a size in bytes fits (`MemoryRecordsBuilder#hasRoomFor`). The first record always fits."""
+        """Return whether a record of a given size in bytes fits (`MemoryRecordsBuilder#hasRoomFor`). The first record always fits."""
         return not self.count or (not self.full and self.buffer >= self.estimated_size + record_size)
 
     def append(self, record_size: int, payload: int, called: int) -> None:
@@ -66,7 +67,7 @@ class BufferedBatch(ProducerBatch):
         self.application_wait += self.created - called
 
     def close(self, ratio: float) -> int:
-        """Close the batch, compress it with a ratio, and return its size on the network, bytes."""
+        """Close the batch, compress it with a given ratio, and return its size on the network, bytes."""
         self.closed = True
         if ratio != 1:
             self.bytes = max(1, int(self.bytes * ratio))

@@ -15,7 +15,7 @@ from core.kafka.release import Release
 from core.sim.random_stream import RandomStream
 
 NO_PARTITION: Final = -1
-"""The value of a partition that is not chosen yet."""
+"""The value of a partition that has not been chosen yet."""
 
 
 class Partitioner:
@@ -37,7 +37,7 @@ class Partitioner:
         return False
 
     def appended(self, size: int, *, full: bool) -> None:
-        """Handle that a record was appended to the chosen partition.
+        """Note that a record was appended to the chosen partition.
 
         Args:
             size: the size of the record in its batch, bytes.

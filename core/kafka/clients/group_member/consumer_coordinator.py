@@ -437,7 +437,7 @@ class ConsumerCoordinator:
         self.arm_heartbeats()
 
     def arm_heartbeats(self, wait: int = 0) -> None:
-        """Set the timer of the heartbeat thread to the next moment at which it has something to do, at least after `wait` µs."""
+        """Set the timer of the heartbeat thread to the next moment at which it has something to do, but not before `wait` µs."""
         now = self.client.journal.now
         due = max(min(self.next_heartbeat, self.session_deadline, self.poll_deadline), now + wait)
         if self.heartbeats and due < self.heartbeat_timer:

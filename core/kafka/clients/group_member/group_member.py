@@ -1,7 +1,7 @@
 """A consumer that is a member of a group, and its application: a loop of poll(), processing, and commits (Kafka: `KafkaConsumer`).
 
-The application takes some time for each poll and each record. While it processes, it does not call poll(): it does not notice a rebalance, and
-does not read on. In poll(), it waits until there are records.
+The application takes some time for each poll and each record. While it processes, it does not call poll(): it does not notice a rebalance,
+and does not read more records. In poll(), it waits until there are records.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class GroupMember(Client):
         return known
 
     def kill(self, how: str = "killed", error: str = "", frozen_at: int | None = None) -> None:
-        """End the process without a goodbye; `how` is a word of `member-ended`. A frozen process has done nothing since `frozen_at`, µs."""
+        """End the process abruptly; `how` is a column of `member-ended`. A frozen process has done nothing since `frozen_at`, µs."""
         journal = self.journal
         if self.phase is Phase.PROCESSING:
             self._count_processed(self._done_by(journal.now if frozen_at is None else frozen_at))
@@ -249,7 +249,7 @@ class GroupMember(Client):
         """Do nothing: the readers handle metadata."""
 
     def metadata_changed(self) -> None:
-        """Let the leader of the group look at the numbers of partitions."""
+        """Let the leader of the group check whether a topic has more partitions."""
         self.coordinator.check_metadata()
 
     def connection_lost(self, node: str) -> None:
@@ -482,7 +482,7 @@ class GroupMember(Client):
     # --- what the membership and the commits need ------------------------------------------------------------------
 
     def partition_counts(self, topics: tuple[str, ...]) -> dict[str, int] | None:
-        """Return the number of partitions of each topic; None if some metadata is missing, which is requested then."""
+        """Return the number of partitions of each topic. If metadata is missing, request it, and return None."""
         counts = {topic: len(self._reader(topic).leaders) for topic in topics}
         return counts if all(counts[topic] for topic in counts) else None
 

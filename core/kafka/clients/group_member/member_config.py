@@ -1,4 +1,4 @@
-"""What a consumer of a group does: what it reads, how it commits, and how long it takes for its records."""
+"""What a consumer of a group does: what it reads, and how it commits."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class OffsetCommits:
 
     Attributes:
         waiting: the commit for whose result the application waits; None if there is none.
-        fetching: whether a fetch of committed offsets is in flight, or waits for its repetition.
+        fetching: whether a fetch of committed offsets is in flight, or waits to be repeated.
     """
 
     __slots__ = ("client", "coordinator", "fetching", "waiting")

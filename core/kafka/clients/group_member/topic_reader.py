@@ -161,7 +161,7 @@ class TopicReader(Consumer):
         self.buffer[:] = [each for each in self.buffer if each.tp.partition != partition]
 
     def start_at(self, partition: int, offset: int, epoch: int) -> None:
-        """Begin to read at a committed offset; -1 if there is none, which is a matter of auto.offset.reset."""
+        """Begin to read at a committed offset. If there is none (-1), auto.offset.reset decides."""
         if self.initializing.pop(partition, self) is self:
             return
         self._validated.pop(partition, None)
@@ -188,7 +188,7 @@ class TopicReader(Consumer):
         return [each for each in self.assigned if each not in self.initializing and each not in self.paused and each not in waiting]
 
     def fetch(self) -> None:
-        """Send fetches to the brokers that owe none."""
+        """Send fetches to the brokers that do not have one to answer."""
         self._fetch_all()
 
     def _fetch_all(self) -> None:

@@ -14,7 +14,7 @@ class HeldQueue:
     Attributes:
         fifo: whether the queue is a FIFO queue, whose head blocks records that are due earlier.
         entries: the records, as a heap or in the order of their arrival.
-        counts: by partition, the number of records in the queue or with the sender.
+        counts: by partition, the number of records that are in the queue or being sent.
     """
 
     __slots__ = ("counts", "entries", "fifo")
@@ -33,7 +33,7 @@ class HeldQueue:
         return self.counts.get(partition, 0)
 
     def push(self, records: HeldRecords, *, again: bool = False) -> None:
-        """Hold records. With `again`, the sender returns records that it could not send; they come first in a FIFO queue."""
+        """Hold records. If `again` is set, the sender could not send them, and they go to the head of a FIFO queue."""
         if not again:
             self.counts[records.partition] = self.count(records.partition) + records.size
         if not self.fifo:

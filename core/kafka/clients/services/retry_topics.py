@@ -6,7 +6,7 @@ from core.sim.units import US_PER_MS
 
 
 def suffixes(delays: tuple[int, ...], *, by_index: bool) -> tuple[str, ...]:
-    """Return the suffix of each retry topic: its delay in ms, or its index. Equal delays get an index behind the delay."""
+    """Return the suffix of each retry topic: its delay in ms, or its index. If delays are equal, an index follows the delay."""
     if by_index:
         return tuple(f"-retry-{number}" for number in range(len(delays)))
     found = []

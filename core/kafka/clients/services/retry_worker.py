@@ -3,7 +3,7 @@
 A worker of a retry topic processes each record when the delay of the topic has passed since the record was sent there. With blocking retries,
 there are no retry topics: the worker tries a record again in place, and all later records of its partition wait.
 
-The laboratory decides which tries fail (`FailureRule`). A share of the records fails exactly: of each batch, the first ones.
+The laboratory decides which tries fail (`FailureRule`). The share of failing records is exact: in each batch, the first records fail.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class RetryWorker(ServiceWorker):
     Attributes:
         plan: the configuration of the retries.
         rule: which tries fail.
-        owed: the share of a record that has not failed yet, parts per million.
+        owed: the fraction of a record that is carried over to the next batch as still due to fail, parts per million.
         blocked: by partition, the records that are tried again in place, and the number of their failed tries.
         reports: the records that were sent in the open transaction.
     """

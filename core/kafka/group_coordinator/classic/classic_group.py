@@ -19,14 +19,14 @@ class ClassicGroup:
         name: the group ID.
         state: the state.
         previous_state: the state before it.
-        state_timestamp: when the group got into its state, µs.
+        state_timestamp: when the group entered its state, µs.
         protocol_type: `consumer`, or empty if the group never had a member.
         generation: the number of the generation; 0 before the first.
         protocol: the name of the chosen assignor; empty if there is none.
         leader: the member ID of the leader; empty if there is none.
         members: the members by their IDs, in the order in which they joined.
         static_members: the member ID of each group.instance.id.
-        pending_members: the member IDs that clients have got and have not joined with yet.
+        pending_members: the member IDs that clients have received but have not joined with yet.
         pending_syncs: the members of the generation that have not sent SyncGroup yet.
         in_initial_delay: whether the group rebalances after it was empty, and waits for more members (group.initial.rebalance.delay.ms).
         new_member_added: whether a member joined since the last check of this delay.
@@ -66,7 +66,7 @@ class ClassicGroup:
     # --- state -----------------------------------------------------------------------------------------------------
 
     def can_transition_to(self, state: GroupState) -> bool:
-        """Whether the group can get into a state (`#assertValidTransition`)."""
+        """Whether the group can change to a state (`#assertValidTransition`)."""
         return self.state in VALID_PREVIOUS_STATES[state]
 
     def transition_to(self, state: GroupState, now: int) -> None:

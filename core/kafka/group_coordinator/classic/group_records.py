@@ -32,7 +32,7 @@ class StoredMember(NamedTuple):
 
 
 class GroupMetadataValue(NamedTuple):
-    """A group in its record. `state_timestamp` is the time at which it got into its state, µs."""
+    """A group in its record. `state_timestamp` is the time at which it entered its state, µs."""
 
     protocol_type: str
     generation: int

@@ -53,7 +53,7 @@ class ClassicGroupCoordinator:
     # --- leadership of __consumer_offsets --------------------------------------------------------------------------
 
     def loaded(self, cache: GroupCache) -> None:
-        """Begin the sessions of all members anew. A group that is too large rebalances (`#onLoaded`)."""
+        """Restart the sessions of all members. A group that is too large rebalances (`#onLoaded`)."""
         most = self.broker.settings.integer("group.max.size", broker=self.broker.id)
         for metadata in list(cache.groups.values()):
             group = metadata.classic

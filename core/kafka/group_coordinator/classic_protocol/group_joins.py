@@ -87,7 +87,7 @@ class GroupJoins:
             self._join_new(cache, group, request, sender, is_new_group=known is None)
 
     def _error(self, request: JoinGroupRequest) -> str:
-        """Return the error of a request, whatever the state of its group is; otherwise NONE."""
+        """Return the error of a request that does not depend on the state of its group; NONE if there is none."""
         if (error := self.rebalances.groups.error_of(request.group)) != errors.NONE:
             return error
         settings, broker = self.broker.settings, self.broker.id

@@ -19,7 +19,7 @@ from core.kafka.group_coordinator.group_metadata_manager import GroupCache, Grou
 from core.kafka.release import Release
 
 Found = tuple[GroupCache, ClassicGroup, object]
-"""A group that a timer is about, its cache, and the detail of the timer."""
+"""The group of a timer, its cache, and the detail of the timer."""
 
 
 class Rebalances:
@@ -198,10 +198,10 @@ class Rebalances:
                 cache, group, f"{len(silent)} members did not sync in time" if len(silent) > 1 else f"{silent[0]} did not sync in time"
             )
 
-    # --- members that go -------------------------------------------------------------------------------------------
+    # --- members that leave ----------------------------------------------------------------------------------------
 
     def emit_removal(self, group: ClassicGroup, member_id: str, reason: str) -> None:
-        """Record that a member was removed; `reason` is a word of the event."""
+        """Record that a member was removed; `reason` is a column of the event."""
         self.emit(events.GroupMemberRemoved.kind, group.name, member_id, reason, len(group.members))
 
     def remove(self, cache: GroupCache, group: ClassicGroup, member: ClassicGroupMember, reason: str, rebalance_reason: str) -> None:

@@ -1,7 +1,8 @@
-"""The sessions of members: when the coordinator gives up a member that it does not hear from (`GroupMetadataManager#rescheduleClassicGroupMemberHeartbeat`).
+"""The sessions of members: when the coordinator gives up on a member that it does not hear from
+(`GroupMetadataManager#rescheduleClassicGroupMemberHeartbeat`).
 
-Each member has a deadline and at most one timer that matters. The timer looks at the deadline when it is due, and runs on if the deadline has
-moved. So a heartbeat moves a number, and adds nothing to the agenda.
+Each member has a deadline and at most one timer that matters. When the timer is due, it checks the deadline, and is set again if the
+deadline has moved. A heartbeat therefore changes only a number, and adds nothing to the agenda.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ NEW_MEMBER_JOIN_TIMEOUT: Final = 300 * SECOND
 """The longest time that a new member waits for its first generation, µs (`CLASSIC_GROUP_NEW_MEMBER_JOIN_TIMEOUT_MS`)."""
 
 GroupTimer = tuple[int, int, str, object]
-"""What the timer of a group is about: the partition of `__consumer_offsets`, the coordinator epoch, the group, and a detail."""
+"""The subject of a group's timer: the partition of `__consumer_offsets`, the coordinator epoch, the group, and a detail."""
 
 
 class Sessions:
@@ -36,7 +37,7 @@ class Sessions:
         self.broker.timer(delay, timer, (cache.partition, cache.coordinator_epoch, group.name, detail))
 
     def renew(self, cache: GroupCache, group: ClassicGroup, member: ClassicGroupMember, timeout: int = 0) -> None:
-        """Begin the session of a member anew. It ends after the member's session timeout, or after `timeout` (µs) if that is not 0."""
+        """Restart the session of a member. It ends after the member's session timeout, or after `timeout` (µs) if that is not 0."""
         now = self.broker.journal.now
         member.deadline = now + (timeout or member.session_timeout)
         if member.timer_due == NO_DEADLINE or member.deadline < member.timer_due:
@@ -58,6 +59,6 @@ class Sessions:
         return not member.has_satisfied_heartbeat(now)
 
     def add_pending(self, cache: GroupCache, group: ClassicGroup, member_id: str, timeout: int) -> None:
-        """Remember a client that has got a member ID and is to join with it (`#addPendingMember`)."""
+        """Remember a client that has received a member ID and should join with it (`#addPendingMember`)."""
         group.pending_members[member_id] = None
         self.arm(cache, group, timeout, "pending-member", member_id)

@@ -35,7 +35,7 @@ NO_EPOCH: Final = -1
 
 
 class MemberTimers:
-    """When a coordinator fences a member. Another coordinator begins anew.
+    """The deadlines after which a coordinator fences a member. A new coordinator sets them again.
 
     Attributes:
         deadline: when the session ends unless the member sends a heartbeat, µs.

@@ -31,7 +31,7 @@ class ClassicMemberMetadata(NamedTuple):
 
 
 class ConsumerGroupMember(NamedTuple):
-    """A member, which does not change: each step makes another one.
+    """A member. It is immutable: each step makes another one.
 
     Attributes:
         member_id: the ID of the member.

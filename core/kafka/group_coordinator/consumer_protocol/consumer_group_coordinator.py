@@ -25,7 +25,7 @@ from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorCon
 from core.kafka.group_coordinator.group_metadata_manager import GroupCache, GroupMetadataManager
 
 MemberTimer = tuple[int, int, str, str]
-"""What the timer of a member is about: the partition of `__consumer_offsets`, the coordinator epoch, the group, and the member ID."""
+"""The subject of a member's timer: the partition of `__consumer_offsets`, the coordinator epoch, the group, and the member ID."""
 
 
 class ConsumerGroupCoordinator:
@@ -74,7 +74,7 @@ class ConsumerGroupCoordinator:
     # --- leadership of __consumer_offsets --------------------------------------------------------------------------
 
     def loaded(self, cache: GroupCache) -> None:
-        """Begin the sessions of all members anew (`#onLoaded`)."""
+        """Restart the sessions of all members (`#onLoaded`)."""
         for metadata in cache.groups.values():
             group = metadata.consumer
             for member in () if group is None else group.members.values():
@@ -106,7 +106,7 @@ class ConsumerGroupCoordinator:
         self.broker.reply(sender, ConsumerGroupHeartbeatResponse(request.correlation, error))
 
     def _error(self, request: ConsumerGroupHeartbeatRequest, group: ConsumerGroup | None) -> str:
-        """Return the error of a request, whatever the state of its group is; otherwise NONE."""
+        """Return the error of a request that does not depend on the state of its group; NONE if there is none."""
         if not self.broker.release.consumer_protocol:
             return errors.UNSUPPORTED_VERSION
         error = self.groups.error_of(request.group)
@@ -204,7 +204,7 @@ class ConsumerGroupCoordinator:
     # --- sessions and rebalance timeouts ---------------------------------------------------------------------------
 
     def _renew_session(self, cache: GroupCache, group: ConsumerGroup, member_id: str) -> None:
-        """Begin the session of a member anew. A running timer looks at the new deadline when it is due."""
+        """Restart the session of a member. When a running timer is due, it checks the new deadline."""
         broker = self.broker
         timers = group.timers.get(member_id)
         if timers is None:
@@ -257,7 +257,7 @@ class ConsumerGroupCoordinator:
             self._fence(found[0], found[1], found[2], "revocation-timeout")
 
     def _fence(self, cache: GroupCache, group: ConsumerGroup, member: ConsumerGroupMember, why: str) -> None:
-        """Remove a member without its request (`#consumerGroupFenceMemberOperation`)."""
+        """Remove a member that has not asked to leave (`#consumerGroupFenceMemberOperation`)."""
         self._emit_leave(group, member.member_id, why)
         self._write(cache, group, fence_member(group, member, self._rules()))
 
