@@ -1,6 +1,6 @@
-"""Burrow's verdict on a consumer group, by a sliding window of its commits and without a threshold for the lag.
+"""Burrow's verdict on a consumer group, from a sliding window of its commits, without a threshold for the lag.
 
-LinkedIn's Burrow evaluates each partition from its last commits (`core/internal/evaluator/caching.go`). The rules are checked in the order of
+LinkedIn's Burrow evaluates each partition by its last commits (`core/internal/evaluator/caching.go`). The rules are checked in the order of
 `evaluate`.
 """
 

@@ -14,7 +14,7 @@ from scenarios.groups.facts import INACTIVE, Brokers, Group, Printed
 
 
 class Target(NamedTuple):
-    """What a reset goes to.
+    """The target of a reset.
 
     Attributes:
         option: `to-offset`, `to-earliest`, `to-latest`, `to-current`, or `shift-by`.
@@ -37,7 +37,7 @@ def reset(tool: GroupsTool, group: Group, tps: Collection[TopicPartition], broke
         group: the group.
         tps: the partitions to reset.
         brokers: the log start offsets and high watermarks of these partitions.
-        target: what the reset goes to.
+        target: the target of the reset.
 
     Raises:
         ValueError: `shift-by` for a partition without a committed offset.

@@ -1,1 +1,1 @@
-"""The screen of `isrlab play compare-models`: four replication models in step under the same faults."""
+"""The screen of `isrlab play compare-models`: four replication models in lockstep under the same faults."""

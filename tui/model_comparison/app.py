@@ -1,4 +1,4 @@
-"""The application of `isrlab play compare-models`: four replication models in step, and keys for the faults that hit all of them."""
+"""The application of `isrlab play compare-models`: four replication models in lockstep, and keys for the faults that hit all of them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ STEP: Final = 20 * US_PER_MS
 """The virtual time of a step, µs."""
 
 REST: Final = 4
-"""How many times as long as the last view took the screen waits for the next one."""
+"""How long the screen waits for the next view, as a multiple of the time that the last view took."""
 
 
 class Models(Widget, can_focus=True):

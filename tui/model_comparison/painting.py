@@ -17,10 +17,10 @@ from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, fit, rule, wrap
 
 WIDE: Final = 160
-"""The width from which all systems are side by side."""
+"""The least width at which all systems fit side by side."""
 
 TALL: Final = 36
-"""The height from which two rows of systems fit."""
+"""The least height at which two rows of systems fit."""
 
 WINDOW: Final = 40
 """The minimum number of rows that a bar shows."""

@@ -1,4 +1,4 @@
-"""Several systems in step under faults that a user chooses, with the common workload, and frozen views of what each has done."""
+"""Several systems in lockstep under faults that a user chooses, with the common workload, and frozen views of what each has done."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ NAMES: Final = ("kafka", "mysql-semi-sync", "elasticsearch", "quorum")
 """The systems that the screen shows."""
 
 WEAK_NAMES: Final = ("kafka-acks-1", "mysql", "elasticsearch", "quorum")
-"""The same systems, of which Kafka and MySQL acknowledge a write before another copy has it."""
+"""The same systems, but Kafka and MySQL acknowledge a write before another copy has it."""
 
 
 @attrs.frozen
@@ -63,7 +63,7 @@ class LiveEvent:
 
 @attrs.frozen
 class LiveView:
-    """A system at a moment.
+    """A system at one moment.
 
     Attributes:
         name, title: the variant.
@@ -73,7 +73,7 @@ class LiveView:
         cells: the counts so far, in the order of `core.lab.comparison.table.COLUMNS`.
         is_harmed: whether an acknowledged write is lost, or a read returned a row that is gone.
         why: the cause of the harm, in sentences.
-        events: the latest important events, the last one last.
+        events: the latest important events, oldest first.
     """
 
     name: str
@@ -107,7 +107,7 @@ class LiveRun(Run):
         return True
 
     def _operate_until(self, time: int) -> None:
-        """If the operator's promotion is due by `time`, run to its time and promote."""
+        """If the operator's promotion is due by `time`, run to that moment and promote a replica."""
         system = self.system
         if not isinstance(system, MySQL) or self.silent_since < 0 or self.silent_since + OPERATOR_AFTER > time:
             return
@@ -159,7 +159,7 @@ class LiveRun(Run):
         )  # fmt: skip
 
     def history_of_harm(self) -> tuple[LiveEvent, ...]:
-        """Return the events that led to the latest harm, the first one first: the causes, the harm, and the takeover if writes are lost."""
+        """Return the events that led to the latest harm, oldest first: the causes, the harm, and the takeover if writes are lost."""
         report = self.system.report()
         takeover = self._takeover()
         if report.lost_rows:
