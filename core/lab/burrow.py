@@ -79,13 +79,13 @@ def group_verdict(partitions: Iterable[Verdict]) -> Verdict:
 
 
 def _has_stopped(window: Sequence[Commit], now: int, recent_ends: Iterable[int]) -> bool:
-    """Whether the last commit is older than the window is long, and the consumer was not caught up recently (`#checkIfOffsetsStopped`)."""
+    """Whether the last commit is older than the window's length, and the consumer was not caught up recently (`#checkIfOffsetsStopped`)."""
     first, last = window[0], window[-1]
     return now - last.time > last.time - first.time and all(end > last.offset for end in recent_ends)
 
 
 def _has_rewound(window: Sequence[Commit]) -> bool:
-    """Whether an offset is lower than the one before, and no later commit got back to that one (`#checkIfOffsetsRewind`)."""
+    """Whether an offset is lower than the one before, and no later commit reached that one again (`#checkIfOffsetsRewind`)."""
     return any(
         later.offset < earlier.offset and all(commit.offset < earlier.offset for commit in window[number + 1 :])
         for number, (earlier, later) in enumerate(itertools.pairwise(window))

@@ -27,7 +27,7 @@ END: Final = 300 * SECOND
 """The length of a session, µs."""
 
 IN_FLIGHT: Final = 1_500
-"""How long after the start of a write an act takes effect, µs: an asynchronous write is then acknowledged, and no replica has it."""
+"""How long after the start of a write an act takes effect, µs: by then, an asynchronous write is acknowledged, but no replica has it."""
 
 EVERY: Final = 20 * US_PER_MS
 """The time between two moments at which an act can take effect, µs."""
