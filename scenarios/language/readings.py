@@ -412,7 +412,7 @@ GROUP_STATES: Final = {state.value: state.name.lower().replace("_", "-") for sta
 
 _STATES: Final = tuple(str(state) for state in BrokerState)
 
-_ALL: Final = (
+ALL_READINGS: Final = (
     Reading("leader", ("partition",), BROKER, "the leader, or none", _of_partition(lambda view: view.leader)),
     Reading("leader-epoch", ("partition",), NUMBER, "the leader epoch", _of_partition(lambda view: view.leader_epoch)),
     Reading("partition-epoch", ("partition",), NUMBER, "the partition epoch", _of_partition(lambda view: view.partition_epoch)),
@@ -558,7 +558,7 @@ _ALL: Final = (
     Reading("succeeded-twice", ("client",), NUMBER, "the number of records of a retry service that succeeded again", _of_retries("succeeded_twice")),
     Reading("dead", ("client",), NUMBER, "the number of different records in the dead-letter topic of a retry service", _of_retries("dead")),
     Reading("dead-twice", ("client",), NUMBER, "the number of records of a retry service that reached the dead-letter topic again", _of_retries("dead_twice")),
-    Reading("skipped", ("client",), NUMBER, "the number of records that a blocking retry service gave up without a dead-letter topic", _of_retries("skipped")),
+    Reading("given-up", ("client",), NUMBER, "the number of records that a blocking retry service gave up without a dead-letter topic", _of_retries("skipped")),
     Reading("dropped", ("client",), NUMBER, "the number of records below a committed offset of a retry service that neither succeeded nor "
         "reached another topic", _of_retries("dropped")),
     Reading("overtaken", ("client",), NUMBER, "the number of records of a retry service that succeeded after a later record of their "
@@ -610,7 +610,7 @@ _ALL: Final = (
     Reading("isr-expands", (), NUMBER, "the number of ISR expansions so far", lambda moment: moment.view().isr_expands),
 )  # fmt: skip
 
-READINGS: Final[dict[str, Reading]] = {reading.name: reading for reading in _ALL}
+READINGS: Final[dict[str, Reading]] = {reading.name: reading for reading in ALL_READINGS}
 """The readings by name."""
 
 

@@ -195,6 +195,30 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
             "i2-stable-offsets": "processed-twice(second) == 10",
         },
     ),
+    "J1": (
+        "consumer groups: generations, dead, static, slow, and stalled members, and a dead coordinator",
+        {
+            "j1-initial-delay": ("generation(billing) == 1", "generation(billing) == 4"),
+            "j1-killed-member": "member-removed {group=billing, why=session-timeout}",
+            "j1-killed-member-consumer": "never group-rebalancing",
+            "j1-static-member": ("generation(billing) == 3", "count group-rebalancing {group=billing} == 3"),
+            "j1-slow-member": ("processed-by(eager) == 0", "processed-by(coop) == 30", "repeats(coop) == 20"),
+            "j1-max-poll-interval": ("poll-interval-exceeded {client=slow", "repeats(billing) == 10"),
+            "j1-coordinator-killed": ("count groups-loaded {broker=2} >= 2", "never member-removed"),
+        },
+    ),
+    "J2": (
+        "lag: the high watermark minus the committed offset",
+        {"j2-lag": ("lag(billing, orders-1) == 60", "not lag(billing, orders-1) >= 0")},
+    ),
+    "J3": (
+        "committed offsets beyond the log, and what a crash or a new partition repeats and skips",
+        {
+            "j3-beyond-the-log": ("skipped(late) == 150", "skipped(late) == 0", "repeats(earliest) == 100", "count consumer-truncated == 3"),
+            "j3-crash-order": ("repeats(after) == 20", "skipped(before) == 30"),
+            "j3-latest-new-partition": "skipped(latest, orders-1) == 10",
+        },
+    ),
     "K1": (
         "delayed records: levels, bounds, commits, crashes, and what cures their harm",
         {
@@ -228,7 +252,7 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
             "k2-crash": ("succeeded-twice(app) == 10", "succeeded-twice(safe) == 0"),
             "k2-commit-first": ("dropped(app) == 0", "dropped(careless) == 10"),
             "k2-poison": ("failed-tries(app) == 3", "dead(app) == 1"),
-            "k2-blocking-skips": "skipped(app) == 1",
+            "k2-blocking-skips": "given-up(app) == 1",
         },
     ),
     "H4": (
@@ -488,7 +512,7 @@ def test_the_ids_are_those_of_the_catalogue() -> None:
         for letter, last in (("A", 4), ("B", 5), ("C", 7), ("D", 9), ("E", 5), ("F", 4))
         for number in range(1, last + 1)
     ]
-    assert set(ROWS) == {*ids, "H2", "H3", "H4", "I2", "K1", "K2", "L1", "L2", "L3", "L4", "L5"}
+    assert set(ROWS) == {*ids, "H2", "H3", "H4", "I2", "J1", "J2", "J3", "K1", "K2", "L1", "L2", "L3", "L4", "L5"}
     assert set(STORIES) == {f"S{number}" for number in range(1, 16)}
     assert set(CAPTURES) == {f"FC-{number}" for number in range(1, 6)}
     assert set(GAPS) <= set(COVERED)

@@ -31,7 +31,7 @@ from core.lab.views.view import (
 from core.sim.units import SECOND
 from scenarios.language.condition_parser import parse_condition
 from scenarios.language.conditions import Names, kinds_of
-from scenarios.language.readings import READINGS, STATISTICS
+from scenarios.language.readings import ALL_READINGS, READINGS, STATISTICS
 from scenarios.language.tokens import ConditionError
 
 ORDERS = TopicPartition("orders", 0)
@@ -39,6 +39,11 @@ LONELY = TopicPartition("orders", 1)
 NAMES = Names(
     {"orders": 2}, frozenset({1, 2, 3}), frozenset({"app", "reader", "copier", "member", "delay", "retrier"}), frozenset({"group"})
 )
+
+
+def test_every_reading_has_a_name_of_its_own() -> None:
+    names = [reading.name for reading in ALL_READINGS]
+    assert sorted(names) == sorted(READINGS)
 
 
 def replica(broker: int, role: str, leo: int, hw: int, *, in_isr: bool = True) -> ReplicaView:
