@@ -214,7 +214,12 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
     "J3": (
         "committed offsets beyond the log, and what a crash or a new partition repeats and skips",
         {
-            "j3-beyond-the-log": ("skipped(late) == 150", "skipped(late) == 0", "repeats(earliest) == 100", "count consumer-truncated == 3"),
+            "j3-beyond-the-log": (
+                "skipped(late) == 150",
+                "skipped(late) == 0",
+                "repeats(earliest) == 100",
+                "count consumer-truncated == 3",
+            ),
             "j3-crash-order": ("repeats(after) == 20", "skipped(before) == 30"),
             "j3-latest-new-partition": "skipped(latest, orders-1) == 10",
         },
