@@ -25,7 +25,7 @@ SKIPPED: Final = "skipped"
 
 
 class RecordsInHand(NamedTuple):
-    """Records that a running member has polled, and not processed yet: the offsets [start, end) of a leader epoch."""
+    """Records that a running member has polled but not processed yet: the offsets [start, end) of a leader epoch."""
 
     tp: TopicPartition
     start: int
@@ -56,12 +56,12 @@ class ConsumptionHarm(NamedTuple):
 
 
 class Consumption(NamedTuple):
-    """Numbers of records of one group and partition.
+    """The numbers of records for one group and partition.
 
     Attributes:
         processed: the number of records that were processed at least once.
         again: the number of records that were processed more than once.
-        repeats: how often a record was processed that had been processed before.
+        repeats: the number of times that a record was processed after it had been processed already.
         skipped: the number of records that were skipped.
     """
 
@@ -125,7 +125,7 @@ class ConsumptionAccount:
     """The account of all groups.
 
     Attributes:
-        groups: what each group has done, by partition. Only groups with members of the laboratory are in it.
+        groups: what each group has done, by partition. It includes only groups that have had members in the laboratory.
     """
 
     __slots__ = ("groups", "journal")
@@ -157,7 +157,7 @@ class ConsumptionAccount:
         known.add(start, end)
 
     def position_set(self, group: str, tp: TopicPartition, position: int, event: int, *, committed: bool) -> None:
-        """Note the position that a member got. A position that was not committed leaves out the records below it."""
+        """Note the position that a member got. The group can skip the records below a position that was not committed."""
         part = self.of(group, tp)
         part.position_event = event
         if not committed:

@@ -181,8 +181,8 @@ class ProcessingAccount:
     """The account of all processes.
 
     Attributes:
-        commits: by group and partition, each committed offset with the sequence number of its event, in the order of the commits.
-        reported: by group, kind of harm, and partition, the input offsets that events have reported.
+        commits: each committed offset with the sequence number of its event, by group and partition, in the order of the commits.
+        reported: the input offsets that events have reported, by group, kind of harm, and partition.
         logs: what the stable part of each input and output log contains.
         groups: the visible output by group.
     """

@@ -22,11 +22,11 @@ class RetryService:
     """What the workers of a service have done, across all their instances.
 
     Attributes:
-        tried, failed: by number of the try, the number of records.
-        succeeded, dead, skipped: by original partition, the offsets with this outcome.
-        succeeded_twice, dead_twice: the number of records with this outcome that had it before.
+        tried, failed: the number of records, by number of the try.
+        succeeded, dead, skipped: the offsets with this outcome, by original partition.
+        succeeded_twice, dead_twice: the number of records that reached this outcome again.
         inversions: the number of records that succeeded after a later record of their original partition.
-        done: by partition that a worker reads, the offsets that the worker is done with.
+        done: the offsets that a worker is done with, by the partition that it reads.
         recoveries: (number of records, time since the first failure in µs) of records that succeeded after a failure.
     """
 
@@ -49,8 +49,8 @@ class RetryAccount:
     """The account of all retry services.
 
     Attributes:
-        services: by name, what a service has done.
-        reported: by group and partition, the dropped records that events have reported.
+        services: what each service has done, by name.
+        reported: the dropped records that events have reported, by group and partition.
     """
 
     __slots__ = ("journal", "reported", "services")

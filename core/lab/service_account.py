@@ -1,7 +1,8 @@
 """The account of services: how late delayed records reach their real topics, and whether they keep their order.
 
-Which records were forwarded twice or never is counted by the account of processes (`core.lab.processing_account`), from the logs. The times
-are known only at the moment of the acknowledgment, so this account collects them. It survives the services, whose memory does not.
+The account of processes counts the records that were forwarded twice or never (`core.lab.processing_account`), because the logs show them.
+The times are known only at the moment of the acknowledgment, so this account collects them. It survives the services, whose memory does
+not.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class WorkerTimes:
 
     Attributes:
         samples: (number of records, times) of each batch that was acknowledged.
-        highest: by partition, the highest offset that was forwarded so far.
+        highest: the highest offset that was forwarded so far, by partition.
         inversions: the number of records that were forwarded after a record of the same partition with a higher offset.
     """
 
@@ -34,7 +35,7 @@ class ServiceAccount:
     """The account of all services.
 
     Attributes:
-        workers: by name of the worker, what it has forwarded.
+        workers: what each worker has forwarded, by name.
     """
 
     __slots__ = ("workers",)

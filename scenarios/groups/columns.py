@@ -1,4 +1,4 @@
-"""The tables of `kafka-consumer-groups`: columns with a least width, and one space between them."""
+"""The tables of `kafka-consumer-groups`: columns with a minimum width, separated by one space."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class History:
         committed: the committed offsets.
         times, lags: the samples of the lag: virtual times in µs, and lags.
         lanes: for each consumer, when the number of its partitions changed, and the number.
-        rebalances: the begin and the end of each rebalance; the end of one that goes on is None.
+        rebalances: the beginning and the end of each rebalance; the end is None while the rebalance goes on.
     """
 
     committed: dict[TopicPartition, int] = attrs.field(factory=dict)

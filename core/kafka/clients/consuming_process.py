@@ -1,4 +1,4 @@
-"""The process of a client that reads a topic, and writes another one: a producer and a consumer that share the connections of the process."""
+"""The process of a client that reads one topic and writes another: a producer and a consumer that share the connections of the process."""
 
 from __future__ import annotations
 

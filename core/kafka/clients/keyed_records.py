@@ -32,7 +32,7 @@ class KeyedRecords(NamedTuple):
 
 
 def keys_of(text: str) -> tuple[str, ...]:
-    """Parse keys: either a comma-separated list, or a number of keys, which are then `k0`, `k1`, and so on.
+    """Parse keys: either a comma-separated list, or a number of keys, which are named `k0`, `k1`, and so on.
 
     Raises:
         ValueError: the text contains no key or too many keys.

@@ -25,7 +25,7 @@ class GroupEpochBumped(Event, kind="group-epoch", source="GroupMetadataManager#c
 
 
 class TargetAssigned(Event, kind="target-assigned", source="TargetAssignmentBuilder#build", level=NOTABLE):
-    """A coordinator computed which partitions the members of a group are to have."""
+    """A coordinator computed which partitions each member of a group should have."""
 
     broker: int
     group: str

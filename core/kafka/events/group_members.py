@@ -79,7 +79,7 @@ class GroupRebalancing(Event, kind="group-rebalancing", source="GroupMetadataMan
 
 
 class GroupGeneration(Event, kind="group-generation", source="GroupMetadataManager#completeClassicGroupJoin", level=NOTABLE):
-    """A generation of a group began: all members have joined, and the leader is to assign the partitions."""
+    """A generation of a group began: all members have joined, and the leader assigns the partitions next."""
 
     broker: int
     group: str
@@ -259,7 +259,7 @@ class RejoinNeeded(Event, kind="rejoin-needed", source="AbstractCoordinator#requ
 
 
 class PartitionsAssigned(Event, kind="partitions-assigned", source="ConsumerRebalanceListener#onPartitionsAssigned", level=NOTABLE):
-    """A member took over partitions. They are empty if it got no new ones."""
+    """A member took over partitions. The list is empty if it got no new ones."""
 
     client: str
     group: str
@@ -271,7 +271,7 @@ class PartitionsAssigned(Event, kind="partitions-assigned", source="ConsumerReba
 
 
 class PartitionsRevoked(Event, kind="partitions-revoked", source="ConsumerRebalanceListener#onPartitionsRevoked", level=NOTABLE):
-    """A member gave up partitions, and could commit their offsets before. They are empty if it had none."""
+    """A member gave up partitions, and could commit their offsets first. The list is empty if it had none."""
 
     client: str
     group: str

@@ -23,8 +23,8 @@ _PLACE: Final = ("session", "topic", "partition")
 def _lost_records(inputs: SummaryInputs) -> DataFrame:
     """Return rows `session, topic, tier, bucket_us, records` for the acknowledged records that are lost at the end.
 
-    The batch of a lost record is the one that a leader appended in the epoch of the loss. Its acknowledgment tells when it was created. As a
-    record alternates between lost and recovered, the difference of both counts is what is lost at the end.
+    The batch of a lost record is the one that a leader appended in the epoch of the loss. Its acknowledgment tells when it was created. A
+    record can be lost and recovered several times, so the number of losses minus the number of recoveries is what is lost at the end.
     """
     harmed = inputs.events_of(_LOSSES).selectExpr(
         *_PLACE, "epoch", "from_offset AS low", "to_offset AS high", "if(kind = 'records-lost', 1, -1) AS sign"
