@@ -6,6 +6,7 @@ faults have ended and the system is at rest.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -178,10 +179,15 @@ def covered(intervals: Sequence[Outage]) -> int:
 
 
 def _because_lost(stale: Sequence[ReadRecord], lost: Iterable[Row], account: Account) -> int:
+    """Return how many stale reads missed no acknowledged version that is still there."""
     gone = {(row.key, row.version) for row in lost}
-    acked = account.acked_times
+    kept: dict[str, list[int]] = {}
+    for key, version in sorted(account.acked_times):
+        if (key, version) not in gone:
+            kept.setdefault(key, []).append(version)
     count = 0
     for each in stale:
-        missed = [(each.key, version) for version in range(each.row.version + 1, each.acked + 1) if (each.key, version) in acked]
-        count += all(place in gone for place in missed)
+        versions = kept.get(each.key, [])
+        place = bisect_right(versions, each.row.version)
+        count += place == len(versions) or versions[place] > each.acked
     return count

@@ -23,7 +23,7 @@ from core.sim.errors import ActRefused
 from core.sim.events import NOTABLE, EventTuple
 from core.sim.units import SECOND, US_PER_MS, format_duration
 
-END: Final = 300 * SECOND
+END: Final = 180 * SECOND
 """The length of a session, µs."""
 
 IN_FLIGHT: Final = 1_500
