@@ -617,7 +617,7 @@ class KillConsumer(Act, word="kill-consumer", does="kill the process of a consum
 
 @attrs.frozen(eq=False, repr=False)
 class FreezeConsumer(Act, word="freeze-consumer", does="stop the process of a consumer of a group (SIGSTOP)"):
-    """Stop the process of a consumer with SIGSTOP, as a long garbage collection does. It neither polls nor sends heartbeats."""
+    """Freeze the process of a consumer with SIGSTOP. It neither polls nor sends heartbeats, as during a long garbage collection."""
 
     consumer: str = "consumer"
 
@@ -655,7 +655,7 @@ class CommitOffsets(Act, word="commit-offsets", does="make a consumer of a group
 
 @attrs.frozen(eq=False, repr=False)
 class PausePartitions(Act, word="pause-partitions", does="make a consumer of a group pause partitions"):
-    """Make a consumer pause partitions (`KafkaConsumer#pause`): poll() returns no records of them, but the consumer keeps them."""
+    """Make a consumer pause partitions (`KafkaConsumer#pause`): poll() returns no records from them, but the consumer keeps them."""
 
     consumer: str = "consumer"
     topic: str | None = None
@@ -687,11 +687,11 @@ class StartDelayService(Act, word="delay-service", does="start a service that ho
     """Start a delay service for a topic. Each level has its own topic, such as `delay_topic_30s`, and its own worker, such as `delay-30s`.
 
     A worker reads the topic of its level, holds the records in memory, and sends each record to `topic` when it is due: its timestamp plus
-    the level. Levels are whole numbers with a unit. If a partition has `bound` held records, the worker pauses the partition until it holds
-    fewer than `resume-at`. Every `commit-every`, the worker commits offsets: with `commit: done`, the lowest offset that it has not
+    the level. Levels are whole numbers with a unit. If the worker holds `bound` records of a partition, it pauses the partition until it
+    holds fewer than `resume-at`. Every `commit-every`, the worker commits offsets: with `commit: done`, the lowest offset that it has not
     forwarded; with `commit: position`, the offset after the last record that it has polled. If the service is `transactional`, the
     forwarded records and the offsets are one transaction. `queue` is `priority` or `fifo`. `due-from` is the moment from which the delay
-    counts: `timestamp` or `read`. With `delays: record`, each record has the delay that its producer asked for, in place of that of the level. With `tick`, a timing wheel rounds due times up. With `crash-after`, each worker crashes when it
+    counts: `timestamp` or `read`. With `delays: record`, each record has the delay that its producer asked for, instead of the delay of its level. With `tick`, a timing wheel rounds due times up. With `crash-after`, each worker crashes when it
     has sent its first records but not handled the response (`send`), when they are acknowledged (`forward`), or when it has committed offsets (`commit`). If the workers
     have ended, other instances start. `group` is the group of the workers; by default, it is the name of the service. `config` contains settings by their Kafka names, as for `init-transactions`.
     """
@@ -719,10 +719,10 @@ class StartDelayService(Act, word="delay-service", does="start a service that ho
 
 @attrs.frozen(eq=False, repr=False)
 class ProduceDelayed(Act, word="produce-delayed", does="produce records that are to arrive after a delay"):
-    """Produce records that are to reach the topic of a delay service `after` a time.
+    """Produce records that should reach the topic of a delay service after the time `after`.
 
     They go to the topic of the smallest level that is long enough. With `rate`, the records are produced over time, one batch `every`
-    interval. Without a delay, they go to the real topic at once. By default, the name of the producer is that of the delay: `delayed-17s`.
+    interval. Without a delay, they go to the real topic at once. By default, the producer is named after the delay: `delayed-17s`.
     """
 
     after: int
@@ -742,7 +742,7 @@ class StartRetryService(Act, word="retry-service", does="start a service that re
 
     A record that fails goes to the next retry topic, where another worker tries it again after the delay of that topic. If the last try fails, the
     record goes to the dead-letter topic. The names are those of Spring Kafka: for `orders`, they are `orders-retry-5000` and so on (with
-    `names: index`, `orders-retry-0`), and `orders-dlt`. A worker is named by the service and its topic, for example `app-orders-retry-5000`.
+    `names: index`, `orders-retry-0`), and `orders-dlt`. A worker is named after the service and its topic, for example `app-orders-retry-5000`.
     If the service is `blocking`, it tries a record again in place, and all later records of the partition wait. Without `dead-letters`, a
     blocking service skips records that fail for the last time. `bound`, `commit-every`, `commit`, `transactional`, `crash-after`, and `config`
     have the same meaning as for `delay-service`. The act `fail-processing` determines which records fail.
@@ -767,9 +767,9 @@ class StartRetryService(Act, word="retry-service", does="start a service that re
 
 @attrs.frozen(eq=False, repr=False)
 class FailProcessing(Act, word="fail-processing", does="let the processing of a share of the records of a retry service fail"):
-    """Let a share of the records of a retry service fail, from now on. A share of 0% ends this.
+    """From now on, let a share of the records of a retry service fail. A share of 0% ends this.
 
-    Of each batch, the first records fail, so that exactly this share fails. With `tries`, only the first tries of a record fail, up to this number. With
+    In each batch, the first records fail, so that exactly this share fails. With `tries`, only the first tries of a record fail, up to this number. With
     `lasting`, records stop failing after that time. With `kills`, a record that fails kills the process before it can send the record
     anywhere. `reason` is the name of the exception.
     """

@@ -509,16 +509,16 @@ ALL_READINGS: Final = (
     Reading("lag", ("group", "partition?"), NUMBER, "the high watermark minus the committed offset of a group, for one partition or for all", _lag),
     Reading("stable-lag", ("group", "partition?"), NUMBER, "the last stable offset minus the committed offset of a group, for one partition or for "
         "all: what consumers with read_committed can still read", _stable_lag),
-    Reading("burrow", ("group", "partition?"), WORD, "the status that Burrow gives a group or its partition, by the last 10 commits and their lags; "
+    Reading("burrow", ("group", "partition?"), WORD, "the status that Burrow gives a group or one of its partitions, based on the last 10 commits and their lags; "
         "for a group, 'err' stands for 'stop', 'stall', and 'rewind'", _burrow, tuple(verdict.name.lower() for verdict in Verdict), ages=True,
         kinds=("high-watermark", "offset-committed")),
-    Reading("activity", ("client",), WORD, "what a consumer of a group does", _of_member(_activity), tuple(dict.fromkeys((*ACTIVITIES.values(), "frozen")))),
+    Reading("activity", ("client",), WORD, "what a consumer of a group is doing", _of_member(_activity), tuple(dict.fromkeys((*ACTIVITIES.values(), "frozen")))),
     Reading("processed-by", ("group", "partition?"), NUMBER, "the number of records that the members of a group have processed, each counted "
         "once", _consumption("processed")),
     Reading("repeats", ("group", "partition?"), NUMBER, "how often the members of a group have processed a record that the group had "
         "processed before", _consumption("repeats")),
     Reading("skipped", ("group", "partition?"), NUMBER, "the number of records that a group has skipped: it has committed a higher offset, or "
-        "begun at one, and no member has processed them", _consumption("skipped")),
+        "started at one, and no member has processed them", _consumption("skipped")),
     Reading(
         "process-step", ("client",), WORD, "the current step of a process, or 'ended'", _process_step, (*map(str, ProcessStep), ENDED),
     ),
@@ -551,10 +551,10 @@ ALL_READINGS: Final = (
             "acknowledged in the real topic", _of_service("lateness", name))
         for name, meaning in STATISTICS.items()
     ),
-    Reading("tries", ("client",), NUMBER, "the number of records that a retry service has tried, each once per try", _of_retries("tried")),
+    Reading("tries", ("client",), NUMBER, "the number of tries of a retry service, counted per record", _of_retries("tried")),
     Reading("failed-tries", ("client",), NUMBER, "the number of tries of a retry service that failed, per record", _of_retries("failed")),
     Reading("waiting", ("client",), NUMBER, "the number of records that the workers of a retry service have fetched and are not done with", _of_retries("waiting")),
-    Reading("succeeded", ("client",), NUMBER, "the number of different records that a retry service has processed with success", _of_retries("succeeded")),
+    Reading("succeeded", ("client",), NUMBER, "the number of different records that a retry service has processed successfully", _of_retries("succeeded")),
     Reading("succeeded-twice", ("client",), NUMBER, "the number of records of a retry service that succeeded again", _of_retries("succeeded_twice")),
     Reading("dead", ("client",), NUMBER, "the number of different records in the dead-letter topic of a retry service", _of_retries("dead")),
     Reading("dead-twice", ("client",), NUMBER, "the number of records of a retry service that reached the dead-letter topic again", _of_retries("dead_twice")),
