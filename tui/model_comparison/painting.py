@@ -164,8 +164,9 @@ def copy_lines(copy: CopyView, start: int, end: int, width: int, paint: Palette,
     role = copy.role if copy.running else "dead"
     row = Row().add(f" {mark} {copy.name} ", paint.broker).add(fit(role, 11) + " ", paint.text if copy.running else paint.bad)
     row.join(bar_parts(copy, start, end, max(4, width - row.width - 1), paint))
-    numbers = f"   disk {copy.durable:,} acked {copy.acknowledged:,} seen {copy.visible:,}"
-    return [row.strip(width), Row().add(numbers, paint.muted).strip(width)]
+    numbers = f"disk {copy.durable:,} acked {copy.acknowledged:,} seen {copy.visible:,}"
+    named = f"   rows: {numbers}"  # the rows of the probes that measure the outage count, too, unlike in the table of the clients
+    return [row.strip(width), Row().add(named if len(named) < width else f"   {numbers}", paint.muted).strip(width)]
 
 
 def bar_parts(copy: CopyView, start: int, end: int, width: int, paint: Palette) -> list[tuple[str, Style]]:
