@@ -17,7 +17,7 @@ class ElectionMode(enum.StrEnum):
     UNCLEAN = "UNCLEAN"
     """Proceed like ONLINE, but if no ISR member can lead, elect any active replica, even one that lacks committed records."""
     PREFERRED = "PREFERRED"
-    """Elect the first assigned replica if it can lead; otherwise, proceed like ONLINE.
+    """Elect the first assigned replica if it can lead; otherwise, proceed as for ONLINE.
 
     This election is never unclean, whatever the topic's configuration.
     """

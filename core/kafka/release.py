@@ -216,7 +216,7 @@ class Release(ReprMixin):
         resets_by_duration: auto.offset.reset can be a duration (KIP-1106, 4.0).
         offsets_expire_with_group: committed offsets expire after the group has become empty (KIP-211, 2.1). Before that, they expire after their
             commit, even while the group has members.
-        keyless_error: the error of a record without a key for a compacted topic (KIP-467, 2.4).
+        keyless_error: the error that is returned if a record without a key is written to a compacted topic (KIP-467, 2.4).
         cleans_below_high_watermark: the log cleaner does not clean records above the high watermark (KAFKA-13194, 3.1).
         delete_horizon_in_batches: a batch with a tombstone, and a marker without data, carries the time from which the cleaner can remove it
             (KIP-534, 3.1). Before that, the cleaner goes by the modification times of segments.

@@ -630,7 +630,7 @@ class ThawConsumer(Act, word="thaw-consumer", does="let the process of a frozen 
 
 
 @attrs.frozen(eq=False, repr=False)
-class ProcessingTime(Act, word="processing-time", does="change the time that a consumer of a group takes for its records"):
+class ProcessingTime(Act, word="processing-time", does="change the time that a consumer of a group takes to process its records"):
     """Change the time that the application takes for each poll that returns records, and for each record, from the next poll on."""
 
     consumer: str = "consumer"

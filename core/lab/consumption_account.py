@@ -1,4 +1,4 @@
-"""The account of groups: which records the members of a group have processed once, more than once, or skipped.
+"""The account of groups: which records the members of a group have processed once, processed more than once, or skipped.
 
 A record is identified by its partition, its leader epoch, and its offset: after an unclean election, the same offset can hold another record.
 

@@ -95,7 +95,7 @@ class Losses:
         cuts: the records that truncation or power loss removed from each broker's log.
         shortened: the former log end of each broker whose log was cut. Until a log reaches that end again, a leader can overestimate
             its length.
-        loss_causes: the events that removed lost records, as found in comparisons with a leader's log, newest last.
+        loss_causes: ranges of lost records, each with the event that removed them, as found by comparisons with a leader's log; newest last.
     """
 
     lost: Final[dict[Term, OffsetSet]] = attrs.field(factory=dict)

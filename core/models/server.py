@@ -16,7 +16,7 @@ from core.sim.units import US_PER_MS
 
 @attrs.frozen
 class CopyView:
-    """A server's copy at a moment.
+    """A server's copy at one point in time.
 
     Attributes:
         name, role, running: the name of the server, its present role in the model's own words, and whether its process runs.

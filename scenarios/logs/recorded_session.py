@@ -82,7 +82,7 @@ def session_script(
 
     Args:
         spec, release, seed: the cluster, the release, and the seed of the session.
-        acts: the acts in order of time.
+        acts: the acts in chronological order.
         end: the virtual time at which the session ended, in µs.
         name: the name of the scenario.
         notes: the bookmarks as (time, text), each of which becomes a step that has only a note.

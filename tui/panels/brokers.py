@@ -302,7 +302,7 @@ class Brokers(Lines, can_focus=True):
     """The widget of the brokers panel. A click selects a broker. A right click also opens a menu of actions."""
 
     class Picked(Message):
-        """The message that the user clicked a broker. `menu` is True for the right button."""
+        """The message that is sent when the user clicks a broker. `menu` is True for the right button."""
 
         def __init__(self, broker: int, menu: bool = False) -> None:
             super().__init__()

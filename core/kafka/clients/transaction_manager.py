@@ -140,7 +140,7 @@ class TransactionManager:
         return impossible_call(call, self.state, self.transactional_id, self.last_error)
 
     def check(self, call: str) -> None:
-        """Check that a call of the application is possible now.
+        """Check that the application can make a call now.
 
         Raises:
             IllegalStateError: the call is impossible. The message is Kafka's.

@@ -77,7 +77,7 @@ class BrokerHeartbeatManager:
     def touch(self, broker: int, fenced: bool, metadata_offset: int, now: int) -> None:
         """Record that a broker registered or sent a heartbeat at `now` (Kafka: `#touch`). `fenced` is the broker's state after that.
 
-        If the broker is fenced, this ends its controlled shutdown. An unknown broker is added.
+        If `fenced` is True, the controlled shutdown of the broker ends. An unknown broker is added.
         """
         state = self._brokers.get(broker)
         if state is None:

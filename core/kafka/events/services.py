@@ -7,7 +7,7 @@ from core.sim.units import format_duration
 
 ENDINGS: dict[str, str] = {
     "killed": "was killed",
-    "crashed": "crashed, as requested",
+    "crashed": "crashed, as requested,",
     "stopped": "stopped",
     "failed": "failed",
 }

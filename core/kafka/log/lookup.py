@@ -81,7 +81,7 @@ class Lookup(NamedTuple):
 
 
 def lookup_by_offset(log: ReplicaLog, offset: int, max_bytes: int = MAX_BYTES) -> Lookup:
-    """Look up the batches from an offset on, as a fetch does. A fetch gets at most `max_bytes`, but at least one batch, of one segment."""
+    """Look up the batches starting at an offset, as a fetch does. A fetch gets at most `max_bytes`, but at least one batch, of one segment."""
     if not log.log_start <= offset <= log.leo:
         side = f"below the log start offset {log.log_start}" if offset < log.log_start else f"above the log end offset {log.leo}"
         return Lookup((_step(ANSWER, "", f"Offset {offset} is {side}, so the answer is OFFSET_OUT_OF_RANGE."),), errors.OFFSET_OUT_OF_RANGE)

@@ -15,7 +15,7 @@ from core.kafka.log.log_config import LogConfig
 
 
 def rolled(bases: tuple[int, ...], runs: tuple[Run, ...], config: LogConfig) -> tuple[int, ...]:
-    """Return the known bases and the bases of newer segments, given the runs from the last known base onward (`LogSegment#shouldRoll`).
+    """Return the base offsets of all segments: the known ones, `bases`, and those of newer segments (`LogSegment#shouldRoll`).
 
     A batch starts a new segment if the active segment is not empty and one of these holds: the batch would make the segment larger than
     segment.bytes, the batch is younger than the segment's first batch by more than segment.ms, or an index of the segment is full.

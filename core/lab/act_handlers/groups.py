@@ -106,7 +106,7 @@ def _join(cluster: ClusterNodes, act: acts.JoinGroup) -> find.CheckThenDo:
     if former is None:
         check_client(cluster, act.consumer, act.topics[0], GroupMember, "consumer of a group")
     elif former.running:
-        raise ActRefused(f"consumer {act.consumer} runs already; close or kill it first, or give the other consumer another name")
+        raise ActRefused(f"consumer {act.consumer} is already running; close or kill it first, or give the other consumer another name")
     does, creation = _config(cluster, act), offsets_topic(cluster)
     yield
     if creation is not None:

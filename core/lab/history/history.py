@@ -212,7 +212,7 @@ class History:
     # --- forward ---------------------------------------------------------------------------------------------------
 
     def run_until(self, time_us: int | None, should_yield: ShouldYield = never_yield) -> None:
-        """Execute everything that is due up to a virtual time, µs. If the time is None, run without end.
+        """Execute everything that is due up to a virtual time, µs. If the time is None, run indefinitely.
 
         Stop early if `should_yield` returns True, the plan ends, or the cluster waits for acts in by-hand mode.
         """

@@ -57,7 +57,7 @@ CPU_SHARE_OF_LARGE_CLUSTER: Final = 0.003
 """The share of CPU time for keyframes while a screen shows a large cluster. Each of these keyframes takes longer than a frame."""
 
 MAX_KEYFRAMES_OF_LARGE_CLUSTER: Final = 4
-"""The maximum number of keyframes of a large cluster. With 30,000 replicas, each of them needs about 40 MB."""
+"""The maximum number of keyframes of a large cluster. In a cluster with 30,000 replicas, each keyframe needs about 40 MB."""
 
 CPU_SHARE_WHILE_TRAVELLING: Final = 0.2
 """The share of CPU time for keyframes while the session travels through time. These keyframes shorten the next journey."""

@@ -90,7 +90,7 @@ class LogReplayTask:
         self.differs = f"{self._recording.source}:{line}: {how}; the session is shown up to that point"
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:
-        """Run until `should_yield` returns True. Return whether the log has ended or a difference was found."""
+        """Run until `should_yield` returns True. Return whether the log has ended or a difference has been found."""
         replay_run, acts = self.replay_run, self._recording.acts
         count = 0
         while not self.differs:

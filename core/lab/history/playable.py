@@ -96,7 +96,7 @@ class Playable(Protocol):
 
 @attrs.frozen(repr=False)
 class PlayableClusterSnapshot(ReprMixin):
-    """The state of a cluster without a plan."""
+    """The state of a `PlayableCluster`: a cluster that follows no plan, such as a scenario."""
 
     cluster_snapshot: Snapshot[Cluster]
 

@@ -122,7 +122,7 @@ class RecordTrace:
                 life.spans.append(span)
 
     def batch_acknowledged(self, producer: str, batch_id: int, tp: TopicPartition, records: FetchedRange, node: str) -> None:
-        """Note which life an acknowledgment is for. Its event follows."""
+        """Note which life of the record an acknowledgment is for. The event of the acknowledgment follows."""
         for life in self.lives:
             if tp == self.tp and (life.producer, life.batch_id) == (producer, batch_id):
                 life.acknowledged_by = node
@@ -134,7 +134,7 @@ class RecordTrace:
         """Do nothing: the trace compares all replicas."""
 
     def records_consumed(self, consumer: str, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
-        """Note which life a consumer receives. Its event follows."""
+        """Note which life of the record a consumer has read. The event of the read follows."""
         if tp == self.tp:
             for part in records:
                 life = self._life_of(part.term) if part.start <= self.offset < part.end else None

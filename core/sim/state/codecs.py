@@ -73,7 +73,7 @@ class Codec:
         each[:] = state
 
     def write_all(self, objects: list[FieldValue], states: list[State], held: list[State]) -> None:
-        """Set the states of objects that now have the states `held`."""
+        """Set the states of objects to `states`. Their current states are `held`."""
         for each, state in zip(objects, states, strict=True):
             self.write(each, state)
 

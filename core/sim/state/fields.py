@@ -65,7 +65,7 @@ class Fields:
     """The fields that a fingerprint reads from the objects of one class.
 
     Attributes:
-        names: the fields in slots.
+        names: the names of the fields, apart from those in `__dict__`.
         read: the function that reads their values, in the order of the names.
         has_dict: whether objects have further fields in their `__dict__`.
     """

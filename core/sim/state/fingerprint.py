@@ -2,7 +2,7 @@
 
 A fingerprint reads declared fields only. Moments of virtual time count as distances from now; sequence numbers and causes do not count.
 Numbers that are only compared with each other (`Declared.labels`) are renumbered in the order in which they are found, and so are objects.
-The order of dicts and sets does not count. The order of the agenda counts only within a connection.
+The order of the items in dicts and sets does not matter. The order of the agenda matters only within a connection.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ class ConsumerCoordinator:
         revoked: whether the consumer has prepared for the rebalance: it has committed, and given up what it must.
         rejoin_at: the earliest time for the next JoinGroup, µs.
         joining: whether a JoinGroup or a SyncGroup is in flight, or about to be sent.
-        received: the assignment that the next poll() takes over; None if there is none.
+        received: the assignment that the next poll() will apply; None if there is none.
         protocol: the chosen assignor.
         leads: whether the member is the leader of its generation.
         joined: the JoinGroup response of the leader, until the metadata of all topics is there; None otherwise.

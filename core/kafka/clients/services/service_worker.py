@@ -126,7 +126,7 @@ class ServiceWorker(ConsumingProcess):
         self.timer(does.commit_interval, "commit")
 
     def kill(self, how: str = "killed", error: str = "") -> None:
-        """End the instance abruptly; `how` is the value of this column in the `service-ended` event."""
+        """End the instance abruptly. `how` is the value of the column `how` of the `service-ended` event."""
         journal = self.journal
         held = sum(records.size for records in (*self.queue.entries, *self.sending.values()))
         journal.cause = journal.emit(events.ServiceEnded.kind, self.name, self.instance, held, how, error)

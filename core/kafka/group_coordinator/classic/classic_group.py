@@ -141,7 +141,7 @@ class ClassicGroup:
         return member is not None or len(self.members) < most
 
     def elect_joined_leader(self) -> bool:
-        """Make sure that the leader has joined. Returns False if no member has (`#maybeElectNewJoinedLeader`)."""
+        """Make sure that the leader has joined. Return False if no member has joined (`#maybeElectNewJoinedLeader`)."""
         leader = self.members.get(self.leader)
         if leader is not None and leader.join is not None:
             return True
