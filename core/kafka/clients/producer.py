@@ -223,9 +223,8 @@ class Producer(Sender):
                 partition = partition_of(record[0], len(self.leaders))
             chosen = self.append(partition, record, call.record_bytes, call.called)
             if chosen == NO_PARTITION:
-                self.send_all()
-                if self.blocked_since < 0:
-                    self._block()
+                self._block()
+                self._send_added()  # batches that wait for linger.ms, too, because the application waits for memory
                 return
             if self.transactions is not None:
                 self.transactions.add_partition(TopicPartition(self.topic, chosen))

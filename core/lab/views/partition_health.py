@@ -55,7 +55,7 @@ def uncommitted_us(cluster: ClusterNodes, leading: Partition) -> int:
 
 
 def reads_are_held(cluster: ClusterNodes, leading: Partition) -> bool:
-    """Return whether a transaction that no coordinator is going to end holds a leader's last stable offset below its high watermark."""
+    """Return whether a transaction that no running coordinator will end holds a leader's last stable offset below its high watermark."""
     if leading.held_back_at is None:
         return False
     oldest = next(iter(leading.log.ensure_producer_state().ongoing.values()), None)

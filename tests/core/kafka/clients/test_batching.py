@@ -172,6 +172,26 @@ def test_the_end_of_a_transaction_does_not_wait_for_linger() -> None:
     assert made.view().producers[0].acked == 10
 
 
+@pytest.mark.parametrize("transactional", [False, True])
+def test_a_full_memory_does_not_wait_for_linger(transactional: bool) -> None:
+    """Kafka sends all batches while the buffer pool has waiters (`RecordAccumulator#batchReady`)."""
+    made = cluster("4.3")
+    config = (("linger.ms", "20000"), ("batch.size", "1000"), ("buffer.memory", "2000"))
+    if transactional:
+        made.do(acts.InitTransactions("orders", "app", config=config))
+        made.run_until(2 * SECOND)
+        made.do(acts.BeginTransaction())
+    made.do(acts.Produce("orders", 1, config=() if transactional else config))
+    made.run_until(30 * SECOND)  # the producer knows the leaders, and linger.ms has passed
+    assert made.view().producers[0].acked == 1
+    made.do(acts.Produce("orders", 12, keys="6"))  # the keys belong to three partitions, and the memory holds two batches
+    made.run_until(33 * SECOND)
+    producer = made.view().producers[0]
+    assert producer.batching is not None
+    assert producer.batching.waiting == 0
+    assert producer.acked > 1
+
+
 def test_memory_is_whole_again_when_all_is_answered() -> None:
     made = cluster("4.3")
     made.do(
