@@ -53,7 +53,7 @@ expect:
 
 _HEAD: Final = f"""# Scripts
 
-<!-- Written by `python -m scenarios.language.script_doc` from scenarios/language and core/lab/acts.py. -->
+<!-- Written by `python -m scenarios.language.script_doc` from scenarios/language and core/lab/acts. -->
 
 A script is a YAML file with a cluster, steps, and expectations. `isrlab run FILE` runs the script and checks the expectations.
 `isrlab play FILE` opens the script in the playground. Scripts contain only data, no code. isrlab refuses YAML anchors, aliases, tags, and

@@ -1,0 +1,106 @@
+"""Acts on producers and consumers without a group."""
+
+from __future__ import annotations
+
+import attrs
+
+from core.lab.acts.act import Act
+
+
+@attrs.frozen(eq=False, repr=False)
+class Produce(Act, word="produce", does="produce a burst of records"):
+    """Produce records once. Without `partition`, the records are spread over the partitions of the topic.
+
+    If the pace is `by-hand`, `to` is the broker that the producer still considers the leader. `config` contains settings of a new
+    producer by their Kafka names: delivery.timeout.ms, request.timeout.ms, metadata.max.age.ms, retries,
+    max.in.flight.requests.per.connection. With linger.ms, batch.size, or buffer.memory, the producer collects records in batches
+    as Kafka's producers do; max.block.ms then limits how long send() blocks. Without them, each act makes one batch for each partition.
+
+    Compacted topics take only records with `keys`: a list of names, or a number of keys `k0`, `k1`, …, which the records use in turn.
+    `value` is the value of all these records. The value `none` makes them tombstones. Without `value`, the values are 0, 1, 2, and so on.
+    """
+
+    topic: str
+    records: int
+    partition: int | None = None
+    acks: str = "all"
+    bytes: int = 100
+    """The size of a record in bytes."""
+    producer: str = "producer"
+    idempotence: bool = False
+    """enable.idempotence of a new producer. Kafka enables it by default since 3.0; here, it is disabled by default."""
+    to: int | None = None
+    config: tuple[tuple[str, str], ...] = ()
+    """Kafka settings of a new producer, by name (`core.kafka.clients.client_config`)."""
+    keys: str = ""
+    """The keys of the records, separated by commas, or the number of keys; empty if the records have no keys."""
+    value: str = ""
+    """The value of records with keys; if empty, each record's value is its number."""
+    compression: int = 100
+    """The size of a compressed batch, percent of its size before compression; 100 without compression. Only for producers that collect records."""
+
+
+@attrs.frozen(eq=False, repr=False)
+class Load(Act, word="load", does="produce steadily until stop-load"):
+    """Produce `rate` records per second until `stop-load`. `every` is the time between two batches.
+
+    `config`, `keys`, and `compression` have the same meaning as for `produce`.
+    """
+
+    topic: str
+    rate: int
+    acks: str = "all"
+    every: int = 50_000
+    bytes: int = 100
+    producer: str = "load"
+    idempotence: bool = False
+    """enable.idempotence of a new producer. Kafka enables it by default since 3.0; here, it is disabled by default."""
+    config: tuple[tuple[str, str], ...] = ()
+    """Kafka settings of a new producer, by name (`core.kafka.clients.client_config`)."""
+    keys: str = ""
+    """The keys of the records, separated by commas, or the number of keys; empty if the records have no keys."""
+    compression: int = 100
+    """The size of a compressed batch, percent of its size before compression; 100 without compression. Only for producers that collect records."""
+
+
+@attrs.frozen(eq=False, repr=False)
+class StopLoad(Act, word="stop-load", does="stop a steady producer"):
+    """Stop a steady producer. Batches that it has already sent are still answered."""
+
+    producer: str = "load"
+
+
+@attrs.frozen(eq=False, repr=False)
+class Acks(Act, word="acks", does="change a producer's acks"):
+    """Change the acks of a producer to 0, 1, or all, for the batches that it sends from now on."""
+
+    acks: str
+    producer: str = "load"
+
+
+@attrs.frozen(eq=False, repr=False)
+class Consume(Act, word="consume", does="start a consumer on a topic"):
+    """Start a consumer that reads every partition of a topic.
+
+    `reset` is its auto.offset.reset: `earliest` or `latest`. `rack` is its client.rack. With `replica.selector.class:
+    RackAwareReplicaSelector`, leaders redirect the consumer to a replica in this rack (KIP-392). With `since`, the consumer starts
+    at the first record of that virtual time or later (offsetsForTimes). If no such record exists, it starts at the end. `isolation` is
+    its isolation.level: with `read_committed`, it skips the records of aborted transactions, and does not read past the first open one.
+    `config` contains settings by their Kafka names: request.timeout.ms, metadata.max.age.ms.
+    """
+
+    topic: str
+    consumer: str = "consumer"
+    reset: str = "earliest"
+    rack: str | None = None
+    since: int | None = None
+    isolation: str = "read_uncommitted"
+    config: tuple[tuple[str, str], ...] = ()
+    """Kafka settings of a new consumer, by name (`core.kafka.clients.client_config`)."""
+
+
+@attrs.frozen(eq=False, repr=False)
+class StopConsume(Act, word="stop-consume", does="stop a consumer"):
+    """Stop a consumer."""
+
+    consumer: str = "consumer"

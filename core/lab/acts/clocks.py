@@ -1,0 +1,21 @@
+"""Acts on the clocks of nodes."""
+
+from __future__ import annotations
+
+import attrs
+
+from core.lab.acts.act import Act
+
+
+@attrs.frozen(eq=False, repr=False)
+class SetClock(Act, word="clock", does="set a node's clock to a wrong time, or make it run too fast or too slow"):
+    """Set the clock of a broker, a client, or the controller.
+
+    `skew` is the time by which the clock is ahead; if negative, the clock is behind. `drift` is the rate at which the clock gains
+    time from now on. Brokers and the controller measure the durations of their settings with their clocks. Retention compares the
+    time of day of the broker with the timestamps of records, which come from the clock of the producer.
+    """
+
+    node: str
+    skew: int = 0
+    drift_ppm: int = 0

@@ -1,0 +1,124 @@
+"""Acts on consumers that are members of groups."""
+
+from __future__ import annotations
+
+import attrs
+
+from core.lab.acts.act import Act
+
+
+@attrs.frozen(eq=False, repr=False)
+class JoinGroup(Act, word="join-group", does="start a consumer that is a member of a group"):
+    """Start a consumer that subscribes to topics and joins a group. The group coordinator shares the partitions among its members.
+
+    `assignors` is partition.assignment.strategy: `range`, `roundrobin`, `sticky`, `cooperative-sticky`. By default, it is that of the
+    release. With `instance-id`, the member is static: it keeps its partitions when its process restarts within the session timeout.
+    `commit` says when the consumer commits its offsets: `auto` (every auto.commit.interval.ms), `after` (after it has processed
+    the records of a poll), `before`, `async`, or `none`. The application takes `poll-time` for each poll that returns records, and `record-time`
+    for each record. `assign-time` is the time that the leader takes to assign the partitions. `reset` is auto.offset.reset: `earliest`, `latest`,
+    `none`, or `by_duration:PT1H`. With `crash-after-records`, the process crashes when it has processed this number of records. If poll()
+    throws an exception, the application closes the consumer; with `on-error: stop`, it only stops calling poll(). The first
+    act of this kind creates the topic `__consumer_offsets`. `config` contains settings by their Kafka names: session.timeout.ms,
+    heartbeat.interval.ms, max.poll.interval.ms, max.poll.records, auto.commit.interval.ms, default.api.timeout.ms, request.timeout.ms,
+    metadata.max.age.ms. With `protocol: consumer`, the consumer speaks the protocol of KIP-848 (since 4.0): the coordinator assigns the partitions,
+    with the assignor that most members name as `remote-assignor` (`uniform` or `range`); `member-id` is then the ID of the member. If the last
+    process with this name has ended, another process starts.
+    """
+
+    topics: tuple[str, ...]
+    consumer: str = "consumer"
+    group: str = "group"
+    assignors: tuple[str, ...] = ()
+    instance_id: str | None = None
+    reset: str = "earliest"
+    commit: str = "auto"
+    poll_time: int = 0
+    record_time: int = 0
+    assign_time: int = 0
+    isolation: str = "read_uncommitted"
+    rack: str | None = None
+    crash_after_records: int | None = None
+    config: tuple[tuple[str, str], ...] = ()
+    """Kafka settings of the consumer, by name (`core.kafka.clients.client_config`)."""
+    on_error: str = "close"
+    protocol: str = "classic"
+    remote_assignor: str | None = None
+    member_id: str | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
+class CloseConsumer(Act, word="close-consumer", does="close a consumer of a group; a dynamic member leaves the group"):
+    """Close a consumer of a group after the present step of its application. A dynamic member leaves the group; a static one doesn't."""
+
+    consumer: str = "consumer"
+
+
+@attrs.frozen(eq=False, repr=False)
+class KillConsumer(Act, word="kill-consumer", does="kill the process of a consumer of a group (kill -9)"):
+    """Kill the process of a consumer. The coordinator notices this after the session timeout."""
+
+    consumer: str = "consumer"
+
+
+@attrs.frozen(eq=False, repr=False)
+class FreezeConsumer(Act, word="freeze-consumer", does="stop the process of a consumer of a group (SIGSTOP)"):
+    """Freeze the process of a consumer with SIGSTOP. It neither polls nor sends heartbeats, as during a long garbage collection."""
+
+    consumer: str = "consumer"
+
+
+@attrs.frozen(eq=False, repr=False)
+class ThawConsumer(Act, word="thaw-consumer", does="let the process of a frozen consumer continue (SIGCONT)"):
+    """Let the process of a frozen consumer continue. It does not know that time has passed."""
+
+    consumer: str = "consumer"
+
+
+@attrs.frozen(eq=False, repr=False)
+class ProcessingTime(Act, word="processing-time", does="change the time that a consumer of a group takes to process its records"):
+    """Change the time that the application takes for each poll that returns records, and for each record, from the next poll on."""
+
+    consumer: str = "consumer"
+    poll_time: int | None = None
+    record_time: int | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
+class StallConsumer(Act, word="stall-consumer", does="keep the application of a consumer of a group from calling poll()"):
+    """Keep the application from calling poll() for some time. Its heartbeats go on (since 0.10.1)."""
+
+    stall_time: int
+    consumer: str = "consumer"
+
+
+@attrs.frozen(eq=False, repr=False)
+class CommitOffsets(Act, word="commit-offsets", does="make a consumer of a group commit its offsets (commitSync)"):
+    """Make a consumer commit the offsets of the records that it has polled, as soon as the application is in poll()."""
+
+    consumer: str = "consumer"
+
+
+@attrs.frozen(eq=False, repr=False)
+class PausePartitions(Act, word="pause-partitions", does="make a consumer of a group pause partitions"):
+    """Make a consumer pause partitions (`KafkaConsumer#pause`): poll() returns no records from them, but the consumer keeps them."""
+
+    consumer: str = "consumer"
+    topic: str | None = None
+    partition: int | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
+class ResumePartitions(Act, word="resume-partitions", does="make a consumer of a group resume paused partitions"):
+    """Make a consumer resume paused partitions (`KafkaConsumer#resume`)."""
+
+    consumer: str = "consumer"
+    topic: str | None = None
+    partition: int | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
+class RemoveMember(Act, word="remove-member", does="remove a static member from its group, as an administrator"):
+    """Remove a static member from its group (`Admin#removeMembersFromConsumerGroup`)."""
+
+    instance_id: str
+    group: str = "group"

@@ -1,0 +1,51 @@
+"""Acts on processes, which read a topic, write a topic, and commit their offsets."""
+
+from __future__ import annotations
+
+import attrs
+
+from core.lab.acts.act import Act
+
+
+@attrs.frozen(eq=False, repr=False)
+class StartProcess(Act, word="process", does="start a process that reads a topic, writes a topic, and commits its offsets"):
+    """Start a process that reads `source`, writes `output`, and commits its offsets for `group` (consume–transform–produce).
+
+    Each input record produces `copies` output records. `delivery` is `exactly-once` (the output and the offsets are one transaction, 0.11
+    and later), `at-least-once` (the offsets are committed after the output), or `at-most-once` (before it). If the last instance of the
+    process has ended, another instance starts. By default, `transactional-id` is the name of the process. `reset` is auto.offset.reset, and
+    `max-poll-records` is the maximum number of input records per round. With `crash-after`, the instance crashes when it has completed
+    this step for the first time: init, fetch-offsets, poll, begin, produce, send-offsets, commit, or commit-offsets. The first act of this kind
+    creates the topics `__consumer_offsets` and `__transaction_state`. `config` contains settings by their Kafka names, as for
+    `init-transactions`.
+    """
+
+    source: str
+    output: str
+    process: str = "process"
+    group: str | None = None
+    delivery: str = "exactly-once"
+    transactional_id: str | None = None
+    copies: int = 1
+    reset: str = "earliest"
+    max_poll_records: int = 500
+    crash_after: str | None = None
+    config: tuple[tuple[str, str], ...] = ()
+    """Kafka settings of the producer in the process, by name (`core.kafka.clients.client_config`)."""
+
+
+@attrs.frozen(eq=False, repr=False)
+class StopProcess(Act, word="stop-process", does="stop a process, which first aborts its open transaction"):
+    """Stop a process. Its producer first aborts the open transaction, if there is one (close)."""
+
+    process: str = "process"
+
+
+@attrs.frozen(eq=False, repr=False)
+class KillProcess(Act, word="kill-process", does="kill a process (kill -9)"):
+    """Kill a process.
+
+    Its transaction stays open until another instance with the same transactional.id starts, or until it exceeds transaction.timeout.ms.
+    """
+
+    process: str = "process"

@@ -1,0 +1,122 @@
+"""Acts on services that delay or retry records."""
+
+from __future__ import annotations
+
+import attrs
+
+from core.kafka.clients.services.delay_levels import LEVELS
+from core.lab.acts.act import Act
+
+
+@attrs.frozen(eq=False, repr=False)
+class StartDelayService(Act, word="delay-service", does="start a service that holds delayed records until they are due"):
+    """Start a delay service for a topic. Each level has its own topic, such as `delay_topic_30s`, and its own worker, such as `delay-30s`.
+
+    A worker reads the topic of its level, holds the records in memory, and sends each record to `topic` when it is due: its timestamp plus
+    the level. Levels are whole numbers with a unit. If the worker holds `bound` records of a partition, it pauses the partition until it
+    holds fewer than `resume-at`. Every `commit-every`, the worker commits offsets: with `commit: done`, the lowest offset that it has not
+    forwarded; with `commit: position`, the offset after the last record that it has polled. If the service is `transactional`, the
+    forwarded records and the offsets are one transaction. `queue` is `priority` or `fifo`. `due-from` is the moment from which the delay
+    counts: `timestamp` or `read`. With `delays: record`, each record has the delay that its producer asked for, instead of the delay of its level. With `tick`, a timing wheel rounds due times up. With `crash-after`, each worker crashes when it
+    has sent its first records but not handled the response (`send`), when they are acknowledged (`forward`), or when it has committed offsets (`commit`). If the workers
+    have ended, other instances start. `group` is the group of the workers; by default, it is the name of the service. `config` contains settings by their Kafka names, as for `init-transactions`.
+    """
+
+    topic: str
+    levels: tuple[str, ...] = LEVELS
+    service: str = "delay"
+    partitions: int = 1
+    bound: int = 1000
+    resume_at: int | None = None
+    commit_every: int = 5_000_000
+    commit: str = "done"
+    transactional: bool = False
+    queue: str = "priority"
+    due_from: str = "timestamp"
+    delays: str = "level"
+    tick: int = 0
+    idempotence: bool = False
+    crash_after: str | None = None
+    group: str | None = None
+    reset: str = "earliest"
+    config: tuple[tuple[str, str], ...] = ()
+    """Kafka settings of the producers of the service, by name (`core.kafka.clients.client_config`)."""
+
+
+@attrs.frozen(eq=False, repr=False)
+class ProduceDelayed(Act, word="produce-delayed", does="produce records that are to arrive after a delay"):
+    """Produce records that should reach the topic of a delay service after the time `after`.
+
+    They go to the topic of the smallest level that is long enough. With `rate`, the records are produced over time, one batch `every`
+    interval. Without a delay, they go to the real topic at once. By default, the producer is named after the delay: `delayed-17s`.
+    """
+
+    after: int
+    records: int
+    service: str = "delay"
+    rate: int = 0
+    every: int = 100_000
+    partition: int | None = None
+    acks: str = "all"
+    bytes: int = 100
+    producer: str | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
+class StartRetryService(Act, word="retry-service", does="start a service that retries records that fail"):
+    """Start a service that processes a topic, and retries records that fail.
+
+    A record that fails goes to the next retry topic, where another worker tries it again after the delay of that topic. If the last try fails, the
+    record goes to the dead-letter topic. The names are those of Spring Kafka: for `orders`, they are `orders-retry-5000` and so on (with
+    `names: index`, `orders-retry-0`), and `orders-dlt`. A worker is named after the service and its topic, for example `app-orders-retry-5000`.
+    If the service is `blocking`, it tries a record again in place, and all later records of the partition wait. Without `dead-letters`, a
+    blocking service skips records that fail for the last time. `bound`, `commit-every`, `commit`, `transactional`, `crash-after`, and `config`
+    have the same meaning as for `delay-service`. The act `fail-processing` determines which records fail.
+    """
+
+    topic: str
+    delays: tuple[str, ...] = ("5s", "10s", "30s")
+    service: str = "app"
+    blocking: bool = False
+    dead_letters: bool = True
+    names: str = "delay"
+    partitions: int = 1
+    bound: int = 1000
+    commit_every: int = 5_000_000
+    commit: str = "done"
+    transactional: bool = False
+    crash_after: str | None = None
+    reset: str = "earliest"
+    config: tuple[tuple[str, str], ...] = ()
+    """Kafka settings of the producers of the service, by name (`core.kafka.clients.client_config`)."""
+
+
+@attrs.frozen(eq=False, repr=False)
+class FailProcessing(Act, word="fail-processing", does="let the processing of a share of the records of a retry service fail"):
+    """From now on, let a share of the records of a retry service fail. A share of 0% ends this.
+
+    In each batch, the first records fail, so that exactly this share fails. With `tries`, only the first tries of a record fail, up to this number. With
+    `lasting`, records stop failing after that time. With `kills`, a record that fails kills the process before it can send the record
+    anywhere. `reason` is the name of the exception.
+    """
+
+    share_ppm: int
+    service: str = "app"
+    tries: int = 0
+    lasting: int | None = None
+    kills: bool = False
+    reason: str = "IllegalStateException"
+
+
+@attrs.frozen(eq=False, repr=False)
+class StopService(Act, word="stop-service", does="stop a service; its workers commit their offsets first"):
+    """Stop the workers of a service. Each worker waits for its batches, commits its offsets, and ends."""
+
+    service: str = "delay"
+
+
+@attrs.frozen(eq=False, repr=False)
+class KillService(Act, word="kill-service", does="kill the workers of a service (kill -9)"):
+    """Kill the workers of a service. What they hold in memory is gone."""
+
+    service: str = "delay"
