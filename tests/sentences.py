@@ -25,7 +25,7 @@ from typing import Final
 
 from core.kafka.clients.client_config import CLIENT_SETTINGS
 from core.kafka.events import KINDS, EventTuple
-from core.kafka.settings import SETTINGS
+from core.kafka.settings.registry import SETTINGS
 from core.lab.acts import ACTS
 from core.lab.cluster import Cluster
 from core.lab.sentences import sentence

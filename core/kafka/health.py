@@ -21,7 +21,7 @@ from typing import Final, Protocol
 
 from core.kafka.ids import NO_LEADER
 from core.kafka.release import Release
-from core.kafka.settings import setting_named
+from core.kafka.settings.registry import setting_named
 from core.sim.units import SECOND
 
 STALL_BOUND: Final = SECOND

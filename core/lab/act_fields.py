@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.settings import MAX_LONG
+from core.kafka.settings.setting import MAX_LONG
 from core.lab.spec import MAX_BROKER_ID, MAX_BROKERS, MAX_LOG_DIRS, MAX_LOSS_PPM, MAX_PARTITIONS
 from core.sim.clock import MILLION
 from core.sim.units import SECOND

@@ -21,7 +21,8 @@ from core.kafka.features import finalized
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import PROXIED
 from core.kafka.release import Release
-from core.kafka.settings import Settings, setting_named
+from core.kafka.settings.registry import setting_named
+from core.kafka.settings.settings import Settings
 from core.lab.consumption_account import RecordsInHand
 from core.lab.durability_account import DurabilityAccount
 from core.lab.exposed_records import ExposureMonitor

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 import attrs
 
 from core.kafka.ids import TopicPartition
-from core.kafka.settings import MAX_LONG
+from core.kafka.settings.setting import MAX_LONG
 from core.lab.act_fields import max_value, min_value
 from core.lab.acts import ACTS, Act
 

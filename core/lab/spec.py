@@ -14,7 +14,7 @@ import attrs
 from core.kafka.clients.client_config import client_setting_named
 from core.kafka.features import check_feature
 from core.kafka.ids import NO_LEADER, broker_at
-from core.kafka.settings import Value
+from core.kafka.settings.setting import Value
 from core.kafka.topic_spec import TopicSpec, reject_duplicates
 from core.sim.repr_mixin import ReprMixin
 from core.sim.units import SECOND, US_PER_MS

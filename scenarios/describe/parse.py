@@ -14,7 +14,7 @@ from typing import Final, NoReturn
 import attrs
 
 from core.kafka.ids import NO_LEADER
-from core.kafka.settings import TOPIC_SETTINGS, setting_named
+from core.kafka.settings.registry import TOPIC_SETTINGS, setting_named
 from core.lab.spec import MAX_BROKER_ID
 from scenarios.describe.described import DescribedPartition, DescribedTopic, DescribeError, DescribeImport, ElrColumn
 from scenarios.describe.lines import CONFLUENT_COLUMNS, KNOWN_COLUMNS, DescribeLine, column_key, shown, split_lines, split_settings

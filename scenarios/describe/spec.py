@@ -14,7 +14,8 @@ from collections.abc import Iterable
 from typing import Final, NoReturn
 
 from core.kafka.ids import NO_LEADER
-from core.kafka.settings import TOPIC_SETTINGS, Value
+from core.kafka.settings.registry import TOPIC_SETTINGS
+from core.kafka.settings.setting import Value
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec, Pace
 from scenarios.describe.described import DescribedPartition, DescribedTopic, DescribeError, DescribeImport

@@ -19,7 +19,8 @@ from core.kafka.clients.keyed_records import keys_of
 from core.kafka.clients.process_step import Delivery, ProcessStep
 from core.kafka.clients.services.service_config import DueFrom, ServiceCommit, ServiceStep
 from core.kafka.ids import TopicPartition
-from core.kafka.settings import MAX_LONG, SETTINGS, setting_named
+from core.kafka.settings.registry import SETTINGS, setting_named
+from core.kafka.settings.setting import MAX_LONG
 from core.lab.act_fields import MAX_VALUES, MIN_VALUES, SIGNED, max_value, min_value
 from core.lab.acts import ACTS, Act, Consume, CreateTopic, JoinGroup, Set, StartDelayService, StartRetryService
 from scenarios.errors import did_you_mean

@@ -13,7 +13,9 @@ import yaml
 
 from core.kafka.features import FEATURES
 from core.kafka.ids import NO_LEADER, broker_address
-from core.kafka.settings import SETTINGS, TOPIC_SETTINGS, Value, render_value, setting_named
+from core.kafka.settings.registry import SETTINGS, TOPIC_SETTINGS, setting_named
+from core.kafka.settings.setting import Value
+from core.kafka.settings.settings import render_value
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab.spec import MAX_BROKERS, MAX_LOG_DIRS, MAX_PARTITIONS, BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, Pace
 from scenarios.errors import did_you_mean

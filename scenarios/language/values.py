@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 import attrs
 
 from core.kafka.ids import TopicPartition, node_address
-from core.kafka.settings import Setting
+from core.kafka.settings.setting import Setting
 from core.lab.spec import MAX_BROKER_ID, MAX_LOSS_PPM
 from core.sim.units import SECOND, US_PER_MS, parse_duration
 from scenarios.errors import did_you_mean

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from core.kafka.release import Release
-from core.kafka.settings import render_value
+from core.kafka.settings.settings import render_value
 from core.lab.spec import ClusterSpec
 from scenarios.errors import LogError, ScriptError
 from scenarios.language.cluster import cluster_as_data, cluster_from_data

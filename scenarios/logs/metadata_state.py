@@ -10,7 +10,7 @@ import attrs
 
 from core.kafka.events import decode
 from core.kafka.release import Release
-from core.kafka.settings import TOPIC_SETTINGS
+from core.kafka.settings.registry import TOPIC_SETTINGS
 from core.lab.acts import CreateTopic
 from core.lab.recorded_acts import recorded_act
 from scenarios.describe.described import DescribedPartition, DescribedTopic, ElrColumn

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.kafka.settings import SETTINGS
+from core.kafka.settings.registry import SETTINGS
 from core.lab.acts import ACTS
 from scenarios.errors import InputError
 from scenarios.language.cluster import write_yaml

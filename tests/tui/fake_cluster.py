@@ -13,7 +13,7 @@ import attrs
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import NO_LEADER, TopicPartition, node_address
 from core.kafka.release import CURRENT, Release
-from core.kafka.settings import Settings
+from core.kafka.settings.settings import Settings
 from core.lab import acts
 from core.lab.spec import ClusterSpec
 from core.lab.views.view import BrokerView, ClusterView, ConsumerView, PartitionStatus, PartitionView, ProducerView, ReplicaView, TopicView

@@ -10,7 +10,7 @@ import attrs
 from core.kafka.events import EventTuple
 from core.kafka.health import UncleanElection, unclean_election
 from core.kafka.ids import CONTROLLER
-from core.kafka.settings import Value
+from core.kafka.settings.setting import Value
 from core.lab.acts import Act
 from core.lab.spec import Pace
 from core.lab.views.view import BrokerView, ClusterView, PartitionView

@@ -10,7 +10,7 @@ from textual.strip import Strip
 
 from core.kafka.events import NOTABLE, EventTuple
 from core.kafka.health import UncleanElection
-from core.kafka.settings import Settings
+from core.kafka.settings.settings import Settings
 from core.lab.history.branch import Bookmark, Mark
 from core.lab.history.event_buffer import EventBuffer
 from core.lab.sentences import sentence

@@ -15,7 +15,7 @@ from textual.strip import Strip
 
 from core.kafka.events import EventTuple
 from core.kafka.ids import TopicPartition
-from core.kafka.settings import Settings
+from core.kafka.settings.settings import Settings
 from core.lab.history.branch import Branch
 from core.lab.history.event_buffer import EventBuffer
 from core.lab.history.playable import PlayableFactory

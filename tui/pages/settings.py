@@ -8,7 +8,9 @@ import attrs
 from textual.strip import Strip
 
 from core.kafka.release import Release
-from core.kafka.settings import MAX_INT, MAX_LONG, SETTINGS, Setting, Settings, Value, render_value
+from core.kafka.settings.registry import SETTINGS
+from core.kafka.settings.setting import MAX_INT, MAX_LONG, Setting, Value
+from core.kafka.settings.settings import Settings, render_value
 from core.lab import acts
 from core.lab.views.setting_preview import min_isr_change, unclean_change
 from core.lab.views.view import ClusterView, PartitionView

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from core.kafka.events import NOTABLE
 from core.kafka.ids import TopicPartition
-from core.kafka.settings import Settings
+from core.kafka.settings.settings import Settings
 from core.lab.cluster import Cluster
 from core.lab.history.branch import EventLogWriter
 from core.lab.history.event_buffer import EventRing

@@ -36,7 +36,7 @@ from core.kafka.messages import (
     BrokerRegistrationResponse,
     MetadataFetchResponse,
 )
-from core.kafka.settings import Settings
+from core.kafka.settings.settings import Settings
 from core.kafka.transaction.messages import FindCoordinatorRequest, FindCoordinatorResponse
 from core.kafka.transaction.transaction_coordinator import TransactionCoordinator
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, partition_for

@@ -13,7 +13,8 @@ from core.kafka.controller.metadata_log import MetadataLog
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.log.log_config import LogConfig
-from core.kafka.settings import MAX_LONG, Settings
+from core.kafka.settings.setting import MAX_LONG
+from core.kafka.settings.settings import Settings
 from core.sim.journal import Journal
 from core.sim.long_polling import LongPoll
 from core.sim.network import Network

@@ -10,7 +10,7 @@ from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.messages import AlterPartitionItem
 from core.kafka.release import Release
-from core.kafka.settings import Settings
+from core.kafka.settings.settings import Settings
 from core.sim.journal import Journal
 from core.sim.network import Network
 from core.sim.node import Node

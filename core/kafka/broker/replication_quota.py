@@ -13,7 +13,7 @@ from collections import deque
 from typing import Final
 
 from core.kafka.ids import TopicPartition
-from core.kafka.settings import ALL_REPLICAS
+from core.kafka.settings.throttled_replicas import ALL_REPLICAS
 from core.sim.units import SECOND
 
 SAMPLES: Final = 11

@@ -14,7 +14,7 @@ from typing import Final
 import attrs
 
 from core.kafka.release import CURRENT, Release
-from core.kafka.settings import MAX_INT, number_within
+from core.kafka.settings.setting import MAX_INT, number_within
 from core.sim.repr_mixin import ReprMixin
 from core.sim.units import US_PER_MS
 

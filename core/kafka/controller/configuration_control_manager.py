@@ -7,7 +7,7 @@ from typing import Protocol
 from core.kafka import events
 from core.kafka.controller.topic_registry import TopicRegistry
 from core.kafka.ids import broker_address
-from core.kafka.settings import Settings, render_value
+from core.kafka.settings.settings import Settings, render_value
 from core.sim.journal import Journal
 
 

@@ -13,7 +13,7 @@ import attrs
 
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
-from core.kafka.settings import Settings
+from core.kafka.settings.settings import Settings
 from core.sim.repr_mixin import ReprMixin
 
 

@@ -38,7 +38,7 @@ from core.kafka.messages import (
     MetadataFetchRequest,
     MetadataFetchResponse,
 )
-from core.kafka.settings import Settings
+from core.kafka.settings.settings import Settings
 from core.sim.journal import Journal
 from core.sim.messages import Disconnected
 from core.sim.network import Network

@@ -18,7 +18,7 @@ from core.kafka.controller.reassignment import PartitionReassignmentReplicas, Pa
 from core.kafka.controller.topic_registry import TopicRegistry
 from core.kafka.ids import NO_EPOCH, NO_LEADER, TopicPartition
 from core.kafka.messages import AlterPartitionItem
-from core.kafka.settings import Settings
+from core.kafka.settings.settings import Settings
 from core.sim.journal import Journal
 
 if TYPE_CHECKING:

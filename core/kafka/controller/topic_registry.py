@@ -15,7 +15,8 @@ from core.kafka.health import effective_min_isr
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.release import Release
-from core.kafka.settings import SETTINGS, Settings
+from core.kafka.settings.registry import SETTINGS
+from core.kafka.settings.settings import Settings
 from core.kafka.topic_spec import TopicSpec
 from core.sim.journal import Journal
 from core.sim.random_stream import RandomStream

@@ -6,7 +6,8 @@ from typing import Final
 
 import attrs
 
-from core.kafka.settings import MAX_LONG, Settings
+from core.kafka.settings.setting import MAX_LONG
+from core.kafka.settings.settings import Settings
 from core.sim.repr_mixin import ReprMixin
 from core.sim.units import US_PER_MS
 

@@ -18,7 +18,7 @@ from core.kafka.log.log_config import DEFAULT, LogConfig
 from core.kafka.log.producer_state import ProducerStateManager
 from core.kafka.log.segment_rolling import rolled
 from core.kafka.release import CURRENT, Release
-from core.kafka.settings import MAX_LONG
+from core.kafka.settings.setting import MAX_LONG
 from core.sim.journal import Column
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import BatchFields
 from core.kafka.release import Release
-from core.kafka.settings import Settings
+from core.kafka.settings.settings import Settings
 from core.sim.journal import Journal
 
 

@@ -15,7 +15,7 @@ from core.kafka.broker.broker_state import BrokerState
 from core.kafka.controller.metadata_log import MetadataLog
 from core.kafka.ids import NO_LEADER, PRODUCER_ID_BLOCK_SIZE, TopicPartition
 from core.kafka.messages import AllocateProducerIdsResponse
-from core.kafka.settings import Settings
+from core.kafka.settings.settings import Settings
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.paths import ConfigChange, broker_path
 from core.kafka.zookeeper.protocol import OK, Create, GetChildren, GetData, Result, SetData

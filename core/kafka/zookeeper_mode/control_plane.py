@@ -17,7 +17,8 @@ from core.kafka.controller.topic_registry import TopicRegistry
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address, broker_at
 from core.kafka.partition_registration import PartitionRegistration
-from core.kafka.settings import SETTINGS, Settings
+from core.kafka.settings.registry import SETTINGS
+from core.kafka.settings.settings import Settings
 from core.kafka.topic_spec import TopicSpec
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.paths import ConfigChange, PartitionState, ReplicaAssignment, state_path, topic_path

@@ -17,7 +17,7 @@ from core.kafka.controller.quorum_controller import QuorumController
 from core.kafka.controller.reassignment import dead_target_error
 from core.kafka.errors import KafkaError
 from core.kafka.ids import TopicPartition
-from core.kafka.settings import setting_named
+from core.kafka.settings.registry import setting_named
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.act_handlers import find

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.kafka.settings import SETTINGS
+from core.kafka.settings.registry import SETTINGS
 from core.kafka.zookeeper_mode.broker import ZooKeeperBroker
 from core.kafka.zookeeper_mode.control_plane import ZooKeeperControlPlane
 from core.lab.cluster_nodes import ClusterNodes

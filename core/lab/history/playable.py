@@ -10,7 +10,7 @@ import attrs
 from core.kafka.events import EventTuple
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
-from core.kafka.settings import Settings
+from core.kafka.settings.settings import Settings
 from core.lab.acts import Act
 from core.lab.cluster import Cluster
 from core.lab.views.view import ClusterView

@@ -19,7 +19,7 @@ from core.kafka.clients.client_config import DEFAULT
 from core.kafka.health import effective_min_isr, is_at_min_isr, is_offline, is_under_min_isr, is_under_replicated
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address
 from core.kafka.release import Release
-from core.kafka.settings import Settings
+from core.kafka.settings.settings import Settings
 from core.lab.metrics import CONTROLLER
 from core.lab.metrics.meter import Meter
 from core.lab.metrics.request_queue import COSTS, RequestCosts, ThreadPool

@@ -15,7 +15,7 @@ from core.kafka.controller.quorum_controller import ELECT_UNCLEAN, QuorumControl
 from core.kafka.health import replication_factor
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
-from core.kafka.settings import render_value
+from core.kafka.settings.settings import render_value
 from core.lab.views.group_views import consumption_views, group_views, member_views
 from core.lab.views.partition_health import partition_health
 from core.lab.views.process_views import process_views

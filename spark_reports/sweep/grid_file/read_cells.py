@@ -11,7 +11,8 @@ import attrs
 
 from core.kafka.errors import KafkaError
 from core.kafka.release import CURRENT
-from core.kafka.settings import SETTINGS, render_value, setting_named
+from core.kafka.settings.registry import SETTINGS, setting_named
+from core.kafka.settings.settings import render_value
 from core.lab.acts import Consume
 from core.lab.cluster import Cluster
 from core.lab.spec import MAX_BROKERS, MAX_PARTITIONS, BrokerSpec, ClusterSpec, ControlPlane

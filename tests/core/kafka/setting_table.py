@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from core.kafka.clients.client_config import CLIENT_SETTINGS
-from core.kafka.settings import SETTINGS
+from core.kafka.settings.registry import SETTINGS
 
 FILE: Final = Path(__file__).with_name("settings.txt")
 LEFT_OUT: Final = {"meaning", "__weakref__"}
@@ -17,11 +17,7 @@ def text() -> str:
     lines = []
     settings: list[Any] = [*SETTINGS.values(), *CLIENT_SETTINGS.values()]
     for setting in settings:
-        said = {
-            name: getattr(setting, name)
-            for name in (*type(setting).__slots__, "since", "until")
-            if hasattr(setting, name) and name not in LEFT_OUT
-        }
+        said = {name: getattr(setting, name) for name in type(setting).__slots__ if hasattr(setting, name) and name not in LEFT_OUT}
         name = said.pop("name")
         lines.append(f"{name}: " + ", ".join(f"{key} {value}" for key, value in said.items() if value not in ("", ())))
     return "\n".join(lines) + "\n"

@@ -9,7 +9,7 @@ import pytest
 
 from core.kafka.ids import TopicPartition
 from core.kafka.release import CURRENT, GUARDS, RELEASES, HighWatermarkRule, Release, Truncation
-from core.kafka.settings import Settings
+from core.kafka.settings.settings import Settings
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster

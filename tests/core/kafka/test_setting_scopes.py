@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.kafka.release import RELEASES
-from core.kafka.settings import SETTINGS, setting_named
+from core.kafka.settings.registry import SETTINGS, setting_named
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster

@@ -15,7 +15,7 @@ from core.kafka.events import IsrShrinkProposed
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import FetchRequest
 from core.kafka.release import Release
-from core.kafka.settings import MAX_LONG
+from core.kafka.settings.setting import MAX_LONG
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster

@@ -8,7 +8,9 @@ from textual.widgets import Input
 
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
-from core.kafka.settings import MAX_LONG, SETTINGS, Settings
+from core.kafka.settings.registry import SETTINGS
+from core.kafka.settings.setting import MAX_LONG
+from core.kafka.settings.settings import Settings
 from core.sim.units import SECOND
 from tests.tui.actions.test_questions import context, fresh
 from tests.tui.app.test_playground import done, playing, said, screen_text

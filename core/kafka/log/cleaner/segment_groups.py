@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 
 from core.kafka.log.replica_log import ReplicaLog
-from core.kafka.settings import MAX_INT
+from core.kafka.settings.setting import MAX_INT
 
 Segments = tuple[tuple[int, int], ...]
 """Segments as ranges [base, end) of offsets."""

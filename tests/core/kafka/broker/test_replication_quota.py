@@ -7,7 +7,8 @@ import pytest
 from core.kafka.broker.replication_quota import ReplicationQuota
 from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES
-from core.kafka.settings import ALL_REPLICAS, Settings, throttled_partitions
+from core.kafka.settings.settings import Settings
+from core.kafka.settings.throttled_replicas import ALL_REPLICAS, throttled_partitions
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster

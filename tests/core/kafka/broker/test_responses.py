@@ -11,7 +11,7 @@ from core.kafka.broker.requests.leader_append import delete_records
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.messages import FetchRequest, FetchResponse, ProduceRequest, ProduceResponse
 from core.kafka.release import RELEASES
-from core.kafka.settings import SETTINGS
+from core.kafka.settings.registry import SETTINGS
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster

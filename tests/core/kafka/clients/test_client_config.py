@@ -11,7 +11,7 @@ from core.kafka.clients.client import POLL_DELAY
 from core.kafka.clients.client_config import CLIENT_SETTINGS, CONSUMER, NO_DELIVERY_TIMEOUT, PRODUCER, client_config
 from core.kafka.messages import MetadataRequest
 from core.kafka.release import RELEASES
-from core.kafka.settings import MAX_INT
+from core.kafka.settings.setting import MAX_INT
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster

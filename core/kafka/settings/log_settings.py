@@ -1,0 +1,112 @@
+"""Settings of logs: their size, segments, flushes, retention, compaction, checkpoints, and directories."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka.settings.setting import LONGEST_MS, MAX_LONG, Setting
+
+LOG_SETTINGS: Final = (
+    Setting(
+        "message.max.bytes", "int", 1_048_588, "broker", True,
+        "The largest record that a broker accepts from a producer.", older_defaults=(("2.4", 1_000_012),), of_topic="max.message.bytes",
+    ),
+    Setting(
+        "log.segment.bytes", "int", 1_073_741_824, "broker", True,
+        "The maximum size of a segment. A new segment starts before this size is exceeded.", least=14, of_topic="segment.bytes",
+    ),
+    Setting(
+        "log.roll.ms", "long", 604_800_000, "broker", True,
+        "The maximum age of a segment. A new segment starts when the first batch of the current segment is older.", least=1, most=LONGEST_MS, of_topic="segment.ms",
+    ),
+    Setting(
+        "log.index.interval.bytes", "int", 4_096, "broker", True,
+        "The minimum number of bytes between two entries of a segment's offset index.", of_topic="index.interval.bytes",
+    ),
+    Setting(
+        "log.index.size.max.bytes", "int", 10_485_760, "broker", True,
+        "The maximum size of a segment's offset index, and of its time index. A new segment starts when one of them is full.", least=4,
+        of_topic="segment.index.bytes",
+    ),
+    Setting(
+        "log.flush.interval.messages", "long", MAX_LONG, "broker", True,
+        "A log is flushed to disk when it has this many unflushed records. By default, it is flushed only when a segment is closed.",
+        least=1, most=MAX_LONG, of_topic="flush.messages",
+    ),
+    Setting(
+        "log.flush.interval.ms", "long", MAX_LONG, "broker", True,
+        "A log is flushed to disk when it has not been flushed for this long. Brokers check this only every log.flush.scheduler.interval.ms.",
+        least=0, most=MAX_LONG, of_topic="flush.ms",
+    ),
+    Setting(
+        "log.flush.scheduler.interval.ms", "long", MAX_LONG, "broker", False,
+        "The interval at which a broker checks for logs that log.flush.interval.ms requires it to flush. By default, it never checks.", least=1, most=MAX_LONG,
+    ),
+    Setting(
+        "log.retention.ms", "long", 604_800_000, "broker", True,
+        "A segment is deleted when its newest record is older than this. -1 means never.", least=-1, most=LONGEST_MS, of_topic="retention.ms",
+    ),
+    Setting(
+        "log.retention.bytes", "long", -1, "broker", True,
+        "The oldest segment is deleted if the rest of the log still has at least this size. -1 means never.",
+        least=-1, most=MAX_LONG, of_topic="retention.bytes",
+    ),
+    Setting(
+        "log.retention.check.interval.ms", "long", 300_000, "broker", False,
+        "The interval at which a broker checks for segments to delete.", least=1, most=LONGEST_MS,
+    ),
+    Setting(
+        "log.cleanup.policy", "list", "delete", "broker", True,
+        "How a log gets rid of old records. With `delete`, retention deletes old segments. With `compact`, the log cleaner removes records whose key has a newer record.",
+        of_topic="cleanup.policy", words=("delete", "compact"),
+    ),
+    Setting(
+        "log.cleaner.min.cleanable.ratio", "double", 0.5, "broker", True,
+        "A compacted log is cleaned when more than this fraction of its bytes has never been cleaned.", of_topic="min.cleanable.dirty.ratio",
+    ),
+    Setting(
+        "log.cleaner.delete.retention.ms", "long", 86_400_000, "broker", True,
+        "The minimum time that a tombstone stays in a cleaned log. A consumer that takes longer to read the log can miss a deletion.",
+        most=LONGEST_MS, of_topic="delete.retention.ms",
+    ),
+    Setting(
+        "log.cleaner.min.compaction.lag.ms", "long", 0, "broker", True,
+        "A record is not cleaned until it is older than this.", most=LONGEST_MS, of_topic="min.compaction.lag.ms", since="0.10.2",
+    ),
+    Setting(
+        "log.cleaner.max.compaction.lag.ms", "long", MAX_LONG, "broker", True,
+        "A log is cleaned, however few of its bytes are dirty, when it has a record older than this that has never been cleaned. By default, there is no such limit.",
+        least=1, most=MAX_LONG, of_topic="max.compaction.lag.ms", since="2.4",
+    ),
+    Setting(
+        "log.cleaner.backoff.ms", "long", 15_000, "broker", True,
+        "If the log cleaner finds no log to clean, it looks again after this time.", least=1, most=LONGEST_MS,
+    ),
+    Setting(
+        "log.cleaner.dedupe.buffer.size", "long", 134_217_728, "broker", True,
+        "The size of the buffer in which the log cleaner stores the last offset of each key (24 bytes per key). If the buffer is full, a pass ends early.",
+        least=1_048_576, most=MAX_LONG,
+    ),
+    Setting(
+        "log.cleaner.io.buffer.load.factor", "double", 0.9, "broker", True,
+        "The fraction of log.cleaner.dedupe.buffer.size that the log cleaner fills in one pass.", least=0, most=1,
+    ),
+    Setting(
+        "log.flush.offset.checkpoint.interval.ms", "int", 60_000, "broker", False,
+        "The interval at which a broker writes its recovery points to disk.", least=1,
+    ),
+    Setting(
+        "log.flush.start.offset.checkpoint.interval.ms", "int", 60_000, "broker", False,
+        "The interval at which a broker writes its log start offsets to disk.", least=1, since="0.11",
+    ),
+    Setting(
+        "num.recovery.threads.per.data.dir", "int", 2, "broker", True,
+        "The number of threads per log directory that load and recover logs at startup, and flush them at shutdown.",
+        least=1, most=1_000, older_defaults=(("3.9", 1),),
+    ),
+    Setting(
+        "log.dir.failure.timeout.ms", "long", 30_000, "broker", False,
+        "A broker halts if it cannot report a failed log directory to the controller for this long.", least=1, most=LONGEST_MS,
+        since="3.7",
+    ),
+)  # fmt: skip

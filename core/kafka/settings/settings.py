@@ -1,0 +1,111 @@
+"""The values of settings that are in force.
+
+A `Settings` object looks up a value as Kafka does: the topic's override, the broker's own value, the cluster-wide value, and finally the
+default of the release. It refuses unknown names and values that are out of range.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka.release import Release
+from core.kafka.settings.registry import SETTINGS, setting_named
+from core.kafka.settings.setting import Value
+from core.kafka.settings.throttled_replicas import throttled_partitions
+from core.sim.clock import RIGHT
+
+
+class Settings:
+    """The values in force: release defaults, cluster-wide values, values of single brokers, and topic overrides.
+
+    Attributes:
+        release: the rules of the release.
+        clock: the clock that measures the durations of these settings.
+    """
+
+    __slots__ = ("_broker", "_cluster", "_topic", "clock", "release")
+
+    release: Final[Release]
+    _cluster: Final[dict[str, Value]]
+    _broker: Final[dict[int, dict[str, Value]]]
+    _topic: Final[dict[str, dict[str, Value]]]
+
+    def __init__(self, release: Release) -> None:
+        self.release = release
+        self.clock = RIGHT
+        self._cluster = {}
+        self._broker = {}
+        self._topic = {}
+
+    def set(self, name: str, raw: object, *, broker: int | None = None, topic: str | None = None) -> tuple[Value, Value]:
+        """Set a value for the whole cluster, a broker, or a topic. Return (earlier value in force, new value).
+
+        Raises:
+            ValueError: the name, type, value, or scope is wrong.
+        """
+        setting = setting_named(name)
+        value = setting.parse(raw)
+        misplaced = setting.scope_error(broker=broker is not None, topic=topic is not None)
+        if misplaced:
+            raise ValueError(misplaced)
+        if setting.synonym and topic is None:
+            setting = SETTINGS[setting.synonym]
+            name = setting.name
+        old = self.get(name, broker=broker, topic=topic)
+        if topic is not None:
+            self._topic.setdefault(topic, {})[name] = value
+        elif broker is not None:
+            self._broker.setdefault(broker, {})[name] = value
+        else:
+            self._cluster[name] = value
+        return old, value
+
+    def get(self, name: str, *, broker: int | None = None, topic: str | None = None) -> Value:
+        """Return the value in force for a broker, for a topic, for both, or for the whole cluster."""
+        if topic is not None:
+            override = self._topic.get(topic)
+            if override is not None and name in override:
+                return override[name]
+        name = SETTINGS[name].synonym or name
+        if broker is not None:
+            own = self._broker.get(broker)
+            if own is not None and name in own:
+                return own[name]
+        if name in self._cluster:
+            return self._cluster[name]
+        return SETTINGS[name].default_in(self.release)
+
+    def origin(self, name: str, *, broker: int | None = None, topic: str | None = None) -> str:
+        """Return the level that sets the value in force: `topic`, `broker`, `cluster`, or `default`."""
+        if topic is not None and name in self._topic.get(topic, {}):
+            return "topic"
+        name = SETTINGS[name].synonym or name
+        if broker is not None and name in self._broker.get(broker, {}):
+            return "broker"
+        return "cluster" if name in self._cluster else "default"
+
+    def integer(self, name: str, *, broker: int | None = None, topic: str | None = None) -> int:
+        """Return the value of a numeric setting. See `get`."""
+        return int(self.get(name, broker=broker, topic=topic))
+
+    def ratio(self, name: str, *, broker: int | None = None, topic: str | None = None) -> float:
+        """Return the value of a ratio. See `get`."""
+        return float(self.get(name, broker=broker, topic=topic))
+
+    def topic_lists(self, name: str, broker: int) -> dict[str, frozenset[int]]:
+        """Return, for each topic with its own list, the partitions that the list names for a broker (`throttled_partitions`)."""
+        return {topic: throttled_partitions(str(own[name]), broker) for topic, own in self._topic.items() if name in own}
+
+    def flag(self, name: str, *, broker: int | None = None, topic: str | None = None) -> bool:
+        """Return the value of a boolean setting. See `get`."""
+        return bool(self.get(name, broker=broker, topic=topic))
+
+    def us(self, name: str, *, broker: int | None = None) -> int:
+        """Return a setting in milliseconds as µs of virtual time, measured by the clock of these settings."""
+        duration = self.integer(name, broker=broker) * 1_000
+        return duration if self.clock.drift_ppm == 0 else self.clock.true_duration(duration)
+
+
+def render_value(value: Value) -> str:
+    """Return a value as Kafka prints it, for example `true`, `2`, or `0:1,0:2`."""
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
