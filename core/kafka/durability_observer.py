@@ -1,6 +1,6 @@
 """The interface through which nodes report to the durability account, which tracks every record. The account never affects the protocol.
 
-The implementation is `core.lab.durability_account`.
+The implementation is `core.lab.accounts.durability_account`.
 """
 
 from __future__ import annotations

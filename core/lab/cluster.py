@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from core.kafka.ids import TopicPartition
 from core.kafka.release import CURRENT, Release
 from core.lab import act_handlers
+from core.lab.accounts.exposed_records import ExposureMonitor
 from core.lab.acts import Act
 from core.lab.cluster_nodes import ClusterNodes
 from core.lab.control_planes import control_plane_builder
-from core.lab.exposed_records import ExposureMonitor
 from core.lab.initial_logs import resume_leaderships
 from core.lab.spec import ClusterSpec
 from core.lab.views import view_builder

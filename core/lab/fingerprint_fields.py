@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka.fingerprint_fields import KAFKA_FIELDS
-from core.lab.durability_account import Losses, PartitionAccount, RemovedRecords
-from core.lab.exposed_records import ExposureMonitor
+from core.lab.accounts.exposed_records import ExposureMonitor
+from core.lab.accounts.partition_account import Losses, PartitionAccount, RemovedRecords
 from core.sim.state.fields import Declared, Table
 
 LAB_FIELDS: Final[Table] = {

@@ -16,9 +16,9 @@ from core.kafka.errors import KafkaError
 from core.kafka.features import finalized
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
+from core.lab.accounts.losses import Loss
 from core.lab.acts import Act
 from core.lab.cluster import Cluster
-from core.lab.durability_account import Loss
 from core.lab.views.log_contents import LogContents
 from core.lab.views.view import ClusterView, PartitionView
 from core.sim.errors import ActRefused
@@ -62,7 +62,7 @@ class Harm:
     """The durability account at the end of a run.
 
     Attributes:
-        accepted, acked, duplicated, exposed, lost, lost_acknowledged, lost_read: numbers of records (`core.lab.durability_account`).
+        accepted, acked, duplicated, exposed, lost, lost_acknowledged, lost_read: numbers of records (`core.lab.accounts.durability_account`).
         exposed_ranges: the committed offsets that an electable replica lacks, by partition.
         losses: the lost records by producer, each with the event that caused the loss.
     """

@@ -42,7 +42,7 @@ from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.release import CURRENT, Release
 from core.kafka.settings.settings import Settings
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
-from core.lab.durability_account import DurabilityAccount
+from core.lab.accounts.durability_account import DurabilityAccount
 from core.sim.agenda import Agenda
 from core.sim.journal import Journal
 from core.sim.network import Network

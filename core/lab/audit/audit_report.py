@@ -28,12 +28,12 @@ from core.kafka.clients.record_accumulator import RecordAccumulator
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import FetchedRange
 from core.kafka.log.offset_set import OffsetSet
+from core.lab.accounts.consumption_account import RecordsInHand
 from core.lab.audit.latencies import Latencies, LatencySummary
 from core.lab.audit.message_audit import ACKED, PRODUCED, STORED, BucketKey, MessageAudit, Tier, group_tier
 from core.lab.audit.produced_records import RecordRange
 from core.lab.audit.record_sets import RecordSets, add, count, minus
 from core.lab.audit.stored_records import StoredRecords
-from core.lab.consumption_account import RecordsInHand
 
 Counts = dict[BucketKey, int]
 """Numbers of records by bucket."""

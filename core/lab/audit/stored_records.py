@@ -9,10 +9,10 @@ from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import FetchedRange, Term
 from core.kafka.log.offset_set import OffsetSet
 from core.kafka.transaction.transaction_log import INTERNAL_TOPICS
+from core.lab.accounts.partition_account import PartitionAccount
 from core.lab.audit.message_audit import BucketKey, MessageAudit
 from core.lab.audit.produced_records import ForeignRange, RecordRange
 from core.lab.audit.record_sets import RecordSets, add
-from core.lab.durability_account import PartitionAccount
 
 
 class StoredRecords:

@@ -1,7 +1,7 @@
 """The records that a cluster has lost and those that it can lose, by partition and producer, with the events behind the losses.
 
-`Cluster.durability_report` makes the report from the durability account (`core.lab.durability_account`) and from the exposure
-of committed records (`core.lab.exposed_records`).
+`Cluster.durability_report` makes the report from the durability account (`core.lab.accounts.durability_account`) and from the exposure
+of committed records (`core.lab.accounts.exposed_records`).
 """
 
 from __future__ import annotations

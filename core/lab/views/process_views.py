@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from core.kafka.clients.process import Process
+from core.lab.accounts.processed_logs import OutputRecords
+from core.lab.accounts.processing_account import Counts, Harm, Processing
 from core.lab.cluster_nodes import ClusterNodes
-from core.lab.processed_logs import OutputRecords
-from core.lab.processing_account import Counts, Harm, Processing
 from core.lab.views.view import ProcessView
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from core.kafka.clients.services.delay_worker import DelayWorker
 from core.kafka.clients.services.retry_worker import RetryWorker
+from core.lab.accounts.processing_account import Counts, Processing
+from core.lab.accounts.service_account import mean, percentile
 from core.lab.cluster_nodes import ClusterNodes
-from core.lab.processing_account import Counts, Processing
-from core.lab.service_account import mean, percentile
 from core.lab.views.service_view import RetryView, ServiceView
 
 _PERCENTS = {"p50": 50, "p95": 95, "p99": 99, "max": 100}

@@ -112,7 +112,7 @@ class PartitionView(ReprMixin):
         replica_views: the replicas, in replica order.
         slowest_replicas: the replicas that hold the high watermark back: those with the lowest LEO that the leader knows; the leader if all
         are equal.
-        accepted, acked, lost, duplicated: the numbers of records in the durability account (`core.lab.durability_account`).
+        accepted, acked, lost, duplicated: the numbers of records in the durability account (`core.lab.accounts.durability_account`).
         committed: the leader's high watermark.
         diverged: the number of offsets below both high watermarks at which two live replicas hold different records.
         exposed: the number of committed records that an electable replica lacks.

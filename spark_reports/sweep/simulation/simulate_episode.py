@@ -41,8 +41,8 @@ class EpisodeResult:
         events: the number of events.
         meter: the measurements.
         lost: the number of records that are permanently lost, each of which counts once.
-        lost_acknowledged: the number of lost records that were acknowledged (`core.lab.durability_account`).
-        lost_read: the number of lost records that a consumer has read (`core.lab.durability_account`).
+        lost_acknowledged: the number of lost records that were acknowledged (`core.lab.accounts.durability_account`).
+        lost_read: the number of lost records that a consumer has read (`core.lab.accounts.durability_account`).
         duplicated: the number of records that retries appended again.
         recovered: whether all brokers run and every partition has a leader and a full ISR at the end.
     """

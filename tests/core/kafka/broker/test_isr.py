@@ -14,7 +14,7 @@ from core.kafka.ids import TopicPartition
 from core.kafka.messages import AlterPartitionRequest, AlterPartitionResponse
 from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.release import CURRENT
-from core.lab.durability_account import DurabilityAccount
+from core.lab.accounts.durability_account import DurabilityAccount
 from core.sim.journal import Journal
 from core.sim.units import US_PER_MS
 from tests.core.node_bench import TP, BrokerBench

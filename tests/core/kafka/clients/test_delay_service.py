@@ -10,8 +10,8 @@ from core.kafka.clients.services.service_records import HeldRecords
 from core.kafka.release import Release
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
+from core.lab.accounts.service_account import mean, percentile
 from core.lab.cluster import Cluster
-from core.lab.service_account import mean, percentile
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND

@@ -15,8 +15,8 @@ from core.kafka.messages import MetadataResponse
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
+from core.lab.accounts.processing_account import Counts
 from core.lab.cluster import Cluster
-from core.lab.processing_account import Counts
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.lab.views.process_views import process_counts, process_outputs
 from core.sim.errors import ActRefused

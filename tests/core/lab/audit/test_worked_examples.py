@@ -9,10 +9,10 @@ from core.kafka.clients.consumer import Consumer
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import Batch, FetchedRange, Term
 from core.kafka.log.replica_log import ReplicaLog
+from core.lab.accounts.durability_account import DurabilityAccount
 from core.lab.audit.audit_report import AuditReport, BucketRow, LostRecords, TierRow, audit_report
 from core.lab.audit.latencies import Latencies
 from core.lab.audit.message_audit import MessageAudit
-from core.lab.durability_account import DurabilityAccount
 from core.lab.trace.record_life import Life, Span, SpanKind
 from core.sim.journal import Journal
 from core.sim.units import SECOND, US_PER_MS

@@ -10,8 +10,8 @@ from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
+from core.lab.accounts.processing_account import Harm, Processing, ProcessingAccount
 from core.lab.cluster import Cluster
-from core.lab.processing_account import Harm, Processing, ProcessingAccount
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND

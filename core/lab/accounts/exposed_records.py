@@ -26,7 +26,7 @@ from core.kafka.events.durability import CAUGHT_UP, LEADS, NOT_ELECTABLE
 from core.kafka.ids import TopicPartition
 from core.kafka.log.offset_set import OffsetSet
 from core.kafka.log.replica_log import ReplicaLog
-from core.lab.durability_account import DurabilityAccount
+from core.lab.accounts.durability_account import DurabilityAccount
 from core.sim.journal import Journal
 
 if TYPE_CHECKING:

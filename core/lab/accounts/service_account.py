@@ -1,6 +1,6 @@
 """The account of services: how late delayed records reach their real topics, and whether they keep their order.
 
-The account of processes counts the records that were forwarded twice or never (`core.lab.processing_account`), because the logs show them.
+The account of processes counts the records that were forwarded twice or never (`core.lab.accounts.processing_account`), because the logs show them.
 The times are known only at the moment of the acknowledgment, so this account collects them. It survives the services, whose memory does
 not.
 """

@@ -13,7 +13,7 @@ There are three kinds of harm:
 The input records that a running process has polled but not finished do not count as half visible or never processed.
 
 What is below the last stable offset of a log does not change, unless the log is truncated. Therefore, each part of a log is read once
-(`core.lab.processed_logs`).
+(`core.lab.accounts.processed_logs`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from core.kafka.clients.group_consumer import PolledRecords
 from core.kafka.ids import TopicPartition
 from core.kafka.log.offset_set import OffsetSet
 from core.kafka.log.replica_log import ReplicaLog
-from core.lab.processed_logs import OutputRecords, StableLog, undecided_outputs
+from core.lab.accounts.processed_logs import OutputRecords, StableLog, undecided_outputs
 from core.sim.journal import Journal
 from core.sim.state.append_only_list import AppendOnlyList
 

@@ -5,7 +5,7 @@ the protocol. A record is identified by its term and its offset (`core.kafka.log
 
 There are two levels of harm:
 
-- A committed record is *exposed* while a replica that can be elected lacks it (`core.lab.exposed_records`).
+- A committed record is *exposed* while a replica that can be elected lacks it (`core.lab.accounts.exposed_records`).
 - A record that was acknowledged, or that a consumer has read, is *lost* if the log of a newer leader lacks it. If a replica that
   kept the record leads again, the record counts as recovered.
 
@@ -15,11 +15,8 @@ There are two levels of harm:
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final, NamedTuple
-
-import attrs
+from collections.abc import Callable, Iterable
+from typing import Final
 
 from core.kafka import events
 from core.kafka.clients.group_consumer import PolledRecords
@@ -31,46 +28,15 @@ from core.kafka.log.offset_set import OffsetSet
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.messages import ProduceRequest
 from core.kafka.partition_registration import PartitionRegistration
-from core.lab.consumption_account import ConsumptionAccount, RecordsInHand
-from core.lab.processing_account import Processing, ProcessingAccount
-from core.lab.retry_account import RetryAccount
-from core.lab.service_account import ServiceAccount
+from core.lab.accounts.consumption_account import ConsumptionAccount, RecordsInHand
+from core.lab.accounts.leader_comparison import compare_with_leader
+from core.lab.accounts.losses import Loss, current_losses
+from core.lab.accounts.partition_account import PartitionAccount, RemovedRecords
+from core.lab.accounts.processing_account import Processing, ProcessingAccount
+from core.lab.accounts.retry_account import RetryAccount
+from core.lab.accounts.service_account import ServiceAccount
 from core.sim.journal import Journal
 from core.sim.state.append_only_list import AppendOnlyList
-
-
-class RemovedRecords(NamedTuple):
-    """The offsets [start, end) of a term, and the sequence number of the event that removed them from a log."""
-
-    term: Term
-    start: int
-    end: int
-    event: int
-
-
-class Loss(NamedTuple):
-    """The lost offsets [start, end) of one producer.
-
-    Attributes:
-        tp: the partition.
-        producer: the name of the producer.
-        epoch: the leader epoch in which the records were written.
-        start: the first offset.
-        end: the offset after the last one.
-        acknowledged: whether the records were acknowledged to the producer.
-        read: whether a consumer has read them.
-        event: the sequence number of the event that caused the loss. If the log of the newer leader once had the records, the event is the
-            truncation or power loss that removed them. Otherwise, the event is the election of that leader.
-    """
-
-    tp: TopicPartition
-    producer: str
-    epoch: int
-    start: int
-    end: int
-    acknowledged: bool
-    read: bool
-    event: int
 
 
 def _ignore(*_: object) -> None:
@@ -84,145 +50,6 @@ def _no_members(_: str) -> tuple[RecordsInHand, ...]:
 def _none(_: str) -> tuple[PolledRecords, ...]:
     """Return no records, because the account has no cluster."""
     return ()
-
-
-@attrs.define(slots=True, eq=False)
-class Losses:
-    """The records that one partition has lost or might have lost.
-
-    Attributes:
-        lost: the offsets that were acknowledged or read but are not in the leader's log, by term.
-        cuts: the records that truncation or power loss removed from each broker's log.
-        shortened: the former log end of each broker whose log was cut. Until a log reaches that end again, a leader can overestimate
-            its length.
-        loss_causes: ranges of lost records, each with the event that removed them, as found by comparisons with a leader's log; newest last.
-    """
-
-    lost: Final[dict[Term, OffsetSet]] = attrs.field(factory=dict)
-    cuts: Final[dict[int, list[RemovedRecords]]] = attrs.field(factory=dict)
-    shortened: Final[dict[int, int]] = attrs.field(factory=dict)
-    loss_causes: Final[list[RemovedRecords]] = attrs.field(factory=list)
-
-
-@attrs.define(slots=True, eq=False)
-class PartitionAccount:
-    """The account of one partition. Counts are numbers of records, and times are in µs.
-
-    Attributes:
-        accepted: the number of records that a leader appended.
-        acked: the acknowledged offsets, by term.
-        read: the offsets that a consumer has read, by term.
-        lost: the lost offsets, by term.
-        aborted: the offsets of aborted transactions, by term. These records are never lost, because nobody needs them.
-        committed: the committed offsets, by term, as of the last `add_committed`. Offsets that a later leader's log lacks are left out.
-        committed_end: the end of `committed`.
-        losses: the records that the partition has lost or might have lost; None if there are none.
-        registered_leader: the leader according to the controller.
-        elected_by: the sequence number of the event of the last election.
-        acked_count, lost_count, lost_acknowledged, lost_read, duplicated: the totals.
-        leader: the newest leader that has taken up its role.
-        leader_epoch: the leader epoch of that leader.
-        log: the log of that leader.
-        under_since: the time since which the partition has been under-replicated; -1 if it is not.
-        under_total: the time that the partition was under-replicated before `under_since`.
-        offline_since: the time since which the partition has had no leader; -1 if it has one.
-        offline_total: the time that the partition had no leader before `offline_since`.
-    """
-
-    accepted: int = 0
-    acked: Final[dict[Term, OffsetSet]] = attrs.field(factory=dict)
-    read: Final[dict[Term, OffsetSet]] = attrs.field(factory=dict)
-    aborted: Final[dict[Term, OffsetSet]] = attrs.field(factory=dict)
-    committed: Final[dict[Term, OffsetSet]] = attrs.field(factory=dict)
-    committed_end: int = 0
-    losses: Losses | None = None
-    registered_leader: int = NO_LEADER
-    elected_by: int = 0
-    acked_count: int = 0
-    lost_count: int = 0
-    lost_acknowledged: int = 0
-    lost_read: int = 0
-    duplicated: int = 0
-    leader: int = NO_LEADER
-    leader_epoch: int = -1
-    log: ReplicaLog | None = None
-    under_since: int = -1
-    under_total: int = 0
-    offline_since: int = -1
-    offline_total: int = 0
-
-    @property
-    def lost(self) -> Mapping[Term, OffsetSet]:
-        """The offsets that were acknowledged or read but are not in the leader's log, by term."""
-        return {} if self.losses is None else self.losses.lost
-
-    @property
-    def shortened(self) -> Mapping[int, int]:
-        """The former log ends of brokers whose logs were cut (`Losses.shortened`)."""
-        return {} if self.losses is None else self.losses.shortened
-
-    def note_losses(self) -> Losses:
-        """Return the losses of the partition, which are created if there are none."""
-        if self.losses is None:
-            self.losses = Losses()
-        return self.losses
-
-    def add_committed(self) -> None:
-        """Add the records that are committed now: those in the leader's log below its high watermark."""
-        log = self.log
-        if log is None or log.high_watermark <= log.log_start:
-            return
-        for run in log.runs():
-            if run.start >= log.high_watermark:
-                break
-            held = self.committed.get(run.term)
-            if held is None:
-                held = self.committed[run.term] = OffsetSet()
-            held.add(run.start, min(run.end, log.high_watermark))
-        self.committed_end = max(self.committed_end, log.high_watermark)
-
-    def observed(self) -> dict[Term, OffsetSet]:
-        """Return the offsets, by term, that have been observed outside the cluster: those acknowledged or read."""
-        both = dict(self.acked)
-        for term, read in self.read.items():
-            acked = both.get(term)
-            both[term] = read if acked is None else acked.union(read)
-        return both
-
-    def holds_all_committed(self, log: ReplicaLog | None) -> bool:
-        """Return whether a log holds all committed records because it equals the leader's log.
-
-        If False, the log might still hold them; only a comparison can tell.
-        """
-        mine = self.log
-        if mine is log:
-            return mine is not None
-        if mine is None or log is None or log.leo < self.committed_end:
-            return False
-        return log.starts == mine.starts and log.terms == mine.terms
-
-    def missing_from(self, log: ReplicaLog | None) -> dict[Term, OffsetSet]:
-        """Return the committed offsets that a log lacks, by term. Records that retention has deleted do not count."""
-        mine = self.log
-        if mine is None or not self.committed or self.holds_all_committed(log):
-            return {}
-        start = max(mine.log_start, 0 if log is None else log.log_start)
-        present = {} if log is None else _offsets_by_term(log)
-        found: dict[Term, OffsetSet] = {}
-        for term, committed in self.committed.items():
-            missing = committed.minus(present.get(term, OffsetSet()))
-            if start:
-                missing = missing.minus(OffsetSet.of([(0, start)]))
-            if missing:
-                found[term] = missing
-        return found
-
-
-def _offsets_by_term(log: ReplicaLog) -> dict[Term, OffsetSet]:
-    present: dict[Term, OffsetSet] = {}
-    for run in log.runs():
-        present.setdefault(run.term, OffsetSet()).add(run.start, run.end)
-    return present
 
 
 class DurabilityAccount:
@@ -325,36 +152,7 @@ class DurabilityAccount:
 
     def losses(self) -> list[Loss]:
         """Return the records that are lost now, by partition, offset, producer, and the event that caused the loss."""
-        found: list[Loss] = []
-        for tp, account in self.partitions.items():
-            for term, lost in sorted(account.lost.items(), key=lambda each: (each[0].epoch, each[0].leader)):
-                acked, read = account.acked.get(term, OffsetSet()), account.read.get(term, OffsetSet())
-                unread = lost.minus(read)
-                parts = ((True, False, unread), (True, True, lost.common(read).common(acked)), (False, True, lost.minus(acked)))
-                for acknowledged, was_read, part in parts:
-                    for low, high in part:
-                        found.extend(self._by_producer(tp, account, term, low, high, acknowledged, was_read))
-        return sorted(found, key=lambda loss: (loss.tp, loss.start, loss.epoch))
-
-    def _by_producer(
-        self, tp: TopicPartition, account: PartitionAccount, term: Term, start: int, end: int, acknowledged: bool, read: bool
-    ) -> list[Loss]:
-        found: list[Loss] = []
-        at, i = start, bisect_right(term.ends, start)
-        while at < end and i < len(term.written):
-            batch, stop = term.batch(i), min(end, term.ends[i])
-            event, until = 0, stop
-            for cause in () if account.losses is None else account.losses.loss_causes:
-                if cause.term is term and cause.start <= at < cause.end:
-                    event, until = cause.event, min(stop, cause.end)
-            last = found[-1] if found else None
-            if last is not None and last.end == at and last.producer == batch.producer and last.event == event:
-                found[-1] = last._replace(end=until)
-            else:
-                found.append(Loss(tp, batch.producer, term.epoch, at, until, acknowledged, read, event))
-            at = until
-            i += at >= term.ends[i]
-        return found
+        return current_losses(self.partitions)
 
     def under_replicated_us(self, tp: TopicPartition) -> int:
         """Return how long a partition has been under-replicated while it had a leader, µs."""
@@ -406,7 +204,7 @@ class DurabilityAccount:
         account.acked_count += count
         self.latencies.setdefault((tp.topic, acks), AppendOnlyList()).append(latency)
         if account.log is not None and term.epoch < account.leader_epoch:
-            self._compare_with_leader(tp, account)
+            compare_with_leader(self.journal, tp, account)
 
     def consumed(self, tp: TopicPartition, records: tuple[FetchedRange, ...], consumer: str) -> None:
         """Record that a consumer received records."""
@@ -424,7 +222,7 @@ class DurabilityAccount:
             held.add(part.start, part.end)
             log = account.log
             if log is not None and not log.term_at(part.start) is log.term_at(part.end - 1) is part.term:
-                self._compare_with_leader(tp, account)
+                compare_with_leader(self.journal, tp, account)
 
     def transaction_aborted(self, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
         """Record that a leader appended the marker that aborts some records."""
@@ -475,7 +273,7 @@ class DurabilityAccount:
             if self.record_observer is not None:
                 self.record_observer.leader_changed(tp, log)
             if account.committed or account.acked or account.read:
-                self._compare_with_leader(tp, account)
+                compare_with_leader(self.journal, tp, account)
             elif not leader_epoch:
                 return
             self.check_exposure(tp)
@@ -571,66 +369,3 @@ class DurabilityAccount:
     def leader_logs(self) -> dict[TopicPartition, ReplicaLog]:
         """Return the log of the newest leader of each partition."""
         return {tp: account.log for tp, account in self.partitions.items() if account.log is not None}
-
-    def _compare_with_leader(self, tp: TopicPartition, account: PartitionAccount) -> None:
-        """Compare the acknowledged or read records with the leader's log, and report lost and recovered records.
-
-        Records that the log lacks are removed from `committed`.
-        """
-        log = account.log
-        assert log is not None
-        present = _offsets_by_term(log)
-        for term, relied_on in account.observed().items():
-            missing = relied_on.minus(present.get(term, OffsetSet()))
-            if term in account.aborted:
-                missing = missing.minus(account.aborted[term])
-            before = account.lost.get(term, OffsetSet())
-            if log.log_start:  # deleted on purpose; records that were lost before that stay lost
-                missing = missing.minus(OffsetSet.of([(0, log.log_start)]).minus(before))
-            acked, read = account.acked.get(term, OffsetSet()), account.read.get(term, OffsetSet())
-            for start, end in missing.minus(before):
-                caused_by = self._record_loss_cause(account, term, start, end)
-                acknowledged, seen = acked.within(start, end).count(), read.within(start, end).count()
-                account.lost_acknowledged += acknowledged
-                account.lost_read += seen
-                self.journal.emit(
-                    events.RecordsLost.kind,
-                    tp.topic, tp.partition, account.leader, term.epoch, start, end, account.leader_epoch, caused_by, acknowledged, seen,
-                )  # fmt: skip
-            for start, end in before.minus(missing):
-                acknowledged, seen = acked.within(start, end).count(), read.within(start, end).count()
-                account.lost_acknowledged -= acknowledged
-                account.lost_read -= seen
-                self.journal.emit(
-                    events.RecordsRecovered.kind,
-                    tp.topic, tp.partition, account.leader, term.epoch, start, end, account.leader_epoch, acknowledged, seen,
-                )  # fmt: skip
-            account.lost_count += missing.count() - before.count()
-            if missing:
-                account.note_losses().lost[term] = missing
-            elif before:
-                del account.note_losses().lost[term]
-        for term, committed in list(account.committed.items()):
-            left = committed.minus(committed.minus(present.get(term, OffsetSet())))
-            if left:
-                account.committed[term] = left
-            else:
-                del account.committed[term]
-        account.committed_end = max((held.ends[-1] for held in account.committed.values()), default=0)
-
-    def _record_loss_cause(self, account: PartitionAccount, term: Term, start: int, end: int) -> int:
-        """Record which events removed newly lost records.
-
-        Returns:
-            The sequence number of the event that removed the first of them.
-        """
-        losses = account.note_losses()
-        losses.loss_causes.append(RemovedRecords(term, start, end, account.elected_by))
-        first = account.elected_by
-        for gone in losses.cuts.get(account.leader, ()):
-            low, high = max(gone.start, start), min(gone.end, end)
-            if gone.term is term and low < high:
-                losses.loss_causes.append(RemovedRecords(term, low, high, gone.event))
-                if low == start:
-                    first = gone.event
-        return first

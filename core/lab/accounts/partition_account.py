@@ -1,0 +1,162 @@
+"""The durability account of one partition: what was acknowledged, read, committed, and lost, and how long the partition was available."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+import attrs
+
+from core.kafka.ids import NO_LEADER
+from core.kafka.log.leader_term import Term
+from core.kafka.log.offset_set import OffsetSet
+from core.kafka.log.replica_log import ReplicaLog
+
+
+class RemovedRecords(NamedTuple):
+    """The offsets [start, end) of a term, and the sequence number of the event that removed them from a log."""
+
+    term: Term
+    start: int
+    end: int
+    event: int
+
+
+@attrs.define(slots=True, eq=False)
+class Losses:
+    """The records that one partition has lost or might have lost.
+
+    Attributes:
+        lost: the offsets that were acknowledged or read but are not in the leader's log, by term.
+        cuts: the records that truncation or power loss removed from each broker's log.
+        shortened: the former log end of each broker whose log was cut. Until a log reaches that end again, a leader can overestimate
+            its length.
+        loss_causes: ranges of lost records, each with the event that removed them, as found by comparisons with a leader's log; newest last.
+    """
+
+    lost: Final[dict[Term, OffsetSet]] = attrs.field(factory=dict)
+    cuts: Final[dict[int, list[RemovedRecords]]] = attrs.field(factory=dict)
+    shortened: Final[dict[int, int]] = attrs.field(factory=dict)
+    loss_causes: Final[list[RemovedRecords]] = attrs.field(factory=list)
+
+
+@attrs.define(slots=True, eq=False)
+class PartitionAccount:
+    """The account of one partition. Counts are numbers of records, and times are in µs.
+
+    Attributes:
+        accepted: the number of records that a leader appended.
+        acked: the acknowledged offsets, by term.
+        read: the offsets that a consumer has read, by term.
+        lost: the lost offsets, by term.
+        aborted: the offsets of aborted transactions, by term. These records are never lost, because nobody needs them.
+        committed: the committed offsets, by term, as of the last `add_committed`. Offsets that a later leader's log lacks are left out.
+        committed_end: the end of `committed`.
+        losses: the records that the partition has lost or might have lost; None if there are none.
+        registered_leader: the leader according to the controller.
+        elected_by: the sequence number of the event of the last election.
+        acked_count, lost_count, lost_acknowledged, lost_read, duplicated: the totals.
+        leader: the newest leader that has taken up its role.
+        leader_epoch: the leader epoch of that leader.
+        log: the log of that leader.
+        under_since: the time since which the partition has been under-replicated; -1 if it is not.
+        under_total: the time that the partition was under-replicated before `under_since`.
+        offline_since: the time since which the partition has had no leader; -1 if it has one.
+        offline_total: the time that the partition had no leader before `offline_since`.
+    """
+
+    accepted: int = 0
+    acked: Final[dict[Term, OffsetSet]] = attrs.field(factory=dict)
+    read: Final[dict[Term, OffsetSet]] = attrs.field(factory=dict)
+    aborted: Final[dict[Term, OffsetSet]] = attrs.field(factory=dict)
+    committed: Final[dict[Term, OffsetSet]] = attrs.field(factory=dict)
+    committed_end: int = 0
+    losses: Losses | None = None
+    registered_leader: int = NO_LEADER
+    elected_by: int = 0
+    acked_count: int = 0
+    lost_count: int = 0
+    lost_acknowledged: int = 0
+    lost_read: int = 0
+    duplicated: int = 0
+    leader: int = NO_LEADER
+    leader_epoch: int = -1
+    log: ReplicaLog | None = None
+    under_since: int = -1
+    under_total: int = 0
+    offline_since: int = -1
+    offline_total: int = 0
+
+    @property
+    def lost(self) -> Mapping[Term, OffsetSet]:
+        """The offsets that were acknowledged or read but are not in the leader's log, by term."""
+        return {} if self.losses is None else self.losses.lost
+
+    @property
+    def shortened(self) -> Mapping[int, int]:
+        """The former log ends of brokers whose logs were cut (`Losses.shortened`)."""
+        return {} if self.losses is None else self.losses.shortened
+
+    def note_losses(self) -> Losses:
+        """Return the losses of the partition, which are created if there are none."""
+        if self.losses is None:
+            self.losses = Losses()
+        return self.losses
+
+    def add_committed(self) -> None:
+        """Add the records that are committed now: those in the leader's log below its high watermark."""
+        log = self.log
+        if log is None or log.high_watermark <= log.log_start:
+            return
+        for run in log.runs():
+            if run.start >= log.high_watermark:
+                break
+            held = self.committed.get(run.term)
+            if held is None:
+                held = self.committed[run.term] = OffsetSet()
+            held.add(run.start, min(run.end, log.high_watermark))
+        self.committed_end = max(self.committed_end, log.high_watermark)
+
+    def observed(self) -> dict[Term, OffsetSet]:
+        """Return the offsets, by term, that have been observed outside the cluster: those acknowledged or read."""
+        both = dict(self.acked)
+        for term, read in self.read.items():
+            acked = both.get(term)
+            both[term] = read if acked is None else acked.union(read)
+        return both
+
+    def holds_all_committed(self, log: ReplicaLog | None) -> bool:
+        """Return whether a log holds all committed records because it equals the leader's log.
+
+        If False, the log might still hold them; only a comparison can tell.
+        """
+        mine = self.log
+        if mine is log:
+            return mine is not None
+        if mine is None or log is None or log.leo < self.committed_end:
+            return False
+        return log.starts == mine.starts and log.terms == mine.terms
+
+    def missing_from(self, log: ReplicaLog | None) -> dict[Term, OffsetSet]:
+        """Return the committed offsets that a log lacks, by term. Records that retention has deleted do not count."""
+        mine = self.log
+        if mine is None or not self.committed or self.holds_all_committed(log):
+            return {}
+        start = max(mine.log_start, 0 if log is None else log.log_start)
+        present = {} if log is None else offsets_by_term(log)
+        found: dict[Term, OffsetSet] = {}
+        for term, committed in self.committed.items():
+            missing = committed.minus(present.get(term, OffsetSet()))
+            if start:
+                missing = missing.minus(OffsetSet.of([(0, start)]))
+            if missing:
+                found[term] = missing
+        return found
+
+
+def offsets_by_term(log: ReplicaLog) -> dict[Term, OffsetSet]:
+    """Return the offsets in a log, by term."""
+    present: dict[Term, OffsetSet] = {}
+    for run in log.runs():
+        present.setdefault(run.term, OffsetSet()).add(run.start, run.end)
+    return present
