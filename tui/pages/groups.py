@@ -61,9 +61,9 @@ def paint_groups(
         selected: the index of the group to show.
     """
     width, height = size
-    moving = sum(bool(group.waits) for group in groups)
-    note = f"{moving} of {len(groups)} waiting" if moving else f"{len(groups)}, all calm"
-    out = [rule("Groups", note if groups else "", width, paint.title_focused, paint.faint, paint.warn if moving else paint.good)]
+    stalled = sum(bool(group.waits or group.stalled) for group in groups)
+    note = f"{stalled} of {len(groups)} stalled" if stalled else f"{len(groups)}, none stalled"
+    out = [rule("Groups", note if groups else "", width, paint.title_focused, paint.faint, paint.warn if stalled else paint.good)]
     if not groups:
         return out + [Row().add(f" {line}", paint.text).strip(width) for line in wrap(NO_GROUPS, width - 2)]
     group = groups[selected]
@@ -105,7 +105,7 @@ def _waits(group: GroupReport, now: int) -> str:
     if group.without_owner:
         return f"{group.without_owner} of {len(group.partitions)} partitions have no owner."
     unread = group.stalled
-    return "Each partition has an owner" + (f", but {unread} of {len(group.partitions)} cannot be read." if unread else ".")
+    return "Each partition has an owner" + (f", but {unread} of {len(group.partitions)} stand still." if unread else ".")
 
 
 def _until(time: int, now: int, before: str = "") -> str:
@@ -127,9 +127,16 @@ def _group_row(group: GroupReport, paint: Palette) -> list[Cell]:
     return [
         (group.name, paint.strong), (group.state, style), (f"{group.generation}" if group.coordinator != NO_LEADER else "·", paint.number),
         (coordinator, paint.broker if group.coordinator != NO_LEADER else paint.bad), (group.assignor or "·", paint.muted),
-        (f"{len(group.members)}", paint.number), (f"{group.lag:,}" if group.coordinator != NO_LEADER else "·", paint.number),
+        (f"{len(group.members)}", paint.number), (_total_lag(group), paint.number),
         (stalled, paint.bad if group.stalled else paint.good),
     ]  # fmt: skip
+
+
+def _total_lag(group: GroupReport) -> str:
+    """Return the sum of the lags: at least this, if the lags of some partitions are not known."""
+    if group.unknown_lags == len(group.partitions):
+        return "·"
+    return f"≥{group.lag:,}" if group.unknown_lags else f"{group.lag:,}"
 
 
 def _member_row(member: MemberReport, now: int, paint: Palette) -> list[Cell]:

@@ -14,12 +14,17 @@ from core.kafka.broker.broker_state import BrokerState
 from core.kafka.clients.group_member.group_member import GroupMember, Phase
 from core.kafka.controller.quorum_controller import QuorumController
 from core.kafka.group_coordinator.classic.group_state import GroupState
+from core.kafka.health import PartitionStatus
 from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, partition_for
+from core.lab.views.partition_health import partition_health
 
 if TYPE_CHECKING:
     from core.kafka.broker.broker import Broker
+    from core.kafka.group_coordinator.classic.classic_group import ClassicGroup
+    from core.kafka.group_coordinator.consumer.consumer_group import ConsumerGroup
     from core.kafka.group_coordinator.group_metadata import GroupMetadata
+    from core.kafka.partition_registration import PartitionRegistration
     from core.lab.cluster_nodes import ClusterNodes
 
 NEVER: Final = -1
@@ -62,7 +67,7 @@ class OwnedPartition:
         committed: the committed offset; NO_OFFSET if there is none or if it is not known.
         log_end: the high watermark; NO_OFFSET if the partition has no leader that answers.
         last_stable: the last stable offset; NO_OFFSET if the partition has no leader that answers.
-        stalled: why nobody reads the partition; empty if somebody does.
+        stalled: why no member gets new records of the partition; empty if one does.
         until: when this ends or is noticed, µs; NEVER if no deadline runs.
     """
 
@@ -116,13 +121,18 @@ class GroupReport:
         return sum(each.lag or 0 for each in self.partitions)
 
     @property
+    def unknown_lags(self) -> int:
+        """The number of partitions whose lag is not known, because they have no committed offset or no leader that answers."""
+        return sum(each.lag is None for each in self.partitions)
+
+    @property
     def without_owner(self) -> int:
         """The number of partitions that no member has."""
         return sum(not each.owner for each in self.partitions)
 
     @property
     def stalled(self) -> int:
-        """The number of partitions that nobody reads."""
+        """The number of partitions of which no member gets new records."""
         return sum(bool(each.stalled) for each in self.partitions)
 
 
@@ -153,58 +163,87 @@ def _group(
     number = partition_for(name, count)
     own = {client.name: client for client in clients if client.does.group == name}
     if known is None:
-        members = tuple(
-            _member(cluster, client.name, "", tuple(client.coordinator.owned), client, NEVER) for client in own.values() if client.running
-        )
-        tp = TopicPartition(GROUP_METADATA_TOPIC, number)
-        registration = cluster.controller.replication.partitions.get(tp)
-        down = NO_LEADER if registration is None else registration.leader
-        waits = f"has no coordinator: {tp} has no leader" if down == NO_LEADER else f"has no coordinator: b{down} is silent"
-        partitions = _partitions(cluster, members, {}, own, rebalancing="", until=NEVER)
-        return GroupReport(name, UNKNOWN, 0, "", "", NO_LEADER, number, waits, _noticed(cluster, down), members, partitions)
+        return _without_coordinator(cluster, name, number, own)
     broker, group = known
     offsets = {tp: stored.committed.offset for tp, stored in group.offsets.items()}
     if group.consumer is not None:
-        modern = group.consumer
-        members = tuple(
-            _member(
-                cluster,
-                each.client,
-                each.member_id,
-                each.assigned,
-                own.get(each.client),
-                modern.timers[each.member_id].deadline if each.member_id in modern.timers else NEVER,
-            )
-            for each in modern.members.values()
+        return _consumer_group(cluster, name, number, broker.id, group.consumer, offsets, own)
+    return _classic_group(cluster, name, number, broker.id, group.classic, offsets, own)
+
+
+def _without_coordinator(cluster: ClusterNodes, name: str, number: int, own: dict[str, GroupMember]) -> GroupReport:
+    """Return what the consumers of a group know while no coordinator answers."""
+    members = tuple(
+        _member(cluster, client.name, "", tuple(client.coordinator.owned), client, NEVER) for client in own.values() if client.running
+    )
+    tp = TopicPartition(GROUP_METADATA_TOPIC, number)
+    registration = cluster.controller.replication.partitions.get(tp)
+    down = NO_LEADER if registration is None else registration.leader
+    waits = f"has no coordinator: {tp} has no leader" if down == NO_LEADER else f"has no coordinator: b{down} is silent"
+    partitions = _partitions(cluster, members, {}, own, rebalancing="", until=NEVER)
+    return GroupReport(name, UNKNOWN, 0, "", "", NO_LEADER, number, waits, _noticed(cluster, down), members, partitions)
+
+
+def _consumer_group(
+    cluster: ClusterNodes,
+    name: str,
+    number: int,
+    coordinator: int,
+    group: ConsumerGroup,
+    offsets: dict[TopicPartition, int],
+    own: dict[str, GroupMember],
+) -> GroupReport:
+    """Return a group of the consumer protocol (KIP-848)."""
+    members = tuple(
+        _member(
+            cluster,
+            each.client,
+            each.member_id,
+            each.assigned,
+            own.get(each.client),
+            group.timers[each.member_id].deadline if each.member_id in group.timers else NEVER,
         )
-        revoking = [each.client for each in modern.members.values() if each.pending_revocation]
-        late = [timer.revoked_by for timer in modern.timers.values() if timer.revoked_by >= 0]
-        waits = f"waits for {', '.join(revoking)} to give up partitions" if revoking else ""
-        return GroupReport(
-            name, modern.state().value, modern.epoch, "consumer", "", broker.id, number, waits, min(late, default=NEVER), members,
-            _partitions(cluster, members, offsets, own, rebalancing="", until=NEVER),
-        )  # fmt: skip
-    classic = group.classic
+        for each in group.members.values()
+    )
+    revoking = [each.client for each in group.members.values() if each.pending_revocation]
+    late = [timer.revoked_by for timer in group.timers.values() if timer.revoked_by >= 0]
+    waits = f"waits for {', '.join(revoking)} to give up partitions" if revoking else ""
+    return GroupReport(
+        name, group.state().value, group.epoch, "consumer", "", coordinator, number, waits, min(late, default=NEVER), members,
+        _partitions(cluster, members, offsets, own, rebalancing="", until=NEVER),
+    )  # fmt: skip
+
+
+def _classic_group(
+    cluster: ClusterNodes,
+    name: str,
+    number: int,
+    coordinator: int,
+    group: ClassicGroup,
+    offsets: dict[TopicPartition, int],
+    own: dict[str, GroupMember],
+) -> GroupReport:
+    """Return a group of the classic protocol."""
     members = tuple(
         _member(cluster, each.client, each.member_id, each.assignment, own.get(each.client), each.deadline)
-        for each in classic.members.values()
+        for each in group.members.values()
     )
     waits, until = "", NEVER
-    if classic.state is GroupState.PREPARING_REBALANCE:
-        until = classic.state_timestamp + classic.rebalance_timeout()
-        missing = [each.client for each in classic.members.values() if each.join is None]
-        if classic.in_initial_delay:
-            delay = cluster.settings.us("group.initial.rebalance.delay.ms", broker=broker.id)
-            waits, until = "waits for more members", min(classic.state_timestamp + delay, until)
+    if group.state is GroupState.PREPARING_REBALANCE:
+        until = group.state_timestamp + group.rebalance_timeout()
+        missing = [each.client for each in group.members.values() if each.join is None]
+        if group.in_initial_delay:
+            delay = cluster.settings.us("group.initial.rebalance.delay.ms", broker=coordinator)
+            waits, until = "waits for more members", min(group.state_timestamp + delay, until)
         else:
             waits = f"waits for {', '.join(missing) or 'new members'} to join"
-    elif classic.state is GroupState.COMPLETING_REBALANCE:
-        leader = classic.members.get(classic.leader)
+    elif group.state is GroupState.COMPLETING_REBALANCE:
+        leader = group.members.get(group.leader)
         waits = f"waits for the assignment of {leader.client if leader else 'the leader'}"
-        until = classic.state_timestamp + classic.rebalance_timeout()
-    stopped = waits if classic.protocol != "cooperative-sticky" else ""
+        until = group.state_timestamp + group.rebalance_timeout()
+    stopped = waits if group.protocol != "cooperative-sticky" else ""
     return GroupReport(
-        name, classic.state.value, classic.generation, "classic", classic.protocol, broker.id, number, waits, until, members,
+        name, group.state.value, group.generation, "classic", group.protocol, coordinator, number, waits, until, members,
         _partitions(cluster, members, offsets, own, rebalancing=stopped, until=until),
     )  # fmt: skip
 
@@ -214,6 +253,18 @@ def _noticed(cluster: ClusterNodes, broker: int) -> int:
     controller = cluster.controller
     end = controller.heartbeats.session_end(broker) if isinstance(controller, QuorumController) else None
     return NEVER if end is None else end
+
+
+def _uncommitted(cluster: ClusterNodes, tp: TopicPartition, registration: PartitionRegistration | None) -> tuple[str, int]:
+    """Return why the high watermark of a partition stands still, so that consumers get no new records, and until when; `""` if it does not."""
+    health = None if registration is None else partition_health(cluster, tp, registration)
+    if health is None or health.status is not PartitionStatus.STALLED:
+        return "", NEVER
+    if not health.not_fetching:
+        return "the high watermark does not move", NEVER
+    ends = [_noticed(cluster, broker) for broker in health.not_fetching]
+    names = ", ".join(f"b{broker}" for broker in health.not_fetching)
+    return f"HW waits for {names}", NEVER if NEVER in ends else max(ends)
 
 
 def _member(
@@ -264,8 +315,10 @@ def _partitions(
             stalled, end = "rebalance" if rebalancing else "no owner", until
         elif member.stalled:
             stalled, end = f"{member.client} is {member.doing}", member.until
+        elif rebalancing:
+            stalled, end = "rebalance", until
         else:
-            stalled, end = ("rebalance", until) if rebalancing else ("", NEVER)
+            stalled, end = _uncommitted(cluster, tp, registration)
         found.append(
             OwnedPartition(
                 tp, "" if member is None else member.client, offsets.get(tp, NO_OFFSET), NO_OFFSET if log is None else log.high_watermark,
