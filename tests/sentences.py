@@ -30,7 +30,7 @@ from core.lab.acts import ACTS
 from core.lab.cluster import Cluster
 from core.lab.sentences import sentence
 from scenarios import catalogue
-from scenarios.language.readings import READINGS
+from scenarios.readings.all_readings import READINGS
 from scenarios.releases import release_named
 from scenarios.running.runner import run_scenario
 from tests.core.properties.swarm import swarm

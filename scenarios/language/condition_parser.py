@@ -22,8 +22,9 @@ from scenarios.language.conditions import (
     Truth,
     reading_term,
 )
-from scenarios.language.readings import BOOL, BROKER, DURATION, EPOCHS, IDS, NUMBER, READINGS, ROW, TEXT, WORD, Reading
 from scenarios.language.tokens import ConditionError, Token, tokenize
+from scenarios.readings.all_readings import READINGS
+from scenarios.readings.reading import BOOL, BROKER, DURATION, EPOCHS, IDS, NUMBER, ROW, TEXT, WORD, Reading
 
 _MAX_NESTING: Final = 30
 """The maximum nesting depth of parentheses and `not`."""

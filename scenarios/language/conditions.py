@@ -23,8 +23,9 @@ import attrs
 from core.kafka.events import KINDS, column_types
 from core.kafka.ids import TopicPartition
 from scenarios.errors import did_you_mean
-from scenarios.language.readings import BOOL, DURATION, EPOCHS, IDS, READINGS, ROW, Moment, Reading, show
 from scenarios.language.tokens import ConditionError, Token
+from scenarios.readings.all_readings import READINGS
+from scenarios.readings.reading import BOOL, DURATION, EPOCHS, IDS, ROW, Moment, Reading, show
 
 OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,

@@ -18,9 +18,10 @@ from scenarios.errors import Place, ScriptError, did_you_mean
 from scenarios.language.condition_parser import parse_condition
 from scenarios.language.conditions import Condition, Names, comparison
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
-from scenarios.language.readings import BOOL, BROKER, DURATION, EPOCHS, IDS, NUMBER, READINGS, ROW, TEXT, WORD, Reading
 from scenarios.language.tokens import ConditionError, Token
 from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_items, as_leader, as_text, as_word, each
+from scenarios.readings.all_readings import READINGS
+from scenarios.readings.reading import BOOL, BROKER, DURATION, EPOCHS, IDS, NUMBER, ROW, TEXT, WORD, Reading
 from scenarios.releases import release_named
 
 _PAIR: Final = re.compile(r"(\d{1,18})\s*/\s*(\d{1,18})")

@@ -15,8 +15,8 @@ from core.lab.acts import ACTS
 from core.lab.spec import MAX_BROKERS, MAX_LOSS_PPM, MAX_PARTITIONS, MAX_REPLICAS
 from scenarios.io.text_file import MAX_BYTES
 from scenarios.language.acts import as_written
-from scenarios.language.readings import READINGS
 from scenarios.language.values import write_ppm
+from scenarios.readings.all_readings import READINGS
 
 DOCUMENT: Final = Path(__file__).parents[1] / "SCRIPTS.md"
 """The path of the document."""

@@ -19,8 +19,8 @@ from core.lab.history.watchpoints import AnyPartitionChanges, BecomesTrue, Event
 from core.lab.views.view import ClusterView
 from scenarios.language.condition_parser import parse_condition
 from scenarios.language.conditions import Compare, Condition, Happened, Names, Truth, kinds_of
-from scenarios.language.readings import READINGS
 from scenarios.language.tokens import ConditionError
+from scenarios.readings.all_readings import READINGS
 from scenarios.running.runner import LiveMoment
 
 CHANGES: Final = " changes"

@@ -17,8 +17,8 @@ from core.kafka.settings.registry import SETTINGS
 from core.lab.acts import ACTS
 from scenarios.errors import InputError
 from scenarios.language.cluster import write_yaml
-from scenarios.language.readings import READINGS
 from scenarios.language.script import read_script
+from scenarios.readings.all_readings import READINGS
 from tests.fuzz.campaign import Campaign, attempt, minimised
 from tests.fuzz.targets import SEPARATOR, TARGETS, Target, commands
 from tests.fuzz.watch import Broken, command, failure_of, largest

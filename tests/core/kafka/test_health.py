@@ -32,7 +32,7 @@ from core.lab.metrics.observer import MetricsObserver
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios.describe.render import from_view, render_describe
-from scenarios.language.readings import READINGS
+from scenarios.readings.all_readings import READINGS
 from scenarios.running.runner import LiveMoment
 
 TP = TopicPartition("orders", 0)

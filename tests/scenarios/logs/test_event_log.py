@@ -21,13 +21,13 @@ from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab.spec import BrokerSpec, ClusterSpec
 from scenarios.errors import InputError, LogError
 from scenarios.io.termination_signals import Terminated, raise_on_signals
-from scenarios.language.readings import GIVEN_UP_AFTER, LATENCY
 from scenarios.logs import log_writer
 from scenarios.logs.event_log_doc import DOCUMENT, document
 from scenarios.logs.line_encoder import encode_event
 from scenarios.logs.log_header import End, make_header
 from scenarios.logs.log_reader import LogReader, read_events
 from scenarios.logs.log_writer import ENCODED_AT_ONCE, FLUSH_SECONDS, LogWriter
+from scenarios.readings.client_readings import GIVEN_UP_AFTER, LATENCY
 from tui.cli import main
 
 ROOT = Path(__file__).resolve().parents[3]

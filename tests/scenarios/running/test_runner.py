@@ -23,8 +23,8 @@ from core.sim.units import format_duration
 from scenarios import catalogue
 from scenarios.errors import ScriptError
 from scenarios.language.conditions import Condition
-from scenarios.language.readings import Moment
 from scenarios.language.script import read_script, releases_of
+from scenarios.readings.reading import Moment
 from scenarios.running import results
 from scenarios.running.runner import Run, State, run_scenario
 

@@ -1,0 +1,137 @@
+"""Readings of consumer groups and their members."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from core.kafka.group_coordinator.classic.group_state import GroupState
+from core.kafka.group_coordinator.consumer.member_state import ConsumerGroupState
+from core.kafka.ids import TopicPartition
+from core.lab.burrow import LogEnds, Verdict, evaluate, group_verdict, windows
+from core.lab.views.view import GroupView, MemberView
+from scenarios.readings.reading import NUMBER, TEXT, WORD, Moment, Reading
+
+
+def _of_group(take: Callable[[GroupView], Any]) -> Callable[..., Any]:
+    def read(moment: Moment, group: str) -> Any:
+        for view in moment.view().groups:
+            if view.name == group:
+                return take(view)
+        return None
+
+    return read
+
+
+def _owner(moment: Moment, group: str, tp: TopicPartition) -> Any:
+    """Return the client that owns a partition according to the coordinator, or None if there is none."""
+    for view in moment.view().groups:
+        if view.name == group:
+            return next((member.client for member in view.members if tp in member.assignment), None)
+    return None
+
+
+def _lag_behind(moment: Moment, tp: TopicPartition, offset: int, *, stable: bool = False) -> int | None:
+    """Return the high watermark, or the last stable offset, minus a committed offset; None without a leader."""
+    view = moment.partition(tp)
+    if view is None or view.offline:
+        return None
+    end = view.held_back_at if stable and view.held_back_at is not None else view.replica_on(view.leader).hw
+    return end - offset
+
+
+def _lag(*, stable: bool = False) -> Callable[..., Any]:
+    """Return a function that reads the lag of one partition, or the sum over all partitions with a committed offset."""
+
+    def read(moment: Moment, group: str, tp: TopicPartition | None = None) -> Any:
+        for view in moment.view().groups:
+            if view.name == group:
+                lags = {each: _lag_behind(moment, each, offset, stable=stable) for each, offset in view.offsets if tp in (None, each)}
+                return lags.get(tp) if tp is not None else sum(lag for lag in lags.values() if lag is not None)
+        return None
+
+    return read
+
+
+def _burrow(moment: Moment, group: str, tp: TopicPartition | None = None) -> Any:
+    """Return Burrow's verdict on a partition or on a group; None if the group has committed nothing."""
+    ends, now = LogEnds(moment.events("high-watermark")), moment.view().now
+    found = {
+        each: evaluate(commits, _lag_behind(moment, each, commits[-1].offset) or 0, now, ends.recent(each, now))
+        for each, commits in windows(group, moment.events("offset-committed"), ends).items()
+        if tp in (None, each)
+    }
+    if not found:
+        return None
+    return (group_verdict(found.values()) if tp is None else found[tp]).name.lower()
+
+
+def _consumption(name: str) -> Callable[..., Any]:
+    def read(moment: Moment, group: str, tp: TopicPartition | None = None) -> Any:
+        found = [getattr(view, name) for view in moment.view().consumption if view.group == group and tp in (None, view.tp)]
+        return sum(found) if found else None
+
+    return read
+
+
+def of_member(take: Callable[[MemberView], Any]) -> Callable[..., Any]:
+    def read(moment: Moment, client: str) -> Any:
+        for view in moment.view().members:
+            if view.name == client:
+                return take(view)
+        return None
+
+    return read
+
+
+def _activity(view: MemberView) -> str:
+    """Return what a consumer of a group does, in one word."""
+    if view.frozen:
+        return "frozen"
+    return ENDED if not view.running else ACTIVITIES[view.phase]
+
+
+def _committed_offset(moment: Moment, group: str, tp: TopicPartition) -> Any:
+    for view in moment.view().groups:
+        if view.name == group:
+            return dict(view.offsets).get(tp)
+    return None
+
+
+ENDED: Final = "ended"
+"""The value of the reading `process-step` for a process whose instance has ended."""
+
+ACTIVITIES: Final = {
+    "in poll()": "polling", "committing before a rebalance": "committing", "committing before it processes": "committing",
+    "processing": "processing", "committing": "committing", "closing": "closing", "stopped after an exception": "stopped",
+    "ended": ENDED,
+}  # fmt: skip
+"""The word for each phase of a consumer of a group."""
+
+GROUP_STATES: Final = {state.value: state.name.lower().replace("_", "-") for state in (*GroupState, *ConsumerGroupState)}
+"""The word for each state of a group."""
+
+GROUP_READINGS: Final = (
+    Reading("committed-offset", ("group", "partition"), NUMBER, "the committed offset of a group", _committed_offset),
+    Reading(
+        "group-state", ("group",), WORD, "the state of a group, as its coordinator knows it",
+        _of_group(lambda view: GROUP_STATES[view.state]), tuple(GROUP_STATES.values()),
+    ),
+    Reading("generation", ("group",), NUMBER, "the generation of a group, or its epoch in the consumer protocol", _of_group(lambda view: view.generation)),
+    Reading("members", ("group",), NUMBER, "the number of members of a group", _of_group(lambda view: len(view.members))),
+    Reading("owner", ("group", "partition"), TEXT, "the consumer that has a partition in the assignment of its group", _owner),
+    Reading("owned", ("client",), NUMBER, "the number of partitions that a consumer of a group owns", of_member(lambda view: len(view.owned))),
+    Reading("lag", ("group", "partition?"), NUMBER, "the high watermark minus the committed offset of a group, for one partition or for all", _lag()),
+    Reading("stable-lag", ("group", "partition?"), NUMBER, "the last stable offset minus the committed offset of a group, for one partition or for "
+        "all: what consumers with read_committed can still read", _lag(stable=True)),
+    Reading("burrow", ("group", "partition?"), WORD, "the status that Burrow gives a group or one of its partitions, based on the last 10 commits and their lags; "
+        "for a group, 'err' stands for 'stop', 'stall', and 'rewind'", _burrow, tuple(verdict.name.lower() for verdict in Verdict), ages=True,
+        kinds=("high-watermark", "offset-committed")),
+    Reading("activity", ("client",), WORD, "what a consumer of a group is doing", of_member(_activity), tuple(dict.fromkeys((*ACTIVITIES.values(), "frozen")))),
+    Reading("processed-by", ("group", "partition?"), NUMBER, "the number of records that the members of a group have processed, each counted "
+        "once", _consumption("processed")),
+    Reading("repeats", ("group", "partition?"), NUMBER, "how often the members of a group have processed a record that the group had "
+        "processed before", _consumption("repeats")),
+    Reading("skipped", ("group", "partition?"), NUMBER, "the number of records that a group has skipped: it has committed a higher offset, or "
+        "started at one, and no member has processed them", _consumption("skipped")),
+)  # fmt: skip

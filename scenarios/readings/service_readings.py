@@ -1,0 +1,122 @@
+"""Readings of processes, delay services, and retry services."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from core.kafka.clients.process_step import ProcessStep
+from scenarios.readings.group_readings import ENDED, of_member
+from scenarios.readings.reading import DURATION, NUMBER, STATISTICS, WORD, Moment, Reading
+
+
+def _processed(moment: Moment, client: str) -> Any:
+    member = of_member(lambda view: view.processed)(moment, client)
+    return _of_process("processed")(moment, client) if member is None else member
+
+
+def _of_process(name: str) -> Callable[..., Any]:
+    def read(moment: Moment, client: str) -> Any:
+        for view in moment.view().processes:
+            if view.name == client:
+                return getattr(view, name)
+        return None
+
+    return read
+
+
+def _of_service(name: str, statistic: str = "") -> Callable[..., Any]:
+    def read(moment: Moment, client: str) -> Any:
+        for view in moment.view().services:
+            if view.name == client:
+                value = getattr(view, name)
+                return value.get(statistic) if statistic else value
+        return None
+
+    return read
+
+
+def _of_retries(name: str, statistic: str = "") -> Callable[..., Any]:
+    def read(moment: Moment, client: str) -> Any:
+        for view in moment.view().retries:
+            if view.name == client:
+                value = getattr(view, name)
+                if statistic:
+                    return value.get(statistic)
+                return sum(value.values()) if isinstance(value, dict) else value
+        return None
+
+    return read
+
+
+def _process_step(moment: Moment, client: str) -> Any:
+    for view in moment.view().processes:
+        if view.name == client:
+            return view.step if view.running else ENDED
+    return None
+
+
+PROCESS_READINGS: Final = (
+    Reading(
+        "process-step", ("client",), WORD, "the current step of a process, or 'ended'", _process_step, (*map(str, ProcessStep), ENDED),
+    ),
+    Reading("processed", ("client",), NUMBER, "the number of a process's input records whose whole output is visible "
+        "with read_committed; for a consumer of a group, the number of records that it has processed", _processed),
+    Reading("processed-twice", ("client",), NUMBER, "the number of a process's input records with output that is visible "
+        "more than once", _of_process("processed_twice")),
+    Reading("half-visible", ("client",), NUMBER, "the number of a process's input records whose output is only partly "
+        "visible", _of_process("half_visible")),
+    Reading("never-processed", ("client",), NUMBER, "the number of a process's input records that are below its committed "
+        "offset but have no output", _of_process("never_processed")),
+)  # fmt: skip
+
+SERVICE_READINGS: Final = (
+    Reading("held", ("client",), NUMBER, "the number of records that a delay service, or one of its workers, holds in memory", _of_service("held")),
+    Reading("overdue", ("client",), NUMBER, "the number of held records that are already due", _of_service("overdue")),
+    Reading("paused", ("client",), NUMBER, "the number of partitions that a delay service, or one of its workers, has paused", _of_service("paused")),
+    Reading("forwarded", ("client",), NUMBER, "the number of delayed records that are visible in the real topic with "
+        "read_committed", _of_service("forwarded")),
+    Reading("forwarded-twice", ("client",), NUMBER, "the number of delayed records that are visible in the real topic more than "
+        "once", _of_service("forwarded_twice")),
+    Reading("never-forwarded", ("client",), NUMBER, "the number of delayed records that are below the committed offset of the "
+        "service but not in the real topic", _of_service("never_forwarded")),
+    Reading("expired", ("client",), NUMBER, "the number of delayed records that were deleted in the topic of their level before they "
+        "were forwarded", _of_service("expired")),
+    Reading("too-early", ("client",), NUMBER, "the number of delayed records that were forwarded before they were due", _of_service("too_early")),
+    Reading("too-soon", ("client",), NUMBER, "the number of delayed records that reached the real topic before the wanted delay had passed in "
+        "virtual time, for example because of a wrong clock", _of_service("too_soon")),
+    Reading("order-inversions", ("client",), NUMBER, "the number of delayed records that were forwarded after a record of the same "
+        "partition with a higher offset", _of_service("inversions")),
+    *(
+        Reading(f"lateness-{name}", ("client",), DURATION, f"{meaning} of the times from when delayed records were due until they were "
+            "acknowledged in the real topic", _of_service("lateness", name))
+        for name, meaning in STATISTICS.items()
+    ),
+    Reading("tries", ("client",), NUMBER, "the number of tries of a retry service, counted per record", _of_retries("tried")),
+    Reading("failed-tries", ("client",), NUMBER, "the number of tries of a retry service that failed, per record", _of_retries("failed")),
+    Reading("waiting", ("client",), NUMBER, "the number of records that the workers of a retry service have fetched and are not done with", _of_retries("waiting")),
+    Reading("succeeded", ("client",), NUMBER, "the number of different records that a retry service has processed successfully", _of_retries("succeeded")),
+    Reading("succeeded-twice", ("client",), NUMBER, "the number of records of a retry service that succeeded again", _of_retries("succeeded_twice")),
+    Reading("dead", ("client",), NUMBER, "the number of different records in the dead-letter topic of a retry service", _of_retries("dead")),
+    Reading("dead-twice", ("client",), NUMBER, "the number of records of a retry service that reached the dead-letter topic again", _of_retries("dead_twice")),
+    Reading("given-up", ("client",), NUMBER, "the number of records that a blocking retry service gave up without a dead-letter topic", _of_retries("skipped")),
+    Reading("dropped", ("client",), NUMBER, "the number of records below a committed offset of a retry service that neither succeeded nor "
+        "reached another topic", _of_retries("dropped")),
+    Reading("overtaken", ("client",), NUMBER, "the number of records of a retry service that succeeded after a later record of their "
+        "original partition", _of_retries("inversions")),
+    *(
+        Reading(f"recovery-{name}", ("client",), DURATION, f"{STATISTICS[name]} of the times from the first failure of a record until its "
+            "success in a retry service", _of_retries("recovery", name))
+        for name in ("mean", "max")
+    ),
+    *(
+        Reading(f"rounding-{name}", ("client",), DURATION, f"{STATISTICS[name]} of the times by which the levels of delayed records are "
+            "longer than the wanted delays", _of_service("rounding", name))
+        for name in ("mean", "max")
+    ),
+    *(
+        Reading(f"delay-error-{name}", ("client",), DURATION, f"{STATISTICS[name]} of the true delays of delayed records minus the wanted "
+            "delays", _of_service("total_error", name))
+        for name in ("mean", "max")
+    ),
+)  # fmt: skip
