@@ -18,7 +18,7 @@ NOTABLE: Final = 2
 
 
 class Event:
-    """The base class of all kinds of events. The annotated fields of a kind are its columns.
+    """The base class of all kinds of events. The annotated fields of a kind are its columns, after those of its base class.
 
     Kinds are plain classes, because fifty attrs classes would take a tenth of the time in which `isrlab run` must start.
 
@@ -48,7 +48,7 @@ class Event:
         defaults: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         cls.kind, cls.source, cls.level, cls.words, cls.defaults = kind, source, level, words, defaults
-        cls.columns = dict(cls.__annotations__)
+        cls.columns = {**getattr(cls, "columns", {}), **cls.__annotations__}
 
     def __init__(self, *values: object) -> None:
         self.__dict__.update(zip(self.columns, values, strict=True))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from core.sim import events
 from core.sim.events import DETAIL, NORMAL, NOTABLE, EventTuple
 
 __all__ = [
-    "DETAIL", "NORMAL", "NOTABLE", "Event", "EventTuple", "brokers", "count_of", "ids", "leader_name", "listed", "name_of", "offsets", "records",
+    "DETAIL", "INSTANCE_ENDINGS", "NORMAL", "NOTABLE", "Event", "EventTuple", "brokers", "count_of", "ids", "leader_name", "listed", "name_of", "offsets", "records",
 ]  # fmt: skip
 
 
@@ -19,6 +20,21 @@ class Event(events.Event, kind=""):
     def tp(self) -> str:
         """The partition of the event, as Kafka prints it."""
         return f"{self.__dict__['topic']}-{self.__dict__['partition']}"
+
+    @property
+    def record_range(self) -> str:
+        """The records [from_offset, to_offset) of the event: `2 records of orders-0 (offsets 3–4)`."""
+        start, end = self.__dict__["from_offset"], self.__dict__["to_offset"]
+        return f"{records(end - start)} of {self.tp} ({offsets(start, end)})"
+
+
+INSTANCE_ENDINGS: Final = {
+    "killed": "was killed",
+    "crashed": "crashed, as requested,",
+    "stopped": "stopped",
+    "failed": "failed",
+}
+"""The ways in which an instance of a process or of a worker ends, in words."""
 
 
 def name_of(topic: str, partition: int) -> str:

@@ -343,8 +343,7 @@ class RecordsProcessed(Event, kind="records-processed", source="KafkaConsumer#po
     to_offset: int
 
     def sentence(self) -> str:
-        count = records(self.to_offset - self.from_offset)
-        return f"consumer {self.client} of group {self.group} processed {count} of {self.tp} ({offsets(self.from_offset, self.to_offset)})"
+        return f"consumer {self.client} of group {self.group} processed {self.record_range}"
 
 
 class ProcessedAgain(Event, kind="processed-again", source="durability account", level=NOTABLE):

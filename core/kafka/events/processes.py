@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from core.kafka.events.base import NOTABLE, Event, offsets, records
-
-STOPPED: dict[str, str] = {
-    "killed": "was killed",
-    "crashed": "crashed, as requested,",
-    "stopped": "stopped",
-    "failed": "failed",
-}
-"""The ways in which an instance of a process ends, in words."""
+from core.kafka.events.base import INSTANCE_ENDINGS, NOTABLE, Event
 
 
 class ProcessStarted(Event, kind="process-started", source="KafkaProducer, KafkaConsumer", level=NOTABLE):
@@ -55,9 +47,7 @@ class ProcessRewound(Event, kind="process-rewound", source="KafkaProducer#abortT
         )
 
 
-class ProcessEnded(
-    Event, kind="process-ended", source="KafkaProducer#close", level=NOTABLE, words={"how": ("killed", "crashed", "stopped", "failed")}
-):
+class ProcessEnded(Event, kind="process-ended", source="KafkaProducer#close", level=NOTABLE, words={"how": tuple(INSTANCE_ENDINGS)}):
     """An instance of a process ended during or after a step."""
 
     process: str
@@ -69,11 +59,11 @@ class ProcessEnded(
     def sentence(self) -> str:
         why = f": {self.error}" if self.error else ""
         when = "after" if self.how == "crashed" else "during"
-        return f"instance {self.instance} of process {self.process} {STOPPED[self.how]} {when} the {self.step} step{why}"
+        return f"instance {self.instance} of process {self.process} {INSTANCE_ENDINGS[self.how]} {when} the {self.step} step{why}"
 
 
-class ProcessedTwice(Event, kind="processed-twice", source="durability account", level=NOTABLE):
-    """Consumers with read_committed see the output for some input records more than once; `doomed_by` is the event that led to the last of these outputs."""
+class ProcessedRange(Event, kind=""):
+    """Input records of a process that were not processed exactly once; `doomed_by` is the event that led to this."""
 
     group: str
     process: str
@@ -84,47 +74,33 @@ class ProcessedTwice(Event, kind="processed-twice", source="durability account",
     to_offset: int
     doomed_by: int
 
+
+class ProcessedTwice(ProcessedRange, kind="processed-twice", source="durability account", level=NOTABLE):
+    """Consumers with read_committed see the output for some input records more than once; `doomed_by` is the event that led to the last of these outputs."""
+
     def sentence(self) -> str:
         return (
-            f"PROCESSED TWICE: {records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)}) by "
+            f"PROCESSED TWICE: {self.record_range} by "
             f"group {self.group}: instance {self.instance} of process {self.process} produced the output again after event {self.doomed_by}"
         )
 
 
-class NeverProcessed(Event, kind="never-processed", source="durability account", level=NOTABLE):
+class NeverProcessed(ProcessedRange, kind="never-processed", source="durability account", level=NOTABLE):
     """The committed offset is above some input records that have no output; `doomed_by` is the event that committed it. `process` is empty."""
-
-    group: str
-    process: str
-    instance: int
-    topic: str
-    partition: int
-    from_offset: int
-    to_offset: int
-    doomed_by: int
 
     def sentence(self) -> str:
         return (
-            f"NEVER PROCESSED: {records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)}) by "
+            f"NEVER PROCESSED: {self.record_range} by "
             f"group {self.group}: event {self.doomed_by} committed a higher offset, but there is no output"
         )
 
 
-class HalfVisible(Event, kind="half-visible", source="durability account", level=NOTABLE):
+class HalfVisible(ProcessedRange, kind="half-visible", source="durability account", level=NOTABLE):
     """Consumers with read_committed see only part of the output for some input records; `doomed_by` is the event that led to this part."""
-
-    group: str
-    process: str
-    instance: int
-    topic: str
-    partition: int
-    from_offset: int
-    to_offset: int
-    doomed_by: int
 
     def sentence(self) -> str:
         return (
-            f"HALF VISIBLE: {records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)}) by "
+            f"HALF VISIBLE: {self.record_range} by "
             f"group {self.group}: of the output that instance {self.instance} of process {self.process} produced after event "
             f"{self.doomed_by}, only part is visible"
         )

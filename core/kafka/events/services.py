@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from core.kafka.events.base import NOTABLE, Event, count_of, offsets, records
+from core.kafka.events.base import INSTANCE_ENDINGS, NOTABLE, Event, count_of, offsets, records
 from core.sim.units import format_duration
-
-ENDINGS: dict[str, str] = {
-    "killed": "was killed",
-    "crashed": "crashed, as requested,",
-    "stopped": "stopped",
-    "failed": "failed",
-}
-"""The ways in which an instance of a worker ends, in words."""
 
 
 class ServiceStarted(Event, kind="service-started", source="KafkaConsumer, KafkaProducer", level=NOTABLE):
@@ -31,9 +23,7 @@ class ServiceStarted(Event, kind="service-started", source="KafkaConsumer, Kafka
         return f"instance {self.instance} of {self.worker} reads {self.reads} and writes {self.writes}{delay}; it has group {self.group}{identity}"
 
 
-class ServiceEnded(
-    Event, kind="service-ended", source="KafkaProducer#close", level=NOTABLE, words={"how": ("killed", "crashed", "stopped", "failed")}
-):
+class ServiceEnded(Event, kind="service-ended", source="KafkaProducer#close", level=NOTABLE, words={"how": tuple(INSTANCE_ENDINGS)}):
     """An instance of a worker ended. The `held` records were only in its memory."""
 
     worker: str
@@ -44,7 +34,7 @@ class ServiceEnded(
 
     def sentence(self) -> str:
         why = f" ({self.error})" if self.error else ""
-        return f"instance {self.instance} of {self.worker} {ENDINGS[self.how]}{why} while it held {records(self.held)} in memory"
+        return f"instance {self.instance} of {self.worker} {INSTANCE_ENDINGS[self.how]}{why} while it held {records(self.held)} in memory"
 
 
 class ServiceRewound(Event, kind="service-rewound", source="KafkaProducer#abortTransaction", level=NOTABLE):
@@ -58,56 +48,53 @@ class ServiceRewound(Event, kind="service-rewound", source="KafkaProducer#abortT
         return f"instance {self.instance} of {self.worker} aborts its transaction and returns to its committed offsets: {self.error}"
 
 
-class RecordsHeld(Event, kind="records-held", source="delay service"):
-    """A worker holds records in memory until they are due, which is after `wait_us`."""
+class WorkerRecords(Event, kind=""):
+    """What a worker did with records of a partition that it reads."""
 
     worker: str
     topic: str
     partition: int
     from_offset: int
     to_offset: int
-    wait_us: int
-
-    def sentence(self) -> str:
-        when = f"are due in {format_duration(self.wait_us)}" if self.wait_us else "are already due"
-        what = f"{records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)})"
-        return f"{self.worker} holds {what}, which {when}"
 
 
-class ServicePaused(Event, kind="service-paused", source="KafkaConsumer#pause"):
-    """A worker paused a partition, because it holds as many of its records as the bound allows."""
+class HeldRecords(Event, kind=""):
+    """How many records of a partition a worker holds, and how many it may hold."""
 
     worker: str
     topic: str
     partition: int
     held: int
     bound: int
+
+
+class RecordsHeld(WorkerRecords, kind="records-held", source="delay service"):
+    """A worker holds records in memory until they are due, which is after `wait_us`."""
+
+    wait_us: int
+
+    def sentence(self) -> str:
+        when = f"are due in {format_duration(self.wait_us)}" if self.wait_us else "are already due"
+        return f"{self.worker} holds {self.record_range}, which {when}"
+
+
+class ServicePaused(HeldRecords, kind="service-paused", source="KafkaConsumer#pause"):
+    """A worker paused a partition, because it holds as many of its records as the bound allows."""
 
     def sentence(self) -> str:
         return f"{self.worker} pauses {self.tp}: it holds {records(self.held)} of the partition, and its bound is {self.bound}"
 
 
-class ServiceResumed(Event, kind="service-resumed", source="KafkaConsumer#resume"):
+class ServiceResumed(HeldRecords, kind="service-resumed", source="KafkaConsumer#resume"):
     """A worker resumed a partition, because it holds fewer of its records than the bound."""
-
-    worker: str
-    topic: str
-    partition: int
-    held: int
-    bound: int
 
     def sentence(self) -> str:
         return f"{self.worker} resumes {self.tp}: it holds {records(self.held)} of the partition, and its bound is {self.bound}"
 
 
-class DelayedForwarded(Event, kind="delayed-forwarded", source="delay service"):
+class DelayedForwarded(WorkerRecords, kind="delayed-forwarded", source="delay service"):
     """A broker acknowledged delayed records in their real topic, `late_us` after they were due. A negative lateness means that they came too early."""
 
-    worker: str
-    topic: str
-    partition: int
-    from_offset: int
-    to_offset: int
     late_us: int
     real_topic: str
 
@@ -117,38 +104,26 @@ class DelayedForwarded(Event, kind="delayed-forwarded", source="delay service"):
         return f"{count} of {self.tp} ({offsets(self.from_offset, self.to_offset)}) reached {self.real_topic} {late}"
 
 
-class RecordsTried(Event, kind="records-tried", source="retry service"):
+class RecordsTried(WorkerRecords, kind="records-tried", source="retry service"):
     """A worker tried to process records. `reason` says why they failed; it is empty if they succeeded."""
 
-    worker: str
-    topic: str
-    partition: int
-    from_offset: int
-    to_offset: int
     number: int
     reason: str
 
     def sentence(self) -> str:
-        what = f"{records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)})"
         outcome = f"failed: {self.reason}" if self.reason else "succeeded"
-        return f"{self.worker} processed {what}, and try {self.number} {outcome}"
+        return f"{self.worker} processed {self.record_range}, and try {self.number} {outcome}"
 
 
-class DeadLettered(Event, kind="dead-lettered", source="DeadLetterPublishingRecoverer", level=NOTABLE):
+class DeadLettered(WorkerRecords, kind="dead-lettered", source="DeadLetterPublishingRecoverer", level=NOTABLE):
     """Records that failed in all tries reached the dead-letter topic. The offsets are those where the application produced the records."""
 
-    worker: str
-    topic: str
-    partition: int
-    from_offset: int
-    to_offset: int
     tries: int
     reason: str
     dead_letter_topic: str
 
     def sentence(self) -> str:
-        what = f"{records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)})"
-        return f"{what} went to {self.dead_letter_topic} after {count_of(self.tries, 'try', 'tries')}: {self.reason}"
+        return f"{self.record_range} went to {self.dead_letter_topic} after {count_of(self.tries, 'try', 'tries')}: {self.reason}"
 
 
 class SucceededTwice(Event, kind="succeeded-twice", source="durability account", level=NOTABLE):
@@ -164,7 +139,7 @@ class SucceededTwice(Event, kind="succeeded-twice", source="durability account",
 
     def sentence(self) -> str:
         return (
-            f"PROCESSED TWICE: {records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)}) succeeded "
+            f"PROCESSED TWICE: {self.record_range} succeeded "
             f"again in instance {self.instance} of {self.worker} after event {self.doomed_by}"
         )
 
@@ -181,6 +156,6 @@ class RetryDropped(Event, kind="retry-dropped", source="durability account", lev
 
     def sentence(self) -> str:
         return (
-            f"DROPPED: {records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)}): event "
+            f"DROPPED: {self.record_range}: event "
             f"{self.doomed_by} committed a higher offset of group {self.group}, but the records neither succeeded nor reached another topic"
         )
