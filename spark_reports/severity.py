@@ -31,6 +31,7 @@ There is no value for a leader that does not serve clients, because such interva
 RANKS: Final[Mapping[str, tuple[str, ...]]] = {
     "state": tuple(STATE_WORDS[status] for status in sorted(STATE_WORDS, reverse=True)),
     "status": ("open", "waits for marker", "hanging"),
+    "outcome": ("succeeded twice", "dead letter", "dropped"),
     "what": ("diverged", "duplicated", "exposed", "lost, seen", "lost", "stalled", "writes", "reads"),
 }
 """For each text column, its values from the least severe to the most severe. A value that is not listed ranks below all listed values."""

@@ -15,9 +15,12 @@ from spark_reports.summaries.intermediate.fault_intervals import (
     slow_disk_intervals,
     topic_clients,
 )
+from spark_reports.summaries.intermediate.group_offsets import COMMIT_KINDS, group_lags
+from spark_reports.summaries.intermediate.group_rebalances import STARTS, group_rebalances
 from spark_reports.summaries.intermediate.held_intervals import held_intervals
 from spark_reports.summaries.intermediate.high_watermark_stalls import end_with_session, high_watermark_stalls
 from spark_reports.summaries.intermediate.lag_counts import lag_counts
+from spark_reports.summaries.intermediate.partition_owners import owned_intervals, unowned_intervals
 from spark_reports.summaries.intermediate.partition_states import partition_states
 from spark_reports.summaries.intermediate.partition_transactions import partition_transactions
 from spark_reports.summaries.intermediate.stall_intervals import blocked_intervals, stalled_intervals, unserved_intervals
@@ -121,6 +124,8 @@ def _inputs(
     # Without transactions, Spark removes these queries, which would otherwise sort the frequent events.
     frequent = only_if_found(events, found, ("transaction-begun", "marker-appended"))
     transactions = Lazy(lambda: one(partition_transactions(frequent, infrequent)).localCheckpoint())
+    # Without consumer groups, Spark removes these queries, too.
+    owned = Lazy(lambda: one(owned_intervals(of("member-started"), sessions)).localCheckpoint())
     return SummaryInputs(
         events,
         infrequent,
@@ -133,5 +138,9 @@ def _inputs(
         lag_counts_once=lags,
         transactions_once=transactions,
         held_once=Lazy(lambda: one(held_intervals(transactions(), frequent, infrequent, sessions)).localCheckpoint()),
+        group_lags_once=Lazy(lambda: one(group_lags(only_if_found(events, found, COMMIT_KINDS), sessions)).localCheckpoint()),
+        rebalances_once=Lazy(lambda: one(group_rebalances(of(*STARTS), sessions)).localCheckpoint()),
+        owned_once=owned,
+        unowned_once=Lazy(lambda: one(unowned_intervals(owned(), of("member-started"), sessions)).localCheckpoint()),
         single_partition=single_partition,
     )

@@ -53,8 +53,8 @@ class SummaryInputs:
         infrequent: the infrequent events, which are cached because most summaries need no other events.
         sessions: a row for each session (`schema.session_schema`).
         found: the event kinds that occur among `infrequent` (`occurring_kinds`), and possibly more kinds.
-        states_once, unserved_once, stalled_once, event_counts_once, lag_counts_once, transactions_once, held_once: the shared values behind
-            the properties of the same names without `_once`.
+        states_once, unserved_once, stalled_once, event_counts_once, lag_counts_once, transactions_once, held_once, group_lags_once,
+            rebalances_once, owned_once, unowned_once: the shared values behind the properties of the same names without `_once`.
         single_partition: whether all frames except `events` have a single partition, so that nothing needs to be shuffled.
     """
 
@@ -69,6 +69,10 @@ class SummaryInputs:
     lag_counts_once: Lazy[DataFrame]
     transactions_once: Lazy[DataFrame]
     held_once: Lazy[DataFrame]
+    group_lags_once: Lazy[DataFrame]
+    rebalances_once: Lazy[DataFrame]
+    owned_once: Lazy[DataFrame]
+    unowned_once: Lazy[DataFrame]
     single_partition: bool = False
 
     @property
@@ -105,6 +109,26 @@ class SummaryInputs:
     def held(self) -> DataFrame:
         """The intervals in which the last stable offset was held back, as returned by `held_intervals.held_intervals`."""
         return self.held_once()
+
+    @property
+    def group_lags(self) -> DataFrame:
+        """The lags of groups over time, as returned by `group_offsets.group_lags`."""
+        return self.group_lags_once()
+
+    @property
+    def rebalances(self) -> DataFrame:
+        """The rebalances of groups, as returned by `group_rebalances.group_rebalances`."""
+        return self.rebalances_once()
+
+    @property
+    def owned_partitions(self) -> DataFrame:
+        """The intervals in which a consumer has a partition, as returned by `partition_owners.owned_intervals`."""
+        return self.owned_once()
+
+    @property
+    def unowned_partitions(self) -> DataFrame:
+        """The intervals in which no consumer of a group has a partition, as returned by `partition_owners.unowned_intervals`."""
+        return self.unowned_once()
 
     def events_of(self, kinds: Iterable[str]) -> DataFrame:
         """Return the events of the given kinds."""

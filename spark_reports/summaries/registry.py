@@ -15,6 +15,10 @@ from spark_reports.summaries.clients.records import RECORDS
 from spark_reports.summaries.clients.unavailability import UNAVAILABILITY
 from spark_reports.summaries.cluster.idle import IDLE
 from spark_reports.summaries.cluster.settings import SETTINGS
+from spark_reports.summaries.groups.deliveries import DELIVERIES
+from spark_reports.summaries.groups.group_lag import GROUP_LAG
+from spark_reports.summaries.groups.groups import GROUPS
+from spark_reports.summaries.groups.rebalances import REBALANCES
 from spark_reports.summaries.leaders.controllers import CONTROLLERS
 from spark_reports.summaries.leaders.elections import ELECTIONS
 from spark_reports.summaries.leaders.leadership import LEADERSHIP
@@ -24,6 +28,9 @@ from spark_reports.summaries.replicas.isr_churn import ISR_CHURN
 from spark_reports.summaries.replicas.isr_flapping import ISR_FLAPPING
 from spark_reports.summaries.replicas.lag import LAG
 from spark_reports.summaries.replicas.min_isr import MIN_ISR
+from spark_reports.summaries.services.delays import DELAYS
+from spark_reports.summaries.services.retries import RETRIES
+from spark_reports.summaries.services.retry_outcomes import RETRY_OUTCOMES
 from spark_reports.summaries.summary import Summary
 from spark_reports.summaries.transactions.aborted_transactions import ABORTED_TRANSACTIONS
 from spark_reports.summaries.transactions.duplicates import DUPLICATES
@@ -36,6 +43,7 @@ SUMMARIES: Final[tuple[Summary, ...]] = (
     ELECTIONS, LEADERSHIP, CONTROLLERS, ISR_CHURN, ISR_FLAPPING, AVAILABILITY, MIN_ISR, DEGRADED, UNAVAILABILITY, RECORDS, HARM,
     LAG, PRODUCE_LATENCY, PRODUCE_ERRORS, AUDIT, IDLE, ERRORS, SETTINGS,
     TRANSACTIONS, ABORTED_TRANSACTIONS, STABLE_OFFSETS, HANGING_TRANSACTIONS, DUPLICATES, REFUSALS,
+    GROUPS, REBALANCES, GROUP_LAG, DELIVERIES, DELAYS, RETRIES, RETRY_OUTCOMES,
 )  # fmt: skip
 """All summaries."""
 

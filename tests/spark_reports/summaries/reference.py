@@ -16,7 +16,7 @@ from typing import Any
 from core.kafka import health
 from core.kafka.health import PartitionStatus
 from core.kafka.partition_registration import PartitionRegistration
-from tests.spark_reports.summaries import transactions_reference
+from tests.spark_reports.summaries import groups_reference, transactions_reference
 
 Line = dict[str, Any]
 Rows = dict[tuple[Any, ...], dict[str, int]]
@@ -831,5 +831,6 @@ ALL = {
     "audit": audit,
     "errors": errors,
     **transactions_reference.ALL,
+    **groups_reference.ALL,
 }
 """Every question by the summary's name."""

@@ -72,6 +72,15 @@ WORDS: dict[str, st.SearchStrategy[Any]] = {
     "marker_offset": st.integers(0, 60),
     "first_offset": st.integers(-1, 50),
     "request": st.sampled_from(["InitProducerId", "EndTxn"]),
+    "group": st.sampled_from(["g", "h"]),
+    "client": st.sampled_from(["c1", "c2"]),
+    "worker": st.sampled_from(["w1", "w2"]),
+    "partition_names": st.sampled_from(["", "a-0", "a-0, a-1", "b-2, a-1"]),
+    "topics": st.sampled_from(["a", "a, b"]),
+    "reason": st.sampled_from(["", "IllegalStateException"]),
+    "real_topic": st.sampled_from(["a", "b"]),
+    "late_us": st.sampled_from([-5, 0, 3, 10_000_000]),
+    "new_state": st.sampled_from(["Stable", "Reconciling", "Empty"]),
     "write_wait_us": st.sampled_from([1_000_001, 3_000_000, 40_000_000]),
 }
 BY_TYPE: dict[str, st.SearchStrategy[Any]] = {
@@ -160,6 +169,51 @@ def transactional_session(random: Random) -> Session:
     return events, random.choice([None, now, now + 10])
 
 
+def session_of_groups(random: Random) -> Session:
+    """Members of two groups that come and go, and services. There are so few offsets that events fit together."""
+    often = (
+        "partitions-assigned", "partitions-revoked", "member-started", "member-ended", "offset-committed", "high-watermark", "records-processed",
+        "processed-again", "records-skipped", "delayed-forwarded", "group-rebalancing", "group-stable",
+    )  # fmt: skip
+    seldom = (
+        "partitions-lost", "became-leader", "offset-expired", "group-emptied", "group-epoch", "group-state", "processed-twice", "never-processed",
+        "half-visible", "dead-lettered", "succeeded-twice", "retry-dropped", "records-tried", "service-started", "service-ended", "partition-changed",
+    )  # fmt: skip
+    values: dict[str, Any] = {
+        "group": ["g", "g", "h"],
+        "client": ["c1", "c2"],
+        "worker": ["w1", "w2"],
+        "topic": ["a"],
+        "partition": [0, 1],
+        "broker": [1, 1, 2],
+        "partition_names": ["a-0", "a-1", "a-0, a-1", ""],
+        "topics": ["a", "a, b"],
+        "committed_offset": range(20),
+        "new_offset": range(1, 20),
+        "high_watermark": range(5),
+        "from_offset": range(6),
+        "to_offset": range(6, 12),
+        "epoch": [0, 0, 1],
+        "late_us": [-5, 0, 3, 9],
+        "real_topic": ["a"],
+        "reason": ["", "IllegalStateException"],
+        "how": ["stopped", "killed"],
+        "held": range(5),
+        "members": range(3),
+        "generation": range(5),
+        "group_epoch": range(5),
+        "new_state": ["Stable", "Reconciling", "Empty"],
+    }
+    events = [event_at(0, "partition-changed", topic="a", partition=number) for number in (0, 1)]
+    events += [event_at(0, "became-leader", topic="a", partition=number, broker=1) for number in (0, 1)]
+    now = 0
+    for _ in range(random.randint(10, 50)):
+        kind = random.choice([*often, *often, *seldom])
+        now += random.randint(0, 3)
+        events.append(event_at(now, kind, **{name: random.choice(values[name]) for name in column_types(KINDS[kind]) if name in values}))
+    return events, random.choice([None, now, now + 10])
+
+
 def drawn() -> list[Session]:
     """Some hundred sessions."""
     found: list[Session] = []
@@ -170,7 +224,7 @@ def drawn() -> list[Session]:
         found.extend(several)
 
     draw()
-    return [*found, *(transactional_session(Random(seed)) for seed in range(60))]
+    return [*found, *(make(Random(seed)) for make in (transactional_session, session_of_groups) for seed in range(60))]
 
 
 @summarized_together

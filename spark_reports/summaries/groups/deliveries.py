@@ -1,0 +1,82 @@
+"""How often groups processed records: once, more than once, only in part, or never."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_reports.summaries.inputs import SummaryInputs
+from spark_reports.summaries.intermediate.group_offsets import OF_GROUP
+from spark_reports.summaries.intermediate.intervals import union_length
+from spark_reports.summaries.summary import Summary, table_schema
+
+_CONSUMERS: Final = ("records-processed", "processed-again", "records-skipped")
+"""The event kinds of consumers in groups."""
+
+_ROW: Final = (*OF_GROUP, "does")
+_COUNTS: Final = ("times", "repeats", "twice", "half", "never")
+
+
+def _compute(inputs: SummaryInputs) -> DataFrame:
+    events = inputs.events_of(DELIVERIES.kinds).withColumn("does", F.when(F.col("kind").isin(*_CONSUMERS), "consume").otherwise("forward"))
+    kind, span = F.col("kind"), F.col("to_offset") - F.col("from_offset")
+    sums = events.where(kind.isin("records-processed", "processed-again")).select(
+        *_ROW, F.when(kind == "records-processed", span).alias("times"), F.when(kind == "processed-again", span).alias("repeats")
+    )
+    found = sums.unionByName(_distinct(events), allowMissingColumns=True).groupBy(*_ROW).agg(*(F.sum(name).alias(name) for name in _COUNTS))
+    consumes = F.col("does") == "consume"
+    return found.fillna(0).select(
+        *_ROW,
+        F.when(consumes, F.col("times") - F.col("repeats")).alias("processed"),
+        F.when(consumes, F.col("times") - F.col("repeats") - F.col("twice")).alias("once"),
+        F.when(consumes, F.col("repeats")).alias("repeats"),
+        *("twice", "half", "never"),
+    )
+
+
+def _distinct(events: DataFrame) -> DataFrame:
+    """Return the numbers of distinct harmed records. A skipped record does not count if a member processed it later."""
+    kind = F.col("kind")
+    harmed = events.where(kind != "records-processed").select(
+        *_ROW, "kind", "seq", F.coalesce("epoch", F.lit(-1)).alias("epoch"), "from_offset", "to_offset"
+    )
+    skipped = harmed.where("kind = 'records-skipped'").drop("kind").alias("s")
+    processed = events.where("kind = 'records-processed'").select(*_ROW, "seq", "from_offset", "to_offset").alias("p")
+    same = " AND ".join(f"s.`{name}` = p.`{name}`" for name in _ROW)
+    later = skipped.join(processed, F.expr(f"{same} AND p.seq > s.seq AND p.from_offset < s.to_offset AND p.to_offset > s.from_offset"))
+    later = later.selectExpr(
+        *(f"s.`{name}`" for name in _ROW), "'processed-later' AS kind", "s.epoch", "greatest(p.from_offset, s.from_offset) AS from_offset",
+        "least(p.to_offset, s.to_offset) AS to_offset",
+    )  # fmt: skip
+    counted = union_length(harmed.drop("seq").unionByName(later), (*_ROW, "kind", "epoch"), "from_offset", "to_offset", "records")
+    never = F.when(kind.isin("records-skipped", "never-processed"), F.col("records")).when(kind == "processed-later", -F.col("records"))
+    return counted.select(
+        *_ROW,
+        F.when(kind.isin("processed-again", "processed-twice"), F.col("records")).alias("twice"),
+        F.when(kind == "half-visible", F.col("records")).alias("half"),
+        never.alias("never"),
+    )
+
+
+DELIVERIES: Final = Summary(
+    name="deliveries",
+    title="Records that groups processed once, twice, or never",
+    notes=(
+        "`does` is consume for consumers with a group, and forward for processes and delay services, which write each input record to another topic. `processed` counts "
+        "the records that members processed at least once: `once` exactly once, `twice` more than once. `repeats` counts the "
+        "additional times. `never` counts the records that were skipped: the group's committed offset or position moved past them, and nobody "
+        "processed them later. For `forward`, `twice` counts the input whose output readers with read_committed see twice, `half` the input with only "
+        "part of its output, and `never` the input without output below the committed offset. These counts cover what events have reported; a report remains even if a later "
+        "truncation removes the records."
+    ),
+    kinds=(*_CONSUMERS, "processed-twice", "half-visible", "never-processed"),
+    columns=("group", "topic", "partition", "from_offset", "to_offset", "epoch"),
+    schema=table_schema(
+        names=("session", "group", "does", "topic"), numbers=("partition", "processed", "once", "twice", "repeats", "half", "never")
+    ),
+    keys=("session", "group", "does", "topic", "partition"),
+    compute=_compute,
+    worst=("never", "half", "twice", "repeats"),
+)

@@ -1,0 +1,116 @@
+"""Which consumer of a group has which partition, and when no consumer has it.
+
+A consumer has a partition from the moment when it gets it (`onPartitionsAssigned`) until it gives it up, loses it, or ends. A frozen or slow
+consumer still has its partitions. A partition of a group is any partition of a topic to which a consumer of the group subscribes. It counts as
+without an owner while at least one consumer of the group runs and none of them has the partition.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_reports.summaries.intermediate.group_offsets import OF_GROUP
+
+OWNER_KINDS: Final = ("partitions-assigned", "partitions-revoked", "partitions-lost", "member-started", "member-ended", "partition-changed")
+"""The event kinds that `owned_intervals` and `unowned_intervals` need."""
+
+OWNER_COLUMNS: Final = ("group", "client", "partition_names", "topics", "topic", "partition")
+"""The event columns that `owned_intervals` and `unowned_intervals` need."""
+
+_GROUP: Final = ("session", "group")
+_MEMBER: Final = ("session", "group", "client")
+
+
+def owned_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
+    """Return rows `session, group, topic, partition, client, from_us, to_us`."""
+    kind = F.col("kind")
+    named = (
+        events.where(kind.isin("partitions-assigned", "partitions-revoked", "partitions-lost"))
+        .select(*_MEMBER, "seq", "t", "kind", F.explode(F.split("partition_names", ", ")).alias("name"))
+        .where("name != ''")
+    )
+    ended = events.where("kind = 'member-ended'").select(*_MEMBER, "seq", "t", "kind")
+    ended = ended.join(named.select(*_MEMBER, "name").distinct(), list(_MEMBER))
+    history = Window.partitionBy(*_MEMBER, "name").orderBy("seq")
+    return (
+        named.unionByName(ended)
+        .withColumn("until", F.lead("t").over(history))
+        .where("kind = 'partitions-assigned'")
+        .join(F.broadcast(sessions.select("session", "end_us")), "session")
+        .select(
+            *_GROUP,
+            F.expr("left(name, length(name) - length(substring_index(name, '-', -1)) - 1)").alias("topic"),
+            F.expr("try_cast(substring_index(name, '-', -1) AS BIGINT)").alias("partition"),
+            "client",
+            F.col("t").alias("from_us"),
+            F.coalesce("until", F.greatest("end_us", "t")).alias("to_us"),
+        )
+    )
+
+
+def unowned_intervals(owned: DataFrame, events: DataFrame, sessions: DataFrame) -> DataFrame:
+    """Return rows `session, group, topic, partition, from_us, to_us` for the times in which no consumer has a partition.
+
+    Args:
+        owned: the result of `owned_intervals`.
+        events: the infrequent events.
+        sessions: the sessions with their ends.
+    """
+    started = events.where("kind = 'member-started'")
+    topics = (
+        started.select(*_GROUP, F.explode(F.split("topics", ", ")).alias("topic"), "t")
+        .groupBy(*_GROUP, "topic")
+        .agg(F.min("t").alias("since"))
+    )
+    known = events.where("kind = 'partition-changed'").groupBy("session", "topic", "partition").agg(F.min("t").alias("created"))
+    partitions = topics.join(known, ["session", "topic"]).select(*OF_GROUP, F.greatest("since", "created").alias("exists"))
+    running = _running(events, sessions)
+    # For each partition, the changes of `owners` and of `open`: whether a consumer of the group runs after the partition exists.
+    opened = partitions.join(F.broadcast(running), list(_GROUP)).where("to_us > exists")
+    opened = opened.withColumn("from_us", F.greatest("from_us", "exists"))
+    both = _changes(owned, 1, 0).unionByName(_changes(opened, 0, 1)).groupBy(*OF_GROUP, "t")
+    changes = both.agg(F.sum("owners").alias("owners"), F.sum("open").alias("open")).where("owners != 0 OR open != 0")
+    history = Window.partitionBy(*OF_GROUP).orderBy("t")
+    up_to_now = history.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    return (
+        changes.withColumns(
+            {"owners": F.sum("owners").over(up_to_now), "open": F.sum("open").over(up_to_now), "to_us": F.lead("t").over(history)}
+        )
+        .where("open > 0 AND owners = 0 AND to_us > t")
+        .select(*OF_GROUP, F.col("t").alias("from_us"), "to_us")
+    )
+
+
+def _changes(intervals: DataFrame, owners: int, opens: int) -> DataFrame:
+    """Return the starts and the ends of intervals as changes of two counts."""
+    starts, ends = (
+        F.struct(F.col("from_us").alias("t"), F.lit(1).alias("sign")),
+        F.struct(F.col("to_us").alias("t"), F.lit(-1).alias("sign")),
+    )
+    return intervals.select(*OF_GROUP, F.explode(F.array(starts, ends)).alias("change")).selectExpr(
+        "session", "`group`", "topic", "partition", "change.t AS t", f"change.sign * {owners} AS owners", f"change.sign * {opens} AS open"
+    )
+
+
+def _running(events: DataFrame, sessions: DataFrame) -> DataFrame:
+    """Return rows `session, group, from_us, to_us` for the times in which at least one consumer of a group runs."""
+    changes = (
+        events.where("kind IN ('member-started', 'member-ended')")
+        .groupBy(*_GROUP, "t")
+        .agg(F.sum(F.when(F.col("kind") == "member-started", 1).otherwise(-1)).alias("change"))
+    )
+    history = Window.partitionBy(*_GROUP).orderBy("t")
+    return (
+        changes.withColumns(
+            {
+                "members": F.sum("change").over(history.rowsBetween(Window.unboundedPreceding, Window.currentRow)),
+                "next": F.lead("t").over(history),
+            }
+        )
+        .where("members > 0")
+        .join(F.broadcast(sessions.select("session", "end_us")), "session")
+        .select(*_GROUP, F.col("t").alias("from_us"), F.coalesce("next", F.greatest("end_us", "t")).alias("to_us"))
+    )

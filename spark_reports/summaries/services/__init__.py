@@ -1,0 +1,1 @@
+"""Summaries about services: delayed records, retries, and dead letters."""

@@ -1,0 +1,345 @@
+"""The summaries of groups and services once more, in plain Python, as in `reference`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
+
+Line = dict[str, Any]
+Rows = dict[tuple[Any, ...], Any]
+Interval = tuple[int, int]
+
+
+def covered(intervals: Iterable[Interval]) -> int:
+    """How many offsets are in at least one of the intervals."""
+    total, reached = 0, None
+    for low, high in sorted(intervals):
+        start = low if reached is None else max(low, reached)
+        total += max(high - start, 0)
+        reached = max(high, start)
+    return total
+
+
+def of_group(event: Line) -> tuple[str, str, int]:
+    return event["group"], event["topic"], event["partition"]
+
+
+def lags(events: list[Line], end: int) -> dict[tuple[str, str, int], list[Line]]:
+    """The changes of the committed offsets and of the high watermarks of each group and partition."""
+    commits = ("offset-committed", "offset-materialized", "offset-expired")
+    steps: dict[tuple[str, str, int], list[Line]] = {of_group(event): [] for event in events if event["kind"] in commits}
+    leader: dict[Any, int] = {}
+    for event in events:
+        if event["kind"] in commits:
+            keys, value = (
+                [of_group(event)],
+                {"committed": None if event["kind"] == "offset-expired" else event["committed_offset"], "is_commit": True},
+            )
+        elif event["kind"] in ("became-leader", "high-watermark"):
+            where = event["topic"], event["partition"]
+            if event["kind"] == "became-leader":
+                leader[where] = event["broker"]
+            if leader.get(where) != event["broker"]:
+                continue
+            keys = [key for key in steps if key[1:] == where]
+            value = {"log_end": event["high_watermark" if event["kind"] == "became-leader" else "new_offset"], "is_commit": False}
+        else:
+            continue
+        for key in keys:
+            before = steps[key][-1] if steps[key] else {"committed": None, "log_end": None}
+            steps[key].append(before | value | {"t": event["t"]})
+    for several in steps.values():
+        for one, later in pairwise([*several, {"t": max(end, several[-1]["t"])}]):
+            one["until"] = later["t"]
+            one["lag"] = None if None in (one["committed"], one["log_end"]) else one["log_end"] - one["committed"]
+    return steps
+
+
+def group_lag(events: list[Line], end: int) -> Rows:
+    rows: Rows = {}
+    for key, steps in lags(events, end).items():
+        known = [step for step in steps if step["lag"] is not None]
+        worst = max(known, key=lambda step: step["lag"], default=None)
+        time = sum(step["until"] - step["t"] for step in known)
+        total = sum(step["lag"] * (step["until"] - step["t"]) for step in known)
+        rows[key] = {
+            "commits": sum(step["is_commit"] for step in steps),
+            "committed_offset": steps[-1]["committed"],
+            "high_watermark": steps[-1]["log_end"],
+            "lag": steps[-1]["lag"],
+            "max_lag": worst and worst["lag"],
+            "max_at_us": worst and worst["t"],
+            "mean_lag": abs(total) // time * (1 if total >= 0 else -1) if time else None,
+        }
+    return rows
+
+
+def rebalancing(events: list[Line], end: int) -> dict[str, list[Line]]:
+    """The rebalances of each group, in order."""
+    found: dict[str, list[Line]] = defaultdict(list)
+    pending: dict[str, Line] = {}
+    for event in events:
+        group = event.get("group", "")
+        starts = event["kind"] in ("group-rebalancing", "group-epoch")
+        state = (
+            event["new_state"]
+            if event["kind"] == "group-state"
+            else {"group-stable": "Stable", "group-emptied": "Empty"}.get(event["kind"])
+        )
+        if not starts and state not in ("Stable", "Empty"):
+            continue
+        if group in pending:
+            outcome = "repeated" if starts else state.lower() if state else ""
+            generation = None if starts else event["group_epoch"] if event["kind"] == "group-state" else event["generation"]
+            pending.pop(group).update(to=event["t"], outcome=outcome, generation=generation)
+        if starts:
+            pending[group] = {"from": event["t"], "broker": event["broker"], "reason": event.get("reason"), "members": event["members"]}
+            found[group].append(pending[group])
+    for one in pending.values():
+        one.update(to=max(end, one["from"]), outcome="open", generation=None)
+    return found
+
+
+def owned(events: list[Line], end: int) -> dict[tuple[str, str, int], list[tuple[int, int, str]]]:
+    """When which consumer has a partition of its group: start, end, and client."""
+    found: dict[tuple[str, str, int], list[tuple[int, int, str]]] = defaultdict(list)
+    since: dict[tuple[str, str, str], int] = {}
+
+    def ends(key: tuple[str, str, str], now: int) -> None:
+        topic, _, number = key[2].rpartition("-")
+        found[key[0], topic, int(number)].append((since[key], now, key[1]))
+        del since[key]
+
+    for event in events:
+        if event["kind"] in ("partitions-assigned", "partitions-revoked", "partitions-lost"):
+            for name in filter(None, event["partition_names"].split(", ")):
+                key = event["group"], event["client"], name
+                if key in since:
+                    ends(key, event["t"])
+                if event["kind"] == "partitions-assigned":
+                    since[key] = event["t"]
+        elif event["kind"] == "member-ended":
+            for key in [key for key in since if key[:2] == (event["group"], event["client"])]:
+                ends(key, event["t"])
+    for key, start in list(since.items()):
+        ends(key, max(end, start))
+    return found
+
+
+def unowned(events: list[Line], end: int) -> dict[tuple[str, str, int], list[Interval]]:
+    """When consumers of a group run, and none of them has the partition."""
+    started: dict[tuple[str, str], int] = {}
+    created: dict[tuple[str, int], int] = {}
+    members: dict[str, dict[int, int]] = defaultdict(dict)
+    count: dict[str, int] = defaultdict(int)
+    for event in events:
+        if event["kind"] == "partition-changed":
+            created.setdefault((event["topic"], event["partition"]), event["t"])
+        elif event["kind"] in ("member-started", "member-ended"):
+            count[event["group"]] += 1 if event["kind"] == "member-started" else -1
+            members[event["group"]][event["t"]] = count[event["group"]]
+            for topic in event["topics"].split(", ") if event["kind"] == "member-started" else ():
+                started.setdefault((event["group"], topic), event["t"])
+    has, found = owned(events, end), {}
+    for (group, topic), since in started.items():
+        steps = sorted(members[group].items())
+        windows = [(t, later) for (t, running), (later, _) in pairwise([*steps, (max(end, steps[-1][0]), 0)]) if running > 0]
+        for (name, partition), made in created.items():
+            exists = max(since, made)
+            if name != topic:
+                continue
+            owners = has.get((group, topic, partition), [])
+            times = sorted({exists, *(t for window in windows for t in window), *(t for start, stop, _ in owners for t in (start, stop))})
+            gaps: list[Interval] = []
+            for start, stop in pairwise(times):
+                is_open = start >= exists and any(low <= start < high for low, high in windows)
+                if is_open and not any(low <= start < high for low, high, _ in owners):
+                    gaps = [*gaps[:-1], (gaps[-1][0], stop)] if gaps and gaps[-1][1] == start else [*gaps, (start, stop)]
+            found[group, topic, partition] = gaps
+    return found
+
+
+def most_at_once(intervals: list[Interval], low: int, high: int) -> int:
+    """The greatest number of intervals at one moment from `low` to `high`."""
+    moments = {low, *(start for start, _ in intervals if low <= start <= high)}
+    return max(sum(start <= moment < stop for start, stop in intervals) for moment in moments)
+
+
+def rebalances(events: list[Line], end: int) -> Rows:
+    gaps: dict[str, list[Interval]] = defaultdict(list)
+    for (group, _, _), several in unowned(events, end).items():
+        gaps[group] += several
+    return {
+        (group, number): {
+            "from_us": one["from"],
+            "lasts_us": one["to"] - one["from"],
+            "outcome": one["outcome"],
+            "reason": one["reason"],
+            "broker": one["broker"],
+            "members": one["members"],
+            "generation": one["generation"],
+            "max_unowned": most_at_once(gaps[group], one["from"], one["to"]),
+        }
+        for group, several in rebalancing(events, end).items()
+        for number, one in enumerate(several, start=1)
+    }
+
+
+def groups(events: list[Line], end: int) -> Rows:
+    running: dict[str, list[int]] = defaultdict(lambda: [0])
+    for event in events:
+        if event["kind"] in ("member-started", "member-ended"):
+            running[event["group"]].append(running[event["group"]][-1] + (1 if event["kind"] == "member-started" else -1))
+    gaps: dict[str, list[Interval]] = defaultdict(list)
+    for (group, _, _), several in unowned(events, end).items():
+        gaps[group] += several
+    moves = rebalancing(events, end)
+    rows: Rows = {}
+    for group in {*running, *moves}:
+        lengths = [one["to"] - one["from"] for one in moves.get(group, [])]
+        missing = [stop - start for start, stop in gaps[group]]
+        rows[(group,)] = {
+            "max_consumers": max(running[group][1:], default=0),
+            "rebalances": len(lengths),
+            "unfinished": sum(one["outcome"] in ("repeated", "open") for one in moves.get(group, [])),
+            "rebalancing_us": sum(lengths),
+            "longest_rebalance_us": max(lengths, default=0),
+            "max_unowned": most_at_once(gaps[group], 0, end) if missing else 0,
+            "unowned_us": sum(missing),
+            "longest_unowned_us": max(missing, default=0),
+        }
+    return rows
+
+
+def deliveries(events: list[Line], end: int) -> Rows:
+    rows: Rows = defaultdict(lambda: {"processed": None, "once": None, "repeats": None, "twice": 0, "half": 0, "never": 0})
+    harmed: dict[Any, list[Interval]] = defaultdict(list)
+    columns = {
+        "processed-again": "twice",
+        "processed-twice": "twice",
+        "half-visible": "half",
+        "never-processed": "never",
+        "records-skipped": "never",
+    }
+    consumers = ("records-processed", "processed-again", "records-skipped")
+    for event in events:
+        kind, span = event["kind"], event.get("to_offset", 0) - event.get("from_offset", 0)
+        if kind not in (*columns, "records-processed"):
+            continue
+        does = "consume" if kind in consumers else "forward"
+        row = rows[event["group"], does, event["topic"], event["partition"]]
+        if does == "consume" and row["processed"] is None:
+            row.update(processed=0, once=0, repeats=0)
+        if kind == "records-processed":
+            row["processed"] += span
+            for (key, what, epoch), several in list(harmed.items()):
+                if what == "records-skipped" and key == (event["group"], does, event["topic"], event["partition"]):
+                    harmed[key, "processed-later", epoch] += [
+                        (max(low, event["from_offset"]), min(high, event["to_offset"]))
+                        for low, high in several
+                        if low < event["to_offset"] and high > event["from_offset"]
+                    ]
+        else:
+            harmed[(event["group"], does, event["topic"], event["partition"]), kind, event.get("epoch", -1)].append(
+                (event["from_offset"], event["to_offset"])
+            )
+            if kind == "processed-again":
+                row["processed"] -= span
+                row["repeats"] += span
+    for (key, kind, _), several in harmed.items():
+        if kind == "processed-later":
+            rows[key]["never"] -= covered(several)
+        else:
+            rows[key][columns[kind]] += covered(several)
+    for row in rows.values():
+        if row["processed"] is not None:
+            row["once"] = row["processed"] - row["twice"]
+    return rows
+
+
+def delays(events: list[Line], end: int) -> Rows:
+    found: dict[Any, list[Line]] = defaultdict(list)
+    started: dict[str, list[Line]] = defaultdict(list)
+    forgotten: dict[str, int] = defaultdict(int)
+    for event in events:
+        if event["kind"] == "delayed-forwarded":
+            found[event["worker"], event["real_topic"]].append(event)
+        elif event["kind"] == "service-started":
+            started[event["worker"]].append(event)
+        elif event["kind"] == "service-ended" and event["how"] != "stopped":
+            forgotten[event["worker"]] += event["held"]
+    highest: dict[Any, int] = {}
+    after: dict[int, bool] = {}
+    for event in events:
+        if event["kind"] == "delayed-forwarded":
+            where = event["worker"], event["topic"], event["partition"]
+            after[event["seq"]] = event["to_offset"] < highest.get(where, 0)
+            highest[where] = max(highest.get(where, 0), event["to_offset"])
+    rows: Rows = {}
+    for key, several in found.items():
+        sized = [(each["late_us"], each["to_offset"] - each["from_offset"]) for each in several]
+        total = sum(size for _, size in sized)
+        rows[key] = {
+            "delay_us": started[key[0]][-1]["delay_us"] if started[key[0]] else None,
+            "records": total,
+            "early": sum(size for late, size in sized if late < 0),
+            "mean_late_us": sum(late * size for late, size in sized) // total,
+            "max_late_us": max(late for late, _ in sized),
+            "inversions": sum(each["to_offset"] - each["from_offset"] for each in several if after[each["seq"]]),
+            "instances": len(started[key[0]]) or None,
+            "forgotten": forgotten[key[0]],
+        }
+        for percent in (50, 95, 99):
+            below = 0
+            for late, size in sorted(sized):
+                below += size
+                if below * 100 >= total * percent:
+                    rows[key][f"p{percent}_late_us"] = late
+                    break
+    return rows
+
+
+def retries(events: list[Line], end: int) -> Rows:
+    rows: Rows = {}
+    for event in events:
+        if event["kind"] == "records-tried":
+            row = rows.setdefault(
+                (event["worker"], event["topic"], event["number"]), {"tried": 0, "succeeded": 0, "failed": 0, "first_us": event["t"]}
+            )
+            row["tried"] += event["to_offset"] - event["from_offset"]
+            row["failed" if event["reason"] else "succeeded"] += event["to_offset"] - event["from_offset"]
+            row["last_us"] = event["t"]
+    return rows
+
+
+def retry_outcomes(events: list[Line], end: int) -> Rows:
+    words = {"dead-lettered": "dead letter", "succeeded-twice": "succeeded twice", "retry-dropped": "dropped"}
+    found: dict[Any, list[Line]] = defaultdict(list)
+    for event in events:
+        if event["kind"] in words:
+            detail = event["reason"] if event["kind"] == "dead-lettered" else event.get("worker", event.get("group"))
+            found[event["topic"], event["partition"], words[event["kind"]], detail].append(event)
+    return {
+        key: {
+            "records": covered((each["from_offset"], each["to_offset"]) for each in several),
+            "times": sum(each["to_offset"] - each["from_offset"] for each in several),
+            "tries": max((each["tries"] for each in several if "tries" in each), default=None),
+            "first_us": several[0]["t"],
+            "last_us": several[-1]["t"],
+        }
+        for key, several in found.items()
+    }
+
+
+ALL = {
+    "groups": groups,
+    "rebalances": rebalances,
+    "group_lag": group_lag,
+    "deliveries": deliveries,
+    "delays": delays,
+    "retries": retries,
+    "retry_outcomes": retry_outcomes,
+}
+"""Every question by the summary's name."""
