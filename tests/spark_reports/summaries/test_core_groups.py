@@ -162,7 +162,7 @@ def test_rebalances_and_owners(sessions: Sessions) -> None:
         assert rows[group]["unowned_us"] == pytest.approx(total, abs=3 * STEP * 10), group
         assert rows[group]["max_unowned"] >= seen.most_unowned[group] > 0
         each = [row for row in rows_of(sessions, "rebalances", "groups") if row["group"] == group]
-        assert rows[group]["rebalances"] == len(each) > 3
+        assert rows[group]["rebalances"] == len(each) >= 3
         assert rows[group]["rebalancing_us"] == sum(row["lasts_us"] for row in each)
     assert rows["g"]["rebalancing_us"] == pytest.approx(seen.rebalancing, abs=2 * STEP * rows["g"]["rebalances"])
     assert rows["g"]["max_unowned"] == seen.most_unowned["g"] == 3
