@@ -80,6 +80,7 @@ bench: $(STAMPS)/test $(STAMPS)/compiler ## run the benchmarks
 docs: $(STAMPS)/spark ## regenerate pages and pictures from the code
 	@$(BIN)/python -m scenarios.logs.event_log_doc
 	@$(BIN)/python -m scenarios.language.script_doc
+	@$(BIN)/python -m scenarios.models.script_doc
 	@$(BIN)/python -m spark_reports.summaries_doc
 	@$(BIN)/python -m tests.releases_page docs/releases.md
 	@$(BIN)/python -m tests.plan docs/plan.svg

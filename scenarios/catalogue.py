@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from scenarios.errors import InputError, did_you_mean
-from scenarios.language.script import Scenario, load_script
+from scenarios.language.nodes import parse, read_file
+from scenarios.language.script import Scenario, read_root
+
+if TYPE_CHECKING:
+    from scenarios.models.script import ModelScenario
 
 FOLDER: Final = Path(__file__).with_name("library")
 """The folder that contains the scripts of the library."""
+
+MODEL_FOLDER: Final = Path(__file__).with_name("models") / "library"
+"""The folder that contains the scripts for other replication models."""
 
 PLAYGROUND: Final = "playground"
 """The scenario that `isrlab play` shows by default: a running cluster of three brokers."""
 
 
 def names() -> list[str]:
-    """Return the names of the library's scenarios, sorted."""
+    """Return the names of the library's scenarios of Kafka, sorted."""
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+def model_names() -> list[str]:
+    """Return the names of the library's scenarios of other replication models, sorted."""
+    return sorted(path.stem for path in MODEL_FOLDER.glob("*.yaml"))
 
 
 def path_of(name: str) -> Path:
@@ -26,7 +38,10 @@ def path_of(name: str) -> Path:
     Raises:
         InputError: the library has no scenario of that name.
     """
-    known = names()
+    models = model_names()
+    if name in models:
+        return MODEL_FOLDER / f"{name}.yaml"
+    known = [*names(), *models]
     if name not in known:
         raise InputError(
             f"{name}: neither a file nor a scenario in the library; "
@@ -42,7 +57,7 @@ def find(name: str) -> Path:
         InputError: the name is neither a file nor a scenario in the library.
     """
     looks_like_path = "/" in name or name.endswith((".yaml", ".yml"))
-    if not looks_like_path and name in names():
+    if not looks_like_path and name in (*names(), *model_names()):
         return path_of(name)
     try:
         exists = Path(name).exists()
@@ -54,9 +69,27 @@ def find(name: str) -> Path:
 
 
 def load(name: str) -> Scenario:
-    """Load a script file or a library scenario.
+    """Load a script file or a library scenario of Kafka.
+
+    Raises:
+        InputError: the name is neither a file nor a scenario in the library, the script has errors, or it is a script for other models.
+    """
+    found = load_any(name)
+    if not isinstance(found, Scenario):
+        raise InputError(f"{name}: this scenario runs other replication models; only isrlab run and isrlab scenarios accept it")
+    return found
+
+
+def load_any(name: str) -> Scenario | ModelScenario:
+    """Load a script file or a library scenario, of Kafka or of other replication models.
 
     Raises:
         InputError: the name is neither a file nor a scenario in the library, or the script has errors.
     """
-    return load_script(find(name))
+    path = find(name)
+    root = parse(read_file(path, "name a script file or a scenario of the library"), str(path))
+    if "model" in root.values or "models" in root.values:
+        from scenarios.models.script import read_model_script
+
+        return read_model_script(root, str(path))
+    return read_root(root, str(path))

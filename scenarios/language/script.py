@@ -172,7 +172,11 @@ def read_script(text: str, source: str) -> Scenario:
     Raises:
         ScriptError: the script has mistakes. The error contains all mistakes.
     """
-    root = parse(text, source)
+    return read_root(parse(text, source), source)
+
+
+def read_root(root: Fields, source: str) -> Scenario:
+    """Read a scenario from the root of a parsed script, as `read_script` does."""
     with gc_disabled(), root.document.together(everything=True):
         root.only(*_SCRIPT_WORDS)
         cluster = root.get("cluster")

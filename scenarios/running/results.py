@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.sim.units import SECOND, format_duration
 from scenarios.io.escaping import escape_value
 from scenarios.running.runner import Check, Harm, Result, State
 
+if TYPE_CHECKING:
+    from core.models.report import Report
+    from scenarios.running.model_runner import ModelResult
 
-def lines(result: Result) -> Iterator[str]:
-    """For each run, yield `ok name (release)`, or `FAILED name (release)` and a few lines for each failure."""
+
+def lines(result: Result | ModelResult) -> Iterator[str]:
+    """For each run, yield `ok name (release or system)`, or `FAILED name (release or system)` and a few lines for each failure."""
     count = len(result.checks)
-    about = f"{result.scenario} ({result.release}): {count} expectation{'' if count == 1 else 's'}, {format_duration(result.time)}, {result.events} events"
+    about = f"{result.scenario} ({result.under}): {count} expectation{'' if count == 1 else 's'}, {format_duration(result.time)}, {result.events} events"
     if result.held:
         yield f"ok {about}"
         return
@@ -27,7 +31,7 @@ def lines(result: Result) -> Iterator[str]:
         yield f"    got      {check.got}"
 
 
-def summary(results: Sequence[Result]) -> str:
+def summary(results: Sequence[Result | ModelResult]) -> str:
     """Return a summary of all runs in one line."""
     failed = sum(not result.held for result in results)
     checks = sum(len(result.checks) for result in results)
@@ -35,18 +39,18 @@ def summary(results: Sequence[Result]) -> str:
     return f"{runs}: all held" if not failed else f"{runs}: {failed} run{'' if failed == 1 else 's'} FAILED"
 
 
-def as_data(results: Iterable[Result]) -> dict[str, Any]:
+def as_data(results: Iterable[Result | ModelResult]) -> dict[str, Any]:
     """Return all runs as data for `--json`. Times are virtual µs."""
     runs = [
         {
             "scenario": result.scenario,
             "file": result.source,
-            "release": result.release,
+            **({"release": result.release} if isinstance(result, Result) else {"system": result.system}),
             "seed": result.seed,
             "held": result.held,
             "time_us": result.time,
             "events": result.events,
-            "durability": _durability(result.harm),
+            **({"durability": _durability(result.harm)} if isinstance(result, Result) else {"counts": _counts(result.counts)}),
             "expectations": [_check(check) for check in result.checks],
         }
         for result in results
@@ -76,6 +80,18 @@ def _durability(harm: Harm) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _counts(report: Report) -> dict[str, Any]:
+    """Return the counts of a run in another replication model. The names are those of `core.models.report.Report`."""
+    names = (
+        "acked", "failed", "unknown", "lost", "phantom", "unknown_present", "unknown_absent", "duplicates", "reads", "stale", "own_broken", "backward",
+        "stale_because_lost", "stale_versions", "stale_us", "unacknowledged", "dirty", "divergence", "write_unavailable_us", "read_unavailable_us",
+        "bytes_sent", "authority",
+    )  # fmt: skip
+    return {name: getattr(report, name) for name in names} | {
+        f"latency_{name}_us": report.latency(share) for name, share in (("p50", 0.5), ("p99", 0.99), ("max", 1.0))
+    }
+
+
 def _check(check: Check) -> dict[str, Any]:
     data: dict[str, Any] = {
         "file": check.place.source,
@@ -93,13 +109,13 @@ def _check(check: Check) -> dict[str, Any]:
     return data
 
 
-def as_junit(results: Sequence[Result]) -> str:
+def as_junit(results: Sequence[Result | ModelResult]) -> str:
     """Return all runs as JUnit XML, with a suite for each run and a case for each expectation. `time` is in virtual seconds."""
     total = sum(len(result.checks) for result in results)
     failed = sum(len(result.failures) for result in results)
     parts = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="isrlab" tests="{total}" failures="{failed}">']
     for result in results:
-        name = quoteattr(f"{result.scenario} ({result.release})")
+        name = quoteattr(f"{result.scenario} ({result.under})")
         parts.append(
             f'  <testsuite name={name} tests="{len(result.checks)}" failures="{len(result.failures)}" errors="0" time="{result.time / SECOND:.6f}">'
         )

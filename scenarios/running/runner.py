@@ -92,6 +92,11 @@ class Result:
     harm: Harm
 
     @property
+    def under(self) -> str:
+        """The release, as messages show it."""
+        return self.release
+
+    @property
     def held(self) -> bool:
         """Whether every expectation was true."""
         return all(check.state is State.HELD for check in self.checks)

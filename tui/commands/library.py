@@ -26,12 +26,12 @@ def add_commands(commands: Any) -> None:
 def _list(arguments: argparse.Namespace) -> int:
     from scenarios import catalogue
 
-    names = catalogue.names()
+    names = [*catalogue.names(), *catalogue.model_names()]
     if not (arguments.long or sys.stdout.isatty()):
         print_lines(names)
         return HELD
     width = max(map(len, names))
-    print_lines(f"{name:<{width}}  {catalogue.load(name).headline}".rstrip() for name in names)
+    print_lines(f"{name:<{width}}  {catalogue.load_any(name).headline}".rstrip() for name in names)
     return HELD
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scenarios.gc_disabled import gc_disabled
@@ -17,7 +17,9 @@ from tui.exit_codes import FAILED, HELD
 if TYPE_CHECKING:
     from core.kafka.release import Release
     from scenarios.language.script import Scenario
+    from scenarios.models.script import ModelScenario
     from scenarios.running.comparison import Comparison
+    from scenarios.running.model_runner import ModelResult
     from scenarios.running.runner import Result
 
 
@@ -53,7 +55,7 @@ def _run(arguments: argparse.Namespace) -> int:
         from scenarios.errors import InputError
         from scenarios.io.output_files import is_stdout
         from scenarios.io.termination_signals import raise_on_signals
-        from scenarios.language.script import releases_of
+        from scenarios.language.script import Scenario, releases_of
         from scenarios.running import results
 
     wanted = [release for text in arguments.release or () if (release := release_of(text)) is not None]
@@ -61,7 +63,13 @@ def _run(arguments: argparse.Namespace) -> int:
     if len({release.name for release in wanted}) < len(wanted):
         raise InputError(f"--release: {', '.join(release.name for release in wanted)}: a release is given twice; name different releases")
     features = features_of(arguments.feature)
-    scenarios = [catalogue.load(name).with_features(features) for name in arguments.scenarios or catalogue.names()]
+    loaded = [catalogue.load_any(name) for name in arguments.scenarios or [*catalogue.names(), *catalogue.model_names()]]
+    scenarios = [one.with_features(features) for one in loaded if isinstance(one, Scenario)]
+    models = [one for one in loaded if not isinstance(one, Scenario)]
+    if models and arguments.scenarios:
+        _refuse_options_of_kafka(arguments, models)
+    elif arguments.log or wanted or features:
+        models = []  # the rest of the library has neither releases nor event logs
     for scenario in scenarios:
         if scenario.plain:
             raise InputError(
@@ -72,7 +80,7 @@ def _run(arguments: argparse.Namespace) -> int:
     _check_files(arguments, scenarios, runs, logs, seed)
     # If stdout contains data for another program, the results go to stderr.
     print_all = _print_to_stderr if any(is_stdout(path) for path in (*logs, arguments.junit) if path is not None) else _print_to_stdout
-    done: list[Result] = []
+    done: list[Result | ModelResult] = []
     compared: list[Comparison] = []
     with raise_on_signals():
         if len(wanted) > 1:
@@ -89,6 +97,10 @@ def _run(arguments: argparse.Namespace) -> int:
                 done.append(result)
                 if not arguments.json:
                     print_all(results.lines(result))
+        for counted in _run_model_scenarios(models, seed):
+            done.append(counted)
+            if not arguments.json:
+                print_all(results.lines(counted))
     if arguments.json:
         import json
 
@@ -103,6 +115,26 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.junit is not None:
         write_text(arguments.junit, results.as_junit(done))
     return HELD if all(result.held for result in done) else FAILED
+
+
+def _refuse_options_of_kafka(arguments: argparse.Namespace, scenarios: Sequence[ModelScenario]) -> None:
+    """Refuse options that scripts for other replication models do not have."""
+    from scenarios.errors import InputError
+
+    for option, lacks in (("release", "releases of Kafka"), ("feature", "features of Kafka"), ("log", "event log in Kafka's format")):
+        if getattr(arguments, option):
+            raise InputError(f"--{option}: {scenarios[0].source} runs other replication models, which have no {lacks}")
+
+
+def _run_model_scenarios(scenarios: Sequence[ModelScenario], seed: int | None) -> Iterator[ModelResult]:
+    """Run scripts for other replication models. Yield the result of each system."""
+    if not scenarios:
+        return
+    from scenarios.running.model_runner import ModelRun
+
+    for scenario in scenarios:
+        for system in scenario.systems:
+            yield ModelRun(scenario, system, seed).run()
 
 
 def _run_models(arguments: argparse.Namespace) -> int:

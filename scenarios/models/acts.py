@@ -1,0 +1,244 @@
+"""The acts of a script: faults and an operator's acts of the models, and the requests of clients.
+
+The acts of the models are built from the fields of their classes, so a new act needs no change here except in `MODEL_ACTS`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, ClassVar, Final
+
+import attrs
+
+from core.models import acts
+from core.models.mysql.system import Follow, PromoteAtOnce, PurgeBinlogs, Rebuild
+from core.models.quorum.system import StartElection
+from core.sim.units import SECOND, US_PER_MS
+from scenarios.errors import did_you_mean
+from scenarios.language.nodes import Fields, Items, Node, Text, shortened
+from scenarios.language.values import as_bool, as_duration, as_int, as_items, as_text
+
+DEFAULT_KEY: Final = "k"
+"""The key of a request that names none."""
+
+
+@attrs.frozen
+class WriteRequest:
+    """A client writes the next version of a key, or of several keys.
+
+    Attributes:
+        client: the client.
+        key: the key. If there are several writes, their keys are `key` with a number from 0.
+        server: the server that the client sends the write to; by default, the one that it prefers.
+        count: the number of writes.
+        every: the time between two of these writes, µs.
+        limit: the time limit of each write, µs.
+    """
+
+    word: ClassVar[str] = "write"
+    client: str
+    key: str = DEFAULT_KEY
+    server: str = ""
+    count: int = 1
+    every: int = 0
+    limit: int = 120 * SECOND
+
+
+@attrs.frozen
+class ReadRequest:
+    """A client reads the latest version of a key, or of several keys.
+
+    Attributes:
+        client, key, server, count, limit: as for a write.
+        how: the way of reading of the model.
+    """
+
+    word: ClassVar[str] = "read"
+    client: str
+    server: str = ""
+    key: str = DEFAULT_KEY
+    how: str = ""
+    count: int = 1
+    limit: int = 120 * SECOND
+
+
+@attrs.frozen
+class Load:
+    """A client writes versions of a key at fixed times. It skips the times at which its last write is outstanding.
+
+    Attributes:
+        client, key, limit: as for a write.
+        every: the time between two writes, µs.
+        lasts: how long the load lasts, µs; 0 for the rest of the run.
+    """
+
+    word: ClassVar[str] = "load"
+    client: str
+    key: str = DEFAULT_KEY
+    every: int = 10 * US_PER_MS
+    lasts: int = 0
+    limit: int = 120 * SECOND
+
+
+@attrs.frozen
+class Reads:
+    """A client reads a key at fixed times.
+
+    Attributes:
+        client, key, every, lasts, how, limit: as for a load and a read.
+        servers: the servers that the client reads from in turn.
+    """
+
+    word: ClassVar[str] = "reads"
+    client: str
+    key: str = DEFAULT_KEY
+    servers: tuple[str, ...] = ()
+    how: str = ""
+    every: int = 10 * US_PER_MS
+    lasts: int = 0
+    limit: int = 120 * SECOND
+
+
+@attrs.frozen
+class Probe:
+    """A client measures when writes are possible: it sends a write at fixed times, even if earlier writes are outstanding.
+
+    Attributes:
+        client: the client.
+        every: the time between two writes, µs.
+        limit: the time limit of each write, µs.
+    """
+
+    word: ClassVar[str] = "probe"
+    client: str
+    every: int = 100 * US_PER_MS
+    limit: int = SECOND
+
+
+@attrs.frozen
+class Destroy:
+    """Kill a server's process and lose its machine with all data. It never starts again."""
+
+    word: ClassVar[str] = "destroy"
+    server: str
+
+
+@attrs.frozen
+class LoseMessage:
+    """Lose the next message from one server to another, although the link is not cut."""
+
+    word: ClassVar[str] = "lose-message"
+    a: str
+    b: str
+
+
+@attrs.frozen
+class Rest:
+    """End all faults and the load, and wait until nothing changes.
+
+    Attributes:
+        quiet: how long to wait, µs.
+    """
+
+    word: ClassVar[str] = "rest"
+    quiet: int = 60 * SECOND
+
+
+Request = WriteRequest | ReadRequest | Load | Reads | Probe
+"""What a client does."""
+
+ScriptAct = acts.Act | Request | Destroy | LoseMessage | Rest
+"""An act of a script."""
+
+MODEL_ACTS: Final = (PromoteAtOnce, Follow, Rebuild, PurgeBinlogs, StartElection)
+"""The acts that only some models know."""
+
+ACTS: Final[dict[str, Any]] = {
+    act.word: act for act in (*acts.ACTS, *MODEL_ACTS, WriteRequest, ReadRequest, Load, Reads, Probe, Destroy, LoseMessage, Rest)
+}
+"""The acts by their words."""
+
+DURATIONS: Final = frozenset({"latency", "write_time", "every", "lasts", "limit", "quiet"})
+"""The fields that are times in µs."""
+
+
+def read_acts(word: str, node: Node) -> tuple[ScriptAct, ...]:
+    """Read the acts of the entry `word: node`.
+
+    A single value is the first field. A list is a list of servers, the two ends of a link, or one act for each item.
+    """
+    act = ACTS[word]
+    fields = attrs.fields(act)
+    if isinstance(node, Fields):
+        return (_from_fields(act, node),)
+    first = fields[0].name if fields else ""
+    if isinstance(node, Items):
+        if first == "a":
+            ends = [as_text(item) for item in as_items(node, "write two servers, for example [n1, n2]")]
+            if len(ends) != 2:
+                raise node.error(f"{len(ends)} servers", "a link has two ends, for example [n1, n2]")
+            return (act(*ends),)
+        if first == "servers":
+            return (act(tuple(as_text(item) for item in node)),)
+        return tuple(act(_value(item, first)) for item in node)
+    assert isinstance(node, Text)
+    if node.empty:
+        missing = [field.name for field in fields if field.default is attrs.NOTHING]
+        if missing:
+            raise node.error(f"{word} needs {', '.join(map(_written, missing))}", f"for example '{word}: {_example(missing[0])}'")
+        return (act(),)
+    if not fields or first in ("a", "servers"):
+        raise node.error(f"{node.what()} is not enough for {word}", "write a list, for example [n1, n2]")
+    return (act(_value(node, first)),)
+
+
+def _example(field: str) -> str:
+    return "c" if field == "client" else "n1"
+
+
+def _written(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def _from_fields(act: Any, node: Fields) -> ScriptAct:
+    fields = {_written(field.name): field for field in attrs.fields(act)}
+    node.only(*fields)
+    values: dict[str, Any] = {}
+    with node.document.together():
+        for written, field in fields.items():
+            value = node.get(written)
+            if value is not None:
+                values[field.name] = value.tried(partial(_value, name=field.name), None)
+            elif field.default is attrs.NOTHING:
+                node.document.add(node.error(f"'{written}' is missing", f"{act.word} needs it"))
+    made: ScriptAct = act(**values)
+    return made
+
+
+def _value(node: Node, name: str) -> Any:
+    if name in DURATIONS:
+        return as_duration(node)
+    if name in ("closes", "accept_data_loss", "drop_relay_log"):
+        return as_bool(node)
+    if name == "count":
+        return as_int(node, 1, 100_000)
+    if name in ("servers", "clients"):
+        return tuple(as_text(item) for item in node) if isinstance(node, Items) else (as_text(node),)
+    return as_text(node, "write a name")
+
+
+def check_names(act: ScriptAct, node: Node, servers: set[str], clients: set[str]) -> None:
+    """Refuse an act that names a server or a client that does not exist."""
+    for field in attrs.fields(type(act)):
+        value = getattr(act, field.name)
+        if field.name in ("client", "clients"):
+            known, what = clients, "client"
+        elif field.name in ("server", "servers", "source"):
+            known, what = servers, "server"
+        elif field.name in ("a", "b"):
+            known, what = servers | clients, "server"
+        else:
+            continue
+        for name in value if isinstance(value, tuple) else (value,):
+            if name and name not in known:
+                raise node.error(f"unknown {what} '{shortened(name)}'", did_you_mean(name, sorted(known)))

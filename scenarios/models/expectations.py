@@ -1,0 +1,249 @@
+"""Reads the expectations of a script for other models: `{lost: 1, n2: {visible: 49}, k@1: {outcome: ok, took: 3ms}, r: {stale: 1}}`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Final
+
+import attrs
+
+from core.kafka.events import KINDS as KAFKA_KINDS
+from core.models.catalogue import KINDS as MODEL_KINDS
+from core.sim.units import format_duration
+from scenarios.errors import Place, did_you_mean
+from scenarios.language.nodes import Fields, Items, Node, Text, shortened
+from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_text, each
+from scenarios.models.readings import BOOL, COUNTS, DURATION, NAMES, NUMBER, OF_READ, OF_SERVER, OF_WRITE, Moment, Reading
+
+KINDS: Final = {**KAFKA_KINDS, **MODEL_KINDS}
+"""The kinds of events of all systems."""
+
+COMPARISONS: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "==": operator.eq, "!=": operator.ne, "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
+}  # fmt: skip
+"""The comparisons. Longer signs come first."""
+
+
+@attrs.frozen
+class Comparison:
+    """A reading that is compared with a value.
+
+    Attributes:
+        subject: what the reading is about, as in the script; empty for the whole run.
+        name: the name of the reading.
+        type: the type of its value.
+        sign: the sign of the comparison.
+        value: the expected value.
+        take: the function that takes the present value.
+        kind: the kind of event that is counted; empty if none is.
+    """
+
+    subject: str
+    name: str
+    type: str
+    sign: str
+    value: Any
+    take: Callable[[Moment], Any]
+    kind: str = ""
+
+    @property
+    def text(self) -> str:
+        """The comparison in words."""
+        return f"{self.what} {self.sign} {written(self.value, self.type)}"
+
+    @property
+    def what(self) -> str:
+        """The reading in words."""
+        return f"{self.subject} {self.name}".strip()
+
+    def holds(self, moment: Moment) -> bool:
+        """Whether the comparison is true."""
+        value = self.take(moment)
+        return value is not None and COMPARISONS[self.sign](value, self.value)
+
+    def got(self, moment: Moment) -> str:
+        """Return the present value in words."""
+        value = self.take(moment)
+        return f"{self.what} == {'no value' if value is None else written(value, self.type)}"
+
+
+def written(value: Any, kind: str) -> str:
+    """Return a value as a script writes it."""
+    if kind == DURATION:
+        return format_duration(value)
+    if kind == NAMES:
+        return f"[{', '.join(value)}]"
+    return str(value).lower() if kind == BOOL else str(value)
+
+
+@attrs.frozen
+class Expectation:
+    """An expected comparison.
+
+    Attributes:
+        place: its place in the file.
+        comparison: the comparison.
+        under: the systems that it applies to; empty for all.
+        note: what it shows.
+    """
+
+    place: Place
+    comparison: Comparison
+    under: tuple[str, ...] = ()
+    note: str = ""
+
+    def applies(self, system: str) -> bool:
+        """Whether the expectation applies to a system."""
+        return not self.under or system in self.under
+
+
+@attrs.frozen
+class Names:
+    """The names that expectations can use: the systems, servers, and clients of the script."""
+
+    systems: tuple[str, ...]
+    servers: frozenset[str]
+    clients: frozenset[str]
+
+
+def read_under(node: Node, names: Names) -> tuple[str, ...]:
+    """Read the name of a system, or a list of names."""
+    found = [as_text(item) for item in node] if isinstance(node, Items) else [as_text(node)]
+    for name in found:
+        if name not in names.systems:
+            raise node.error(f"unknown system '{shortened(name)}'", did_you_mean(name, names.systems))
+    return tuple(found)
+
+
+def read_expectations(node: Node, names: Names, under: tuple[str, ...] = (), note: str = "") -> tuple[Expectation, ...]:
+    """Read `expect:`, which is a table, or a list of tables. A table can be the value of `{under: ..., expect: ..., note: ...}`."""
+    if isinstance(node, Items):
+        listed = each(node, "write a list of tables", partial(_listed, names=names, under=under, note=note))
+        return tuple(one for found in listed for one in found)
+    fields = as_fields(node, "for example {lost: 0, n2: {visible: 49}}")
+    if not fields.values:
+        raise node.error("the expectation is empty", "for example {lost: 0}")
+    with node.document.together():
+        found = [fields.tried(partial(_subject, key=key, names=names), ()) for key in fields.values]
+    return tuple(Expectation(place, comparison, under, note) for one in found for place, comparison in one)
+
+
+def _listed(node: Node, names: Names, under: tuple[str, ...], note: str) -> tuple[Expectation, ...]:
+    if isinstance(node, Fields) and "expect" in node.values:
+        node.only("expect", "under", "note")
+        inner = node.get("under")
+        said = node.get("note")
+        return read_expectations(
+            node.need("expect", "write an expectation"),
+            names,
+            under if inner is None else read_under(inner, names),
+            note if said is None else as_text(said),
+        )
+    return read_expectations(node, names, under, note)
+
+
+Found = Iterable[tuple[Place, Comparison]]
+
+
+def _subject(fields: Fields, key: str, names: Names) -> Found:
+    """Read the value of a key: a count, a server, a read of a client, or the write of a version."""
+    value = fields.values[key]
+    if key in COUNTS:
+        reading = COUNTS[key]
+        return _compared(value, "", key, reading, reading.take)
+    if key in names.servers:
+        return _table(value, key, OF_SERVER, lambda take: lambda moment: take((moment, key)))
+    if key == "events":
+        return _events(value)
+    name, _, number = key.rpartition("@") if "@" in key else (key, "", "0")
+    if not number.isdecimal():
+        raise fields.key_error(key, f"'{shortened(number)}' is not a number", "write the version of a key, for example k@1")
+    if name in names.clients:
+        return _table(value, key, OF_READ, lambda take: lambda moment: _of(take, moment.last_read(name, int(number))))
+    if "@" in key:
+        return _table(value, key, OF_WRITE, lambda take: lambda moment: _of(take, moment.write(name, int(number))))
+    known = [*COUNTS, *sorted(names.servers), *sorted(names.clients), "events"]
+    raise fields.key_error(
+        key, f"unknown word '{shortened(key)}'", did_you_mean(key, known, "write a count, a server, a client, or key@version")
+    )
+
+
+def _of(take: Callable[[Any], Any], record: Any) -> Any:
+    return None if record is None else take(record)
+
+
+def _table(node: Node, key: str, readings: dict[str, Reading], bound: Callable[[Callable[[Any], Any]], Callable[[Moment], Any]]) -> Found:
+    fields = as_fields(node, f"for example {{{next(iter(readings))}: …}}")
+    fields.only(*readings)
+    found: list[tuple[Place, Comparison]] = []
+    with node.document.together():
+        for name, value in fields.values.items():
+            if name in readings:
+                reading = readings[name]
+                found += value.tried(partial(_compared, subject=key, name=name, reading=reading, take=bound(reading.take)), ())
+    return found
+
+
+def _compared(node: Node, subject: str, name: str, reading: Reading, take: Callable[[Moment], Any]) -> Found:
+    """Read a value, which can begin with a comparison. A list of numbers or durations is a list of comparisons that all must hold."""
+    if isinstance(node, Items) and reading.type in (NUMBER, DURATION):
+        return [one for item in node for one in _compared(item, subject, name, reading, take)]
+    sign, place = "==", node.place
+    if isinstance(node, Text):
+        for each_sign in COMPARISONS:
+            if node.text.startswith(each_sign):
+                sign, node = each_sign, node.behind(len(each_sign))
+                break
+    if sign not in ("==", "!=") and reading.type not in (NUMBER, DURATION):
+        raise node.error(f"a {reading.type} cannot be compared with < or >", "compare it with == or !=")
+    return [(place, Comparison(subject, name, reading.type, sign, _value(node, reading.type), take))]
+
+
+def _value(node: Node, kind: str) -> Any:
+    if kind == NUMBER:
+        return as_int(node, -1)
+    if kind == DURATION:
+        return as_duration(node)
+    if kind == BOOL:
+        return as_bool(node)
+    if kind == NAMES:
+        return [as_text(item) for item in node] if isinstance(node, Items) else [as_text(node)]
+    return as_text(node)
+
+
+def _events(node: Node) -> Found:
+    """Read `events: {semi-sync-off: 1, recovered: {count: 1, ops: 5000}}`: how many events of a kind have these columns."""
+    fields = as_fields(node, "for example {semi-sync-off: 1}")
+    found: list[tuple[Place, Comparison]] = []
+    with node.document.together():
+        for kind, value in fields.values.items():
+            if kind not in KINDS:
+                node.document.add(fields.key_error(kind, f"unknown event '{shortened(kind)}'", did_you_mean(kind, KINDS)))
+                continue
+            found += value.tried(partial(_event, kind=kind), ())
+    return found
+
+
+def _event(node: Node, kind: str) -> Found:
+    columns: list[tuple[int, str]] = []
+    count: Node | None = node
+    if isinstance(node, Fields):
+        known = list(KINDS[kind].columns)
+        node.only("count", *known)
+        count = node.get("count")
+        columns = [(known.index(name), as_text(value)) for name, value in node.values.items() if name in known]
+    text = f"{kind} {{{', '.join(f'{list(KINDS[kind].columns)[at]}={value}' for at, value in columns)}}}" if columns else kind
+
+    def take(moment: Moment) -> int:
+        return sum(all(_plain(event[4 + at]) == value for at, value in columns) for event in moment.events.get(kind, ()))
+
+    if count is None:
+        return [(node.place, Comparison("events", text, NUMBER, ">=", 1, take, kind))]
+    reading = Reading(NUMBER, take, "")
+    return [(place, attrs.evolve(one, kind=kind)) for place, one in _compared(count, "events", text, reading, take)]
+
+
+def _plain(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,236 @@
+"""A script for other replication models: systems, clients, a timeline of requests and faults, and the expected counts.
+
+scenario: mysql-m04-semi-sync       # the name
+about: What there is to see.        # `scenarios list` shows the first sentence
+model: mysql                        # one model with its `settings:`, or `models:`, a list or mapping of several systems
+settings: {semi-sync: true}
+clients: {c: [n1], r: }             # each with the servers that it can connect to, in order of preference; by default, all
+timeline:
+  - at: 1ms                         # when: `at` a time since the start, after a `wait`, or `until` a table of expectations is true
+    write: c                        # acts (scenarios.models.acts)
+    expect: {n2: {stored: 1}}       # what must be true right after the acts (scenarios.models.expectations)
+    under: [mysql]                  # the systems that the step applies to
+    refused: is not running         # the acts must be refused, with a reason that contains this text
+    note: what this step shows
+rest: 60s                           # how long the run continues after the faults and the load have ended
+expect: {lost: 0}                   # what must be true at the end
+
+Instead of clients and a timeline, a script can name a fault of `isrlab run FAULT --model` (`fault: primary-dies`).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path as FilePath
+from typing import Final
+
+import attrs
+
+from core.lab.comparison.faults import FAULTS, Fault
+from core.models.system import QUIET
+from core.sim.units import SECOND
+from scenarios.errors import Place, did_you_mean
+from scenarios.gc_disabled import gc_disabled
+from scenarios.language.nodes import Fields, Items, Node, Text, shortened
+from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_items, as_text, as_word
+from scenarios.models.acts import ACTS, ScriptAct, check_names, read_acts
+from scenarios.models.expectations import Expectation, Names, read_expectations, read_under
+from scenarios.models.systems import SETTINGS, System, read_systems, system_of
+
+DEFAULT_WITHIN: Final = 60 * SECOND
+"""The time limit of an `until` without `within`, µs."""
+
+_STEP_WORDS: Final = ("at", "wait", "until", "within", "expect", "under", "refused", "note")
+_SCRIPT_WORDS: Final = ("scenario", "about", "seed", "model", "models", "settings", "clients", "fault", "timeline", "rest", "expect")
+
+
+@attrs.frozen
+class ClientSpec:
+    """A client of a script.
+
+    Attributes:
+        name: its name.
+        servers: the servers that it can connect to, in order of preference; empty for all.
+        session: whether it refuses servers that are behind what it has seen.
+    """
+
+    name: str
+    servers: tuple[str, ...] = ()
+    session: bool = False
+
+
+@attrs.frozen
+class Step:
+    """An item of the timeline.
+
+    Attributes:
+        place: its place in the file.
+        at: the time since the start at which it is due, µs, or None.
+        wait: the time since the previous step, µs.
+        until: the expectations that the step waits for.
+        within: the time limit of `until`, µs.
+        acts: the acts.
+        expects: the expectations that are checked right after the acts.
+        under: the systems that the step applies to; empty for all.
+        refused: a part of the reason with which the acts must be refused; empty if they must be possible.
+        note: what the step shows.
+    """
+
+    place: Place
+    at: int | None
+    wait: int
+    until: tuple[Expectation, ...]
+    within: int
+    acts: tuple[ScriptAct, ...]
+    expects: tuple[Expectation, ...]
+    under: tuple[str, ...]
+    refused: str
+    note: str
+
+
+@attrs.frozen
+class ModelScenario:
+    """A loaded script.
+
+    Attributes:
+        name, about, source, seed: as for a scenario of Kafka.
+        systems: the systems. The script runs once in each.
+        clients, steps: the clients and the timeline.
+        fault: the fault of a comparison that takes the place of clients and a timeline, or None.
+        rest: how long each run continues after the faults and the load have ended, µs.
+        expects: the expectations at the end.
+    """
+
+    name: str
+    about: str
+    source: str
+    seed: int
+    systems: tuple[System, ...]
+    clients: tuple[ClientSpec, ...]
+    steps: tuple[Step, ...]
+    fault: Fault | None
+    rest: int
+    expects: tuple[Expectation, ...]
+
+    @property
+    def headline(self) -> str:
+        """The first sentence of `about`."""
+        text = " ".join(self.about.split())
+        head, dot, _ = text.partition(". ")
+        return head + dot.rstrip() if dot else text
+
+
+def read_model_script(root: Fields, source: str) -> ModelScenario:
+    """Read a script from its root.
+
+    Raises:
+        ScriptError: the script has mistakes. The error contains all mistakes.
+    """
+    with gc_disabled(), root.document.together(everything=True):
+        root.only(*_SCRIPT_WORDS)
+        systems = root.tried(_read_systems, ())
+        servers = frozenset(name for system in systems for name in system.servers)
+        clients = root.read("clients", partial(_clients, servers=servers), ())
+        names = Names(tuple(system.name for system in systems), servers, frozenset(client.name for client in clients))
+        fault = root.read("fault", _fault, None)
+        if fault is not None:
+            for word in ("clients", "timeline", "rest"):
+                if word in root.values:
+                    raise root.key_error(word, f"'{word}' is not allowed with 'fault'", "a fault has its own clients and acts")
+        return ModelScenario(
+            name=root.read("scenario", as_text, FilePath(source).stem),
+            about=root.read("about", as_text, ""),
+            source=source,
+            seed=root.read("seed", as_int, 0),
+            systems=systems,
+            clients=clients,
+            steps=root.read("timeline", partial(_steps, names=names), ()),
+            fault=fault,
+            rest=root.read("rest", as_duration, QUIET),
+            expects=root.read("expect", lambda node: read_expectations(node, names), ()),
+        )
+
+
+def _read_systems(root: Fields) -> tuple[System, ...]:
+    several = root.get("models")
+    if several is not None:
+        for word in ("model", "settings"):
+            if word in root.values:
+                raise root.key_error(word, f"'{word}' is not allowed with 'models'", "write it for each of the models")
+        return read_systems(several)
+    model = root.need("model", "write one of " + ", ".join(SETTINGS))
+    return (system_of(as_text(model), model, root.get("settings")),)
+
+
+def _fault(node: Node) -> Fault:
+    known = {fault.name: fault for fault in FAULTS}
+    return known[as_word(node, known)]
+
+
+def _clients(node: Node, servers: frozenset[str]) -> tuple[ClientSpec, ...]:
+    fields = as_fields(node, "for example {c: [n1]}")
+    with node.document.together():
+        found = [fields.tried(partial(_client, name=name, servers=servers), None) for name in fields.values]
+    return tuple(one for one in found if one is not None)
+
+
+def _client(fields: Fields, name: str, servers: frozenset[str]) -> ClientSpec:
+    if name in servers or "@" in name or not name:
+        raise fields.key_error(name, f"'{shortened(name)}' is not a client name", "choose a name that no server has, without '@'")
+    value = fields.values[name]
+    if isinstance(value, Text) and value.empty:
+        return ClientSpec(name)
+    session = False
+    if isinstance(value, Fields):
+        value.only("servers", "session")
+        session = value.read("session", as_bool, False)
+        given = value.get("servers")
+        if given is None:
+            return ClientSpec(name, (), session)
+        value = given
+    chosen = tuple(as_text(item) for item in value) if isinstance(value, Items) else (as_text(value),)
+    for server in chosen:
+        if server not in servers:
+            raise value.error(f"unknown server '{shortened(server)}'", did_you_mean(server, sorted(servers)))
+    return ClientSpec(name, chosen, session)
+
+
+def _steps(node: Node, names: Names) -> tuple[Step, ...]:
+    items = as_items(node, "write a list of steps")
+    with node.document.together():
+        found = [item.tried(partial(_step, names=names), None) for item in items]
+    return tuple(one for one in found if one is not None)
+
+
+def _step(node: Node, names: Names) -> Step:
+    fields = as_fields(node, "a step is a mapping, for example {at: 1s, kill: n1}")
+    fields.only(*_STEP_WORDS, *ACTS)
+    when = [word for word in ("at", "wait", "until") if fields.get(word) is not None]
+    if len(when) > 1:
+        raise fields.key_error(when[1], f"the step has both '{when[0]}' and '{when[1]}'", "a step has only one of at, wait, and until")
+    acts: list[ScriptAct] = []
+    with node.document.together():
+        for word, value in fields.values.items():
+            if word in ACTS:
+                acts += value.tried(partial(_acts, word=word, names=names), ())
+    under = fields.read("under", lambda one: read_under(one, names), ())
+    note = fields.read("note", as_text, "")
+    return Step(
+        place=fields.place,
+        at=fields.read("at", as_duration, None),
+        wait=fields.read("wait", as_duration, 0),
+        until=fields.read("until", lambda one: read_expectations(one, names), ()),
+        within=fields.read("within", as_duration, DEFAULT_WITHIN),
+        acts=tuple(acts),
+        expects=fields.read("expect", lambda one: read_expectations(one, names, under, note), ()),
+        under=under,
+        refused=fields.read("refused", as_text, ""),
+        note=note,
+    )
+
+
+def _acts(node: Node, word: str, names: Names) -> tuple[ScriptAct, ...]:
+    found = read_acts(word, node)
+    for act in found:
+        check_names(act, node, set(names.servers), set(names.clients))
+    return found

@@ -1,0 +1,101 @@
+"""Writes MODEL_SCRIPTS.md, the reference of scripts for other replication models.
+
+python -m scenarios.models.script_doc
+"""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from scenarios.models.acts import ACTS
+from scenarios.models.readings import COUNTS, OF_READ, OF_SERVER, OF_WRITE
+from scenarios.models.systems import READS, SETTINGS
+
+DOCUMENT: Final = Path(__file__).parents[1] / "MODEL_SCRIPTS.md"
+
+_HEAD: Final = """# Scripts for other replication models
+
+<!-- Written by `python -m scenarios.models.script_doc` from scenarios/models. -->
+
+A script with `model:` or `models:` runs MySQL, Elasticsearch, a majority log, or Kafka with simple clients that write versions of keys and read them
+back. `isrlab run FILE` runs the script once in each of its systems, and checks what it expects. The exit code is 0 if everything holds, 1 if an
+expectation fails, and 2 if the script has mistakes. For durations and errors, see [SCRIPTS.md](SCRIPTS.md).
+
+```yaml
+scenario: after-commit-shows-too-much
+about: With AFTER_COMMIT, readers see a row that disappears.
+models:
+  after-commit: {model: mysql, settings: {semi-sync: true, wait-point: AFTER_COMMIT}}
+  after-sync: {model: mysql, settings: {semi-sync: true}}
+clients: {c: [n1], other: [n1]}
+timeline:
+  - write: c
+  - at: 1500us
+    read: other
+  - at: 1900us
+    kill: n1
+  - promote: n2
+expect:
+  - {lost: 0}
+  - {under: after-commit, expect: {dirty: 1}}
+  - {under: after-sync, expect: {dirty: 0}}
+```
+
+**Systems.** `model: mysql` with `settings:` is a single system. `models:` maps names to models with their settings, or lists systems that
+`isrlab run --model` knows: `models: [kafka, mysql-semi-sync]`. Servers are `n1`, `n2`, and so on, in all models. At the start, `n1` is the source,
+primary, or leader.
+
+**Clients.** Each client has a list of servers that it can connect to, in order of preference. By default, it can connect to all servers.
+`{servers: [n2, n3], session: true}` refuses servers that are behind what the client has seen.
+
+**Steps.** A step is due `at` a time since the start, after a `wait`, or when each expectation in `until` is true (`within` a time, 60s by default).
+Then its acts are executed, and its `expect` is checked. `under` limits the step to some of the systems. With `refused: TEXT`, the acts must be refused
+with a reason that contains the text. Without it, an act that is refused fails the run. `note` describes what the step shows.
+
+**The end.** After the last step, all faults end, the load stops, and the system rests for 60 s (`rest: 20s` changes this). Then the last `expect` is
+checked. Lost writes, dirty reads, and divergence compare what clients were told with the data of the primary at that moment.
+
+**expect.** A table has counts (`lost: 0`), servers (`n2: {visible: 49}`), the last read of a client (`r: {stale: 1}`; `r@2` is its second read), and
+writes of a version (`k@1: {outcome: ok, took: 3ms}`). For other comparisons, write a string: `"> 0"`. A list of comparisons must hold as a whole:
+`["> 31s", "< 33s"]`. `events: {semi-sync-off: 1}` counts events, and `events: {recovered: {count: 1, ops: 5000}}` counts those with these columns. In
+a list of tables, `{under: ..., expect: ..., note: ...}` limits a table to some of the systems. If a reading has no value at the moment, every
+comparison with it is false.
+
+**Faults.** Instead of clients and a timeline, a script can name a fault of `isrlab run FAULT --model`: `fault: primary-dies`. The fault comes with its
+own clients, which are the same in all systems.
+"""
+
+
+def document() -> str:
+    """Return the text of MODEL_SCRIPTS.md."""
+    parts = [
+        _HEAD,
+        "\n## Acts\n\nA single value is the value of the first field. A list names several servers, or the two ends of a link.\n",
+    ]
+    for word, act in ACTS.items():
+        fields = [f"`{field.name.replace('_', '-')}`" + ("" if field.default is attrs.NOTHING else "?") for field in attrs.fields(act)]
+        meaning = " ".join((inspect.getdoc(act) or "").split("Attributes:")[0].split())
+        parts.append(f"\n**{word}**: {', '.join(fields) or 'no fields'}. {meaning}\n")
+    for title, readings in (
+        ("Counts", COUNTS), ("Readings of a server", OF_SERVER), ("Readings of a write", OF_WRITE), ("Readings of a read", OF_READ),
+    ):  # fmt: skip
+        parts.append(f"\n## {title}\n\n| reading | type | meaning |\n|---|---|---|\n")
+        parts += [f"| `{name}` | {reading.type} | {reading.meaning} |\n" for name, reading in readings.items()]
+    parts.append("\n## Settings\n\n| model | settings | ways of reading |\n|---|---|---|\n")
+    for model, kind in SETTINGS.items():
+        names = ", ".join(f"`{field.name.replace('_', '-')}`" for field in attrs.fields(kind))
+        parts.append(f"| {model} | {names} | {', '.join(f'`{how}`' for how in READS[model])} |\n")
+    return "".join(parts)
+
+
+def main() -> None:
+    """Write the document."""
+    DOCUMENT.write_text(document(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""Mistakes in scripts for other models are reported at their places, and steps do what they say."""
+
+from __future__ import annotations
+
+import pytest
+
+from scenarios.errors import ScriptMistakes
+from scenarios.language.nodes import parse
+from scenarios.models.script import ModelScenario, read_model_script
+from scenarios.models.script_doc import DOCUMENT, document
+from scenarios.running.model_runner import ModelRun, run_model_scenario
+from scenarios.running.runner import State
+
+WRONG = """
+scenario: wrong
+model: mysql
+settings: {replicas: 2, semisync: true, timeout: soon}
+clients: {c: [n1], n2: , d: [n9]}
+timeline:
+  - {at: 1s, wait: 2s, kill: n1}
+  - {kil: n1}
+  - {kill: n7}
+  - {write: {client: e}}
+  - cut: [n1, n2, n3]
+  - {kill: n1, expect: {losst: 0, n2: {visibl: 1}, events: {no-such: 1}, k@x: {}}}
+  - {kill: n1, under: kafka}
+rest: 1x
+expect: {lost: many, primary: "> n1"}
+"""
+
+
+def read(text: str) -> ModelScenario:
+    return read_model_script(parse(text, "x.yaml"), "x.yaml")
+
+
+def test_all_mistakes_are_reported_at_their_places() -> None:
+    with pytest.raises(ScriptMistakes) as found:
+        read(WRONG)
+    text = "\n".join(f"{wrong.place.line}: {wrong.problem}; {wrong.remedy}" for wrong in found.value.mistakes)
+    for line, problem in (
+        (4, "unknown word 'semisync'; did you mean 'semi-sync'?"), (4, "'soon' is not a duration"), (5, "'n2' is not a client name"),
+        (5, "unknown server 'n9'"), (7, "both 'at' and 'wait'"), (8, "unknown word 'kil'"), (9, "unknown server 'n7'"), (10, "unknown client 'e'"),
+        (11, "3 servers"), (12, "unknown word 'losst'; did you mean 'lost'?"), (12, "unknown word 'visibl'"), (12, "unknown event 'no-such'"),
+        (12, "'x' is not a number"), (13, "unknown system 'kafka'"), (14, "'1x' is not a duration"), (15, "'many' is not a whole number"),
+        (15, "cannot be compared with < or >"),
+    ):  # fmt: skip
+        assert any(each.startswith(f"{line}: ") and problem in each for each in text.splitlines()), (line, problem, text)
+
+
+def test_a_refused_act_fails_the_run_unless_the_script_expects_it() -> None:
+    script = "model: quorum\ntimeline:\n  - {restart: n1}\n  - {restart: n1, refused: already running}\n  - {kill: n1, refused: nonsense}\n"
+    (result,) = run_model_scenario(read(script))
+    assert [check.state for check in result.checks] == [State.FAILED, State.HELD, State.FAILED]
+    assert result.checks[0].got == "refused: the process of n1 is already running"
+    assert result.checks[2].got == "not refused"
+
+
+def test_an_until_that_never_comes_true_fails_after_its_time_limit() -> None:
+    script = "model: mysql\nclients: {c: [n1]}\ntimeline:\n  - write: c\n  - {until: {n2: {visible: 2}}, within: 5s}\n  - {until: {n2: {visible: 1}}}\n"
+    scenario = read(script)
+    run = ModelRun(scenario, scenario.systems[0])
+    result = run.run()
+    assert [check.state for check in result.checks] == [State.FAILED, State.HELD]
+    assert (result.checks[0].expected, result.checks[0].got) == ("n2 visible == 2 within 5s", "n2 visible == 1")
+
+
+def test_the_same_script_runs_in_all_models() -> None:
+    script = """
+models: [kafka, mysql, elasticsearch, quorum]
+clients: {c: [n1, n2, n3], r: , p: }
+timeline:
+  - {load: {client: c, every: 20ms, lasts: 1s}, reads: {client: r, every: 30ms, lasts: 1s}, probe: p}
+  - {wait: 300ms, pause: n3}
+  - {wait: 100ms, resume: n3}
+  - {wait: 100ms, read: {client: r, server: n2, limit: 1s}}
+  - wait: 1s
+    expect: {acked: "> 30", n1: {running: true, stored: ">= 30"}}
+rest: 1s
+expect: {lost: 0, phantom: 0, duplicates: 0, primary: n1}
+"""
+    results = run_model_scenario(read(script))
+    assert [result.system for result in results] == ["kafka", "mysql", "elasticsearch", "quorum"]
+    assert all(result.held for result in results), [check for result in results for check in result.failures]
+
+
+def test_the_reference_is_up_to_date() -> None:
+    assert DOCUMENT.read_text("utf-8") == document()
