@@ -87,9 +87,18 @@ def load_any(name: str) -> Scenario | ModelScenario:
         InputError: the name is neither a file nor a scenario in the library, or the script has errors.
     """
     path = find(name)
-    root = parse(read_file(path, "name a script file or a scenario of the library"), str(path))
+    return read_any(read_file(path, "name a script file or a scenario of the library"), str(path))
+
+
+def read_any(text: str, source: str) -> Scenario | ModelScenario:
+    """Read a script of Kafka or of other replication models from text. Error messages name the text by `source`.
+
+    Raises:
+        InputError: the script has errors.
+    """
+    root = parse(text, source)
     if "model" in root.values or "models" in root.values:
         from scenarios.models.script import read_model_script
 
-        return read_model_script(root, str(path))
-    return read_root(root, str(path))
+        return read_model_script(root, source)
+    return read_root(root, source)

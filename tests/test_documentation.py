@@ -11,8 +11,10 @@ from typing import Final
 import pytest
 
 from core.kafka.release import CURRENT
-from scenarios.language.script import read_script
+from scenarios.catalogue import read_any
+from scenarios.language.script import Scenario
 from scenarios.running import results
+from scenarios.running.model_runner import run_model_scenario
 from scenarios.running.runner import run_scenario
 from tests import releases_page
 from tui.cli import GROUPS, VERSION
@@ -115,8 +117,10 @@ SCRIPTS: Final = [
 
 @pytest.mark.parametrize(("page", "script"), SCRIPTS, ids=[ids(page) for page, _ in SCRIPTS])
 def test_scripts_hold(page: Path, script: str) -> None:
-    result = run_scenario(read_script(script, str(page)), CURRENT)
-    assert result.held, "\n".join(results.lines(result))
+    scenario = read_any(script, str(page))
+    done = [run_scenario(scenario, CURRENT)] if isinstance(scenario, Scenario) else run_model_scenario(scenario)
+    for result in done:
+        assert result.held, "\n".join(results.lines(result))
 
 
 def test_every_page_is_in_the_index() -> None:

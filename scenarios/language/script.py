@@ -141,11 +141,7 @@ class Scenario:
     @property
     def headline(self) -> str:
         """The first sentence of `about`."""
-        text = " ".join(self.about.split())
-        for end, char in enumerate(text):
-            if char in ".!?" and (end + 1 == len(text) or text[end + 1] == " "):
-                return text[: end + 1]
-        return text
+        return first_sentence(self.about)
 
     def with_features(self, features: tuple[tuple[str, int], ...]) -> Scenario:
         """Return the same scenario in a cluster with these feature levels."""
@@ -155,6 +151,15 @@ class Scenario:
     def plain(self) -> bool:
         """Whether the script only describes a cluster, without steps or expectations."""
         return not self.steps and not self.expects
+
+
+def first_sentence(about: str) -> str:
+    """Return the first sentence of a description."""
+    text = " ".join(about.split())
+    for end, char in enumerate(text):
+        if char in ".!?" and (end + 1 == len(text) or text[end + 1] == " "):
+            return text[: end + 1]
+    return text
 
 
 def load_script(path: str | FilePath) -> Scenario:

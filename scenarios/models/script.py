@@ -32,6 +32,7 @@ from core.sim.units import SECOND
 from scenarios.errors import Place, did_you_mean
 from scenarios.gc_disabled import gc_disabled
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
+from scenarios.language.script import first_sentence
 from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_items, as_text, as_word
 from scenarios.models.acts import ACTS, ScriptAct, check_names, read_acts
 from scenarios.models.expectations import Expectation, Names, read_expectations, read_under
@@ -115,9 +116,7 @@ class ModelScenario:
     @property
     def headline(self) -> str:
         """The first sentence of `about`."""
-        text = " ".join(self.about.split())
-        head, dot, _ = text.partition(". ")
-        return head + dot.rstrip() if dot else text
+        return first_sentence(self.about)
 
 
 def read_model_script(root: Fields, source: str) -> ModelScenario:

@@ -105,9 +105,9 @@ def test_every_command_is_known_by_its_name() -> None:
 
 def test_scenarios_list_and_show(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scenarios", "list"]) == 0
-    assert capsys.readouterr().out.splitlines() == catalogue.names()
+    assert capsys.readouterr().out.splitlines() == [*catalogue.names(), *catalogue.model_names()]
     assert main(["scenarios", "list", "--long"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == catalogue.names()
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [*catalogue.names(), *catalogue.model_names()]
     assert main(["scenarios", "show", "e2-divergence"]) == 0
     assert capsys.readouterr().out == catalogue.path_of("e2-divergence").read_text(encoding="utf-8")
 
