@@ -35,7 +35,8 @@ def make_leader(partition: Partition, registration: PartitionRegistration) -> bo
     if new_epoch:
         for replica in partition.remotes:
             replica.reset(now, log.leo, new_leader=not was_leader or replica in new, in_isr=replica.broker in registration.isr)
-    partition.isr = partition.maximal_isr = registration.isr
+    partition.isr = registration.isr
+    partition.set_maximal_isr(registration.isr)
     partition.pending = ""
     partition.update_under_min_isr()
     for entry in partition.sessions:
@@ -69,9 +70,10 @@ def make_follower(partition: Partition, registration: PartitionRegistration) -> 
     if partition.is_leader:
         partition.broker.account.leadership_ended(partition.tp, partition.log)
     _apply_registration(partition, registration)
-    partition.isr = partition.maximal_isr = ()
-    partition.pending = ""
+    partition.isr = ()
     partition.remotes = ()
+    partition.set_maximal_isr(())
+    partition.pending = ""
     for entry in partition.sessions:
         entry.unlink()
     partition.update_under_min_isr()

@@ -193,6 +193,12 @@ class Partition:
 
     # --- the ISR ---------------------------------------------------------------------------------------------------
 
+    def set_maximal_isr(self, isr: tuple[int, ...]) -> None:
+        """Set `maximal_isr`, and tell each follower's `Replica` whether it is a member."""
+        self.maximal_isr = isr
+        for replica in self.remotes:
+            replica.in_maximal_isr = replica.broker in isr
+
     def is_replica_isr_eligible(self, replica: Replica) -> bool:
         """Return whether a follower can join the ISR (`Partition#isReplicaIsrEligible`).
 
@@ -217,7 +223,7 @@ class Partition:
         proposed = expanded(self.isr, replica.broker, self.broker.release.isr_order)
         self.pending = EXPAND
         if self.broker.release.maximal_isr:
-            self.maximal_isr = proposed
+            self.set_maximal_isr(proposed)
         self.broker.journal.emit(
             events.IsrExpandProposed.kind,
             self.broker.id, self.tp.topic, self.tp.partition, replica.broker, proposed, replica.leo, self.log.high_watermark,
@@ -295,7 +301,7 @@ class Partition:
     def _revert(self) -> None:
         """Revert to the committed ISR."""
         self.pending = ""
-        self.maximal_isr = self.isr
+        self.set_maximal_isr(self.isr)
 
     def handle_alter_partition_update(self, item: AlterPartitionItem, registration: PartitionRegistration) -> None:
         """Apply an ISR that the controller committed (`Partition#handleAlterPartitionUpdate`).
@@ -307,7 +313,8 @@ class Partition:
         if registration.partition_epoch < self.partition_epoch or not self.pending or item is not self.proposal:
             return
         broker, tp, old = self.broker, self.tp, self.isr
-        self.isr = self.maximal_isr = registration.isr
+        self.isr = registration.isr
+        self.set_maximal_isr(registration.isr)
         self.partition_epoch = registration.partition_epoch
         self.pending = ""
         self.update_under_min_isr()
@@ -396,11 +403,11 @@ class Partition:
         the HW does not pass a follower that is about to join. Since 3.7, the HW does not rise while the ISR is smaller than the effective
         min.insync.replicas.
         """
-        log, maximal_isr = self.log, self.maximal_isr
+        log = self.log
         old, candidate, slowest = log.high_watermark, log.leo, NO_LEADER
         for replica in self.remotes:
             leo = replica.leo
-            if leo < candidate and (replica.broker in maximal_isr or self._counts_outside_isr(replica)):
+            if leo < candidate and (replica.in_maximal_isr or self._counts_outside_isr(replica)):
                 if leo <= old:
                     return False  # this replica limits the HW
                 candidate, slowest = leo, replica.broker
@@ -497,4 +504,4 @@ class Partition:
 
     def counts_for_high_watermark(self, replica: Replica) -> bool:
         """Return whether this follower counts for the HW."""
-        return replica.broker in self.maximal_isr or self._counts_outside_isr(replica)
+        return replica.in_maximal_isr or self._counts_outside_isr(replica)

@@ -19,6 +19,7 @@ class Replica:
 
     Attributes:
         broker: the follower's broker id.
+        in_maximal_isr: whether the follower is in the partition's `maximal_isr`; set by `Partition.set_maximal_isr`.
         leo, log_start: the follower's LEO and log start as of its last fetch; -1 before the first fetch.
         last_caught_up_time: the last time when the follower had everything that the leader had, µs.
         last_fetch_leader_leo: the leader's LEO at the follower's last fetch.
@@ -31,7 +32,7 @@ class Replica:
     """
 
     __slots__ = (
-        "broker", "broker_epoch", "last_caught_up_time", "last_fetch_leader_leo", "last_fetch_time", "last_sent_high_watermark", "leo", "log_start",
+        "broker", "broker_epoch", "in_maximal_isr", "last_caught_up_time", "last_fetch_leader_leo", "last_fetch_time", "last_sent_high_watermark", "leo", "log_start",
         "session",
     )  # fmt: skip
 
@@ -39,6 +40,7 @@ class Replica:
 
     def __init__(self, broker: int) -> None:
         self.broker = broker
+        self.in_maximal_isr = False
         self.leo = -1
         self.log_start = -1
         self.last_caught_up_time = NEVER

@@ -96,10 +96,10 @@ class Term:
 
     def append(self, batch: BatchFields) -> Column:
         """Append a batch. Return its end offset."""
-        base, records, size, _, _, _, _, _, _, _, _ = batch
+        base, size = batch[0], batch[2]
         self.written.append(batch)
         self.bytes += size
-        end: Column = base + records
+        end: Column = base + batch[1]
         self.latest = (base, end, self, size, None)
         return end
 

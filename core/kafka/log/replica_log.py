@@ -98,19 +98,17 @@ class ReplicaLog:
         Raises:
             ValueError: the first record is not at the LEO (Kafka's UnexpectedAppendOffset).
         """
-        while True:
-            first, end, term, _, following = records
-            start: int = first
-            if start != self.leo:
-                if self.starts or not start < self.log_start == self.leo < end:
-                    raise ValueError(f"append at {start}, but the log ends at {self.leo}")
-                self._restart_at(start)
-            if term is not self.tail:
-                self._begin_run(term)
-            self.leo = end
-            if following is None:
-                break
-            records = following
+        first, end, term, _, following = records
+        start: int = first
+        if start != self.leo:
+            if self.starts or not start < self.log_start == self.leo < end:
+                raise ValueError(f"append at {start}, but the log ends at {self.leo}")
+            self._restart_at(start)
+        if term is not self.tail:
+            self._begin_run(term)
+        self.leo = end
+        if following is not None:
+            return self.append_as_follower(following)
         if self.flush_at is not None and self.leo >= self.flush_at:
             self._maybe_flush()
         return end

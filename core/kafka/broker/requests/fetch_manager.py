@@ -241,7 +241,8 @@ class FetchManager:
                 or stale
                 or epoch != partition.leader_epoch
                 or (last_fetched_epoch != epoch and last_fetched_epoch != NO_EPOCH)
-                or not log_start <= offset <= leo
+                or offset > leo
+                or offset < log_start
             ):  # otherwise, the follower's records belong to this leadership
                 failure = partition.check_fetch(replica, entry.asked)
                 if stale and failure is None:
@@ -273,11 +274,11 @@ class FetchManager:
                     if recorded:
                         sink((seq, now, cause or arrived, FETCHED, me, partition.topic, partition.number, follower_id, old, asked_from))
                     journal.cause = seq
-                    if follower not in partition.maximal_isr:
+                    if not replica.in_maximal_isr:
                         partition.maybe_expand_isr(replica)
                     partition.maybe_increment_leader_hw()
                     journal.cause = arrived
-                elif follower not in partition.maximal_isr:
+                elif not replica.in_maximal_isr:
                     partition.maybe_expand_isr(replica)
             # CachedPartition#maybeUpdateResponseData
             if not sends:
@@ -300,7 +301,8 @@ class FetchManager:
             if (
                 log.high_watermark == high_watermark
                 and (records is not None or offset == leo)
-                and follower in partition.maximal_isr
+                and replica is not None
+                and replica.in_maximal_isr
                 and not (pushes and partition.follower_needs_hw_update(follower))
             ):
                 entry.dirty = False

@@ -153,16 +153,14 @@ class FetchSession(FollowerSession):
         if not entry.dirty:
             if self.poll.silent:
                 self.poll.break_silence()
-            assert isinstance(entry, SessionPartition)
             entry.dirty = True
-            self.dirty.append(entry)
+            self.dirty.append(entry)  # type: ignore[arg-type]
 
     def records_appended(self, entry: SessionEntry) -> None:
         """Mark a partition with new records, and complete the delayed fetch if they are enough for it."""
         if not entry.dirty:
-            assert isinstance(entry, SessionPartition)
             entry.dirty = True
-            self.dirty.append(entry)
+            self.dirty.append(entry)  # type: ignore[arg-type]
         if self.poll.silent:
             self.poll.break_silence()
         if self.parked is not None:

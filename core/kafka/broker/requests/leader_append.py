@@ -109,23 +109,24 @@ def _transaction_error(partition: Partition, batch: BatchFields, guard: int) -> 
 
 def _append(partition: Partition, term: Term, batch: BatchFields, acks: int) -> Column:
     """Append a batch to a leader's log, and return the new LEO. The event of the append becomes the cause of what follows."""
-    broker, log, journal = partition.broker, partition.log, partition.broker.journal
-    base, _, size, producer, _, _, producer_id, _, _, _, _ = batch
+    broker, log = partition.broker, partition.log
+    journal = broker.journal
     now: Column = journal.now
     for replica in partition.remotes:
         if replica.session is not None:  # the follower was at the LEO, which is about to advance
             replica.detach_session()
             broker.behind[partition.tp] = None
     end = log.append_as_leader(term, batch)
-    if producer_id >= 0:
+    if batch[6] >= 0:  # the producer ID
         term.has_producer_ids = True
         log.producer_state()
     arrived: Column = journal.cause
     journal.seq = journal.cause = seq = journal.seq + 1
     event: Column = seq
     log.last_append = event
+    base = batch[0]
     if journal.sink is not null_sink:
-        epoch = partition.leader_epoch
+        epoch, size, producer = partition.leader_epoch, batch[2], batch[3]
         journal.sink((event, now, arrived, APPENDED, broker.id, partition.topic, partition.number, epoch, base, end, size, producer, acks))
     if base == log.high_watermark:
         partition.uncommitted_since = now
