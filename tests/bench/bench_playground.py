@@ -60,8 +60,8 @@ def build(brokers: int, topics: int, partitions: int) -> Any:
     )
     loaded = load_session(PlayTarget(None, spec, CURRENT, title="bench"), own_process=True)
     for n in range(topics):
-        loaded.session.do(Load(f"topic{n}", 200, acks="all", producer=f"load{n}"))
-    loaded.session.replay_run.advance_to(2 * SECOND)
+        loaded.session.history.do(Load(f"topic{n}", 200, acks="all", producer=f"load{n}"))
+    loaded.session.history.replay_run.advance_to(2 * SECOND)
     return loaded
 
 
@@ -90,7 +90,7 @@ class Meter:
     def _frame(self, wall: float) -> None:
         if self._shown_since is not None:
             self.frames.append(time.process_time() - self._shown_since)
-            self.moments.append(self._session.replay_run.event_tap.seq)
+            self.moments.append(self._session.history.replay_run.event_tap.seq)
         self._session_frame(1 / FPS)
         self._shown_since = time.process_time()
 
@@ -181,18 +181,18 @@ async def seek(app: Any) -> dict[str, object]:
     """Measure the CPU time and the wall time of going to random events of a long session, including the first frame there."""
     session = app.main_screen.session
     session.pause()
-    while session.replay_run.event_tap.seq < 100_000:
-        session.replay_run.step()
-        if session.replay_run.steps % 512 == 0:
-            session.keyframe_cache.maybe_add(session.replay_run)
+    while session.history.replay_run.event_tap.seq < 100_000:
+        session.history.replay_run.step()
+        if session.history.replay_run.steps % 512 == 0:
+            session.history.keyframe_cache.maybe_add(session.history.replay_run)
     from core.lab.history.destination import Destination
 
     dice, cpu, wall = random.Random("bench:seek"), [], []
     for _ in range(30):
         destination = Destination("bench", seq=dice.randint(1, 100_000))
         start, began = time.process_time(), time.perf_counter()
-        session.go_to(destination)
-        while session.task_target is not None:
+        session.history.go_to(destination)
+        while session.history.task_target is not None:
             session.playback.frame(0.03)
         cpu.append(time.process_time() - start)
         wall.append(time.perf_counter() - began)
@@ -211,7 +211,7 @@ def memory_without_view(until: int) -> None:
     import tui.app.playground  # noqa: F401
 
     loaded = build(*SMALL)
-    loaded.session.replay_run.advance_to(until)
+    loaded.session.history.replay_run.advance_to(until)
     told(rss=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
 
 

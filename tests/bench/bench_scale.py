@@ -144,8 +144,8 @@ def keyframes() -> None:
 def under_load(partitions: int) -> Session:
     """Return a session after ten seconds with a batch every 50 ms."""
     session = Session(lambda sink: PlayableCluster(Cluster(spec_of(3, partitions), sink=sink)))
-    session.do(acts.Load("w", 1_000, producer="bench"))
-    session.replay_run.advance_to(10 * SECOND)
+    session.history.do(acts.Load("w", 1_000, producer="bench"))
+    session.history.replay_run.advance_to(10 * SECOND)
     return session
 
 
@@ -198,11 +198,11 @@ def with_and_without(partitions: int, turns: int = 60) -> None:
     """Compare the same run with and without keyframes."""
     kept, plain = under_load(partitions), under_load(partitions)
     for session in (kept, plain):
-        session.replay_run.playable.snapshot()  # the first one reads everything
+        session.history.replay_run.playable.snapshot()  # the first one reads everything
     spent = {kept: 0.0, plain: 0.0}
     with collector_rests():
         for session in (kept, plain):  # one after the other: what is due goes by the time of the process
-            replay_run, offer = session.replay_run, session.keyframe_cache.maybe_add
+            replay_run, offer = session.history.replay_run, session.history.keyframe_cache.maybe_add
             for _ in range(turns):
                 started = time.process_time()
                 for _ in range(8):
@@ -218,7 +218,7 @@ def with_and_without(partitions: int, turns: int = 60) -> None:
 def going_back(partitions: int, steps: int = 20_000) -> None:
     """Measure going back to any events of a session: only the cluster, and the session with its events."""
     session = under_load(partitions)
-    replay_run, keyframe_cache = session.replay_run, session.keyframe_cache
+    replay_run, keyframe_cache = session.history.replay_run, session.history.keyframe_cache
     keyframe_cache.maybe_add(replay_run, seen=False)  # of the largest nobody keeps one before somebody goes back
     with collector_rests():
         for _ in range(steps // STEPS_BETWEEN_KEYFRAMES):
@@ -227,13 +227,13 @@ def going_back(partitions: int, steps: int = 20_000) -> None:
             keyframe_cache.maybe_add(replay_run)
         draw = random.Random(partitions)
         first, last = keyframe_cache.keyframes[0].position.seq, replay_run.event_tap.seq
-        session.record_branch_end()
+        session.history.record_branch_end()
         clusters, sessions = [], []
         for _ in range(60):
             destination = Destination("the bench", seq=draw.randrange(first + 1, last))
             started = time.process_time()
-            session.go_to(destination)
-            while session.task_target is not None:
+            session.history.go_to(destination)
+            while session.history.task_target is not None:
                 session.playback.frame(0.0)
             sessions.append(time.process_time() - started)
             known = RetainedEvents(session.event_buffer, replay_run.acts, (steps * 2, 0, 10**15))

@@ -172,8 +172,8 @@ def _old(draw: random.Random) -> PlayTarget:
     path = Path("old.jsonl")
     if not path.exists():
         loaded = load_session(PlayTarget(None, None, CURRENT, log=path))
-        loaded.session.replay_run.advance_to(3_000_000)
-        loaded.session.close()
+        loaded.session.history.replay_run.advance_to(3_000_000)
+        loaded.session.history.close()
     old = read_session(path)
     return PlayTarget(
         None, old.spec, old.release, old.seed, title="old.jsonl", old=old, read_only=draw.random() < 0.5, at=draw.choice((-1, 1_000_000))

@@ -25,7 +25,7 @@ class FakeScreen:
         self.session = self.loaded.session
         self.session.pause()
         if until:
-            self.session.replay_run.advance_to(until)
+            self.session.history.replay_run.advance_to(until)
         self.selection = Selection()
         self.selection.keep_within(self.view)
         self.presenter = Presenter(self.loaded, DisplayOptions(), self.selection)
@@ -97,5 +97,5 @@ class FakeScreen:
 
     def arrive(self) -> None:
         """Go every way that was begun to its end."""
-        while self.session.task is not None:
-            self.session.continue_task()
+        while self.session.history.task is not None:
+            self.session.history.continue_task()

@@ -52,9 +52,9 @@ async def picture(screen: str, look: str) -> tuple[str, str]:
     """Text and SVG of a screen: broker 2 dies at 3 s, under load; it is 19 s now."""
     size, wanted = LOOKS[look]
     async with playing(size=size, until=3 * SECOND, **wanted) as (app, main_screen, pilot):
-        main_screen.session.do(Kill(2))
+        main_screen.session.history.do(Kill(2))
         for second in (6, 10, 13, 16, 19):
-            main_screen.session.replay_run.advance_to(second * SECOND)
+            main_screen.session.history.replay_run.advance_to(second * SECOND)
             main_screen.refresh_view()
         for key in SCREENS[screen]:
             await pilot.press(key)
@@ -92,7 +92,7 @@ async def test_the_screen_looks_as_it_did(screen: str, look: str, tmp_path: Path
 async def test_below_80_by_20_there_is_a_calm_view(size: tuple[int, int], tmp_path: Path) -> None:
     async with playing(size=size, until=3 * SECOND) as (app, main_screen, pilot):
         await pilot.press("k")
-        main_screen.session.replay_run.advance_to(15 * SECOND)
+        main_screen.session.history.replay_run.advance_to(15 * SECOND)
         main_screen.refresh_view()
         await pilot.pause()
         held("minimal", f"{size[0]}x{size[1]}", screen_text(app), without_fonts(app.export_screenshot(title="isrlab")), tmp_path)
@@ -122,7 +122,7 @@ async def test_groups_look_as_they_did(look: str, tmp_path: Path) -> None:
     script = catalogue.load(str(path))
     target = PlayTarget(script, script.spec, release_named("4.3"), 0, title=script.name)
     async with playing(target, size=SIZES[look], until=0) as (app, main_screen, pilot):
-        main_screen.session.replay_run.advance_to(22 * SECOND)
+        main_screen.session.history.replay_run.advance_to(22 * SECOND)
         await pilot.press("0")
         main_screen.refresh_view()
         await pilot.pause()
@@ -141,7 +141,7 @@ async def test_a_scenario_looks_as_it_did(look: str, tmp_path: Path) -> None:
         pilot,
     ):
         for _ in range(16):
-            main_screen.session.replay_run.step()
+            main_screen.session.history.replay_run.step()
         main_screen.refresh_view()
         await pilot.pause()
         text = "\n".join(line.rstrip() for line in screen_text(app).split("\n"))

@@ -18,7 +18,7 @@ def write_crash_report(loaded: LoadedSession, traceback: str) -> list[str]:
     what = traceback.strip().splitlines()[-1][:200] if traceback.strip() else "an error without a description"
     lines = [f"the playground failed: {what}"]
     with contextlib.suppress(Exception):
-        loaded.session.close()
+        loaded.session.history.close()
     base = _free_name(loaded)
     if base is None:
         return [*lines, f"the session is not saved: neither {Path.cwd()} nor {tempfile.gettempdir()} is writable"]
@@ -43,7 +43,7 @@ def _script(loaded: LoadedSession, path: Path) -> str:
     try:
         return loaded.script(name)
     except Exception:
-        acts = loaded.session.branch.timed_acts()
+        acts = loaded.session.history.branch.timed_acts()
         return session_script(loaded.spec, loaded.release, loaded.seed, acts, acts[-1][0] if acts else 0, name=name)
 
 

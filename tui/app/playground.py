@@ -194,7 +194,7 @@ class Playground(App[int]):
 
     def end_session(self) -> None:
         """End the session: complete its log and, if requested, save the session as a script."""
-        self.loaded.session.close()
+        self.loaded.session.history.close()
         if self.loaded.record is not None:
             self.loaded.save(self.loaded.record)
 

@@ -57,7 +57,7 @@ def play_to(loaded: LoadedSession, until: int, timed: Sequence[tuple[int, Act]])
     for time, act in sorted(timed, key=lambda pair: pair[0]):
         if time <= until:
             _frames(loaded, time)
-            session.do(act)
+            session.history.do(act)
     _frames(loaded, until)
 
 
@@ -65,8 +65,8 @@ def _frames(loaded: LoadedSession, until: int) -> None:
     """Run a session to a virtual time in µs, in frames of a quarter of a virtual second."""
     session = loaded.session
     while session.now < until:
-        session.replay_run.advance_to(min(until, session.now + SECOND // 4))
-        loaded.history.observe(session.view(), session.branch.name, session.branch.origin)
+        session.history.replay_run.advance_to(min(until, session.now + SECOND // 4))
+        loaded.history.observe(session.view(), session.history.branch.name, session.history.branch.origin)
 
 
 async def draw(app: Playground, size: tuple[int, int], keys: Sequence[str], title: str) -> str:
@@ -110,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.steps is None:
             play_to(loaded, int(options.seconds * SECOND), timed)
         for _ in range(options.steps or 0):
-            loaded.session.replay_run.step()
+            loaded.session.history.replay_run.step()
     except ActRefused as refusal:
         print_messages(f"tui.app.screenshot: {refusal}")
         return 2

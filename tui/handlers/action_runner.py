@@ -105,18 +105,18 @@ class ActionRunner:
         if self.loaded.read_only:
             self.screen.prompts.say(READ_ONLY, refused=True)
             return
-        said, branch = "", self.session.branch
+        said, branch = "", self.session.history.branch
         for number, act in enumerate(wanted):
             try:
-                seq = self.session.do(act, joined=number > 0)
+                seq = self.session.history.do(act, joined=number > 0)
                 self._follow_up(act)
             except (ActRefused, KafkaError, ValueError) as refusal:
                 self.screen.refresh_view()
                 self.screen.prompts.say(str(refusal), refused=True)
                 return
             said = self.session.event_sentence(seq) or act.word
-        if self.session.branch is not branch:
-            said = f"{said}; you are now on {self.session.branch.name}; to return to {branch.name}, press {self.screen.key('jump')}"
+        if self.session.history.branch is not branch:
+            said = f"{said}; you are now on {self.session.history.branch.name}; to return to {branch.name}, press {self.screen.key('jump')}"
         self.screen.refresh_view()
         self.screen.prompts.say(said)
 

@@ -67,7 +67,7 @@ class CauseFinder:
                 self.screen.prompts.say(f"nothing has changed the {cell.label} yet", refused=True)
             self.screen.refresh_view()
 
-        self.session.back_to_when(LastChangeWatchpoint(cell), f"what changed the {cell.label}", done)
+        self.session.history.back_to_when(LastChangeWatchpoint(cell), f"what changed the {cell.label}", done)
         self.screen.refresh_view()
 
 

@@ -39,8 +39,8 @@ class PlaybackControls:
 
     def report_notices(self) -> None:
         """Show the next notice of the session, and the summary of a step that has finished."""
-        if self.session.notices:
-            self.screen.prompts.say(self.session.notices.pop(0), refused=True)
+        if self.session.history.notices:
+            self.screen.prompts.say(self.session.history.notices.pop(0), refused=True)
             self._stepped_from = -1
         self.report_step()
 
@@ -54,22 +54,22 @@ class PlaybackControls:
 
     def step(self) -> None:
         """Go forward to the next event."""
-        self._stepped_from = self.session.replay_run.event_tap.seq
-        self.session.step()
+        self._stepped_from = self.session.history.replay_run.event_tap.seq
+        self.session.history.step()
         self.screen.refresh_view()
 
     def step_notable(self) -> None:
         """Go forward to the next notable event."""
-        self._stepped_from = self.session.replay_run.event_tap.seq
-        self.session.step_to_notable()
+        self._stepped_from = self.session.history.replay_run.event_tap.seq
+        self.session.history.step_to_notable()
         self.screen.refresh_view()
 
     def report_step(self) -> None:
         """Show the summary of a finished step, because the changes of the step are not necessarily visible in the panels."""
-        if self._stepped_from < 0 or self.session.task_target is not None:
+        if self._stepped_from < 0 or self.session.history.task_target is not None:
             return
         ring = self.session.event_buffer.ring(DETAIL)
-        replay_run = self.session.replay_run
+        replay_run = self.session.history.replay_run
         before = max(self._stepped_from, replay_run.seq_before_step_of(replay_run.event_tap.seq))
         done = [event for event in ring.since(max(ring.first, ring.total - MAX_EVENTS_OF_STEP)) if event[0] > before]
         self._stepped_from = -1

@@ -71,7 +71,7 @@ class Saving:
 
     def _save_log(self, path: Path, then: Callable[[], object]) -> None:
         def written(failed: str) -> None:
-            told = f"saved as {path}: {self.session.end.seq:,} events; to check it, run isrlab replay {path}"
+            told = f"saved as {path}: {self.session.history.end.seq:,} events; to check it, run isrlab replay {path}"
             self.screen.prompts.say(failed or told, refused=bool(failed))
             if not failed:
                 self.unsaved = 0
@@ -89,7 +89,7 @@ class Saving:
         except InputError as wrong:
             self.screen.prompts.say(str(wrong), refused=True)
         else:
-            count = len(self.session.branch.act_events)
+            count = len(self.session.history.branch.act_events)
             self.screen.prompts.say(f"saved as {path}: {count} acts; to replay them, run isrlab run {path}")
             self.unsaved = 0
             then()

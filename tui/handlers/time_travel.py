@@ -49,7 +49,7 @@ class TimeTravel:
     def travel(self, destination: Destination) -> None:
         """Go to a destination on this branch."""
         self.remember_moment()
-        self.session.travel(destination, self._has_arrived)
+        self.session.history.travel(destination, self._has_arrived)
         self.screen.refresh_view()
 
     def _has_arrived(self) -> None:
@@ -57,19 +57,19 @@ class TimeTravel:
 
     def step_back(self) -> None:
         """Go back to just before the last event or act."""
-        undone = self.session.act_undone_by_step_back()
+        undone = self.session.history.act_undone_by_step_back()
         self.remember_moment()
-        self.session.step_back(self._has_arrived)
+        self.session.history.step_back(self._has_arrived)
         self.screen.refresh_view()
         if undone is not None:
             self._say_undone(undone)
 
     def undo(self) -> None:
         """Go back to just before the last act."""
-        undone = self.session.act_to_undo()
+        undone = self.session.history.act_to_undo()
         if undone is not None:
             self.remember_moment()
-            self.session.undo(self._has_arrived)
+            self.session.history.undo(self._has_arrived)
             self.screen.refresh_view()
             self._say_undone(undone)
 
@@ -78,24 +78,24 @@ class TimeTravel:
 
     def redo(self) -> None:
         """Redo the next act of this branch."""
-        again = self.session.act_to_redo()
+        again = self.session.history.act_to_redo()
         if again is not None:
             self.remember_moment()
-            self.session.redo()
+            self.session.history.redo()
             self.screen.refresh_view()
             self.screen.prompts.say(f"redone: {self.session.played_act_sentence(again)}")
 
     def step_back_notable(self) -> None:
         """Go back to the previous notable event."""
         self.remember_moment()
-        if not self.session.step_back_notable(self._has_arrived):
+        if not self.session.history.step_back_notable(self._has_arrived):
             self.screen.prompts.say("there is no earlier notable event", refused=True)
         self.screen.refresh_view()
 
     def to_end(self) -> None:
         """Go to the end of the branch."""
         self.remember_moment()
-        self.session.go_to_end()
+        self.session.history.go_to_end()
         self.screen.refresh_view()
 
     # --- to a moment -----------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ class TimeTravel:
 
     def _ask_moment(self, title: str, wrong: Callable[[str], str | None], then: Callable[[str], None]) -> None:
         """Ask for a time or an event."""
-        end, selected = self.session.end, self.screen.context().event
+        end, selected = self.session.history.end, self.screen.context().event
         self.screen.prompts.ask_text(
             title,
             f"Enter a virtual time such as 12s or 1m30s, or an event such as #{max(1, end.seq // 2)}. "
@@ -127,7 +127,7 @@ class TimeTravel:
             digits = text[1:].strip().replace(",", "")
             if not (digits.isascii() and digits.isdecimal()) or len(digits) > 15:
                 raise ValueError("for an event, enter # and its number, for example #120")
-            number, last = int(digits), self.session.end.seq
+            number, last = int(digits), self.session.history.end.seq
             if not 1 <= number <= last:
                 raise ValueError(f"there is no event {number}; this branch has events 1 to {last}")
             return Destination(f"event {number}", seq=number)
@@ -156,7 +156,7 @@ class TimeTravel:
         )
 
     def _mark(self, note: str) -> None:
-        self.session.bookmark(note)
+        self.session.history.bookmark(note)
         self.remember_moment(f"bookmark {note}".strip())
         self.screen.prompts.say(f"bookmarked: {note or format_clock(self.screen.view.now)}; to return to it, press j")
 
@@ -172,19 +172,21 @@ class TimeTravel:
             options.append(Option(str(number) if number < 10 else "", label, (), note))
 
         offer("the start", "00:00.000", lambda: self.travel(Destination("the start", position=Position(0, 0, 0))))
-        for mark in reversed(session.bookmarks[-MOST_LISTED:]):
+        for mark in reversed(session.history.bookmarks[-MOST_LISTED:]):
             at = mark.position
-            where = f"{format_clock(at.time)}, event {at.seq}" + ("" if mark.branch == session.branch.name else f", on {mark.branch}")
+            where = f"{format_clock(at.time)}, event {at.seq}" + (
+                "" if mark.branch == session.history.branch.name else f", on {mark.branch}"
+            )
 
             def go(position: Position = at, branch: str = mark.branch) -> None:
-                if branch == session.branch.name:
+                if branch == session.history.branch.name:
                     self.travel(Destination("the bookmark", position=position))
                 else:
                     self._to_branch(branch, position)
 
             offer(mark.note or "bookmark", where, go)
-        for branch in session.branches[-MOST_LISTED:]:
-            if branch is not session.branch:
+        for branch in session.history.branches[-MOST_LISTED:]:
+            if branch is not session.history.branch:
                 since = f"branched off {branch.origin}" if branch.origin else "the first"
                 offer(
                     f"end of {branch.name}",
@@ -196,20 +198,20 @@ class TimeTravel:
             if option is not None:
                 goals[options.index(option)]()
 
-        about = f"You are on {session.branch.name}, at {format_clock(self.screen.view.now)} of {format_clock(session.end.time)}."
+        about = f"You are on {session.history.branch.name}, at {format_clock(self.screen.view.now)} of {format_clock(session.history.end.time)}."
         self.screen.prompts.ask(Question("Jump to", about, tuple(options)), chosen)
 
     def _to_branch(self, name: str, position: Position | None) -> None:
-        branch = next(b for b in self.session.branches if b.name == name)
-        self.remember_moment(f"{self.session.branch.name}")
+        branch = next(b for b in self.session.history.branches if b.name == name)
+        self.remember_moment(f"{self.session.history.branch.name}")
 
         def arrived() -> None:
             if position is not None and position.place < branch.end.place:
-                self.session.go_to(Destination("the bookmark", position=position), then=self._has_arrived)
+                self.session.history.go_to(Destination("the bookmark", position=position), then=self._has_arrived)
             else:
                 self._has_arrived()
 
-        self.session.go_to_branch(branch, arrived)
+        self.session.history.go_to_branch(branch, arrived)
         self.screen.refresh_view()
 
     # --- to an event -----------------------------------------------------------------------------------------------
@@ -259,7 +261,7 @@ class TimeTravel:
 
     def _go_until(self, text: str) -> None:
         self.remember_moment()
-        self.session.stop_when(self._watch_for(text), text)
+        self.session.history.stop_when(self._watch_for(text), text)
         self.screen.refresh_view()
 
     def back_until(self) -> None:
@@ -275,7 +277,7 @@ class TimeTravel:
             else:
                 self.screen.prompts.say(f"this did not become true at any earlier moment: {text}", refused=True)
 
-        self.session.back_to_when(self._watch_for(text), text, done)
+        self.session.history.back_to_when(self._watch_for(text), text, done)
         self.screen.refresh_view()
 
     # --- differences -----------------------------------------------------------------------------------------------
@@ -301,7 +303,7 @@ class TimeTravel:
 
     def _diff_with_any(self) -> None:
         """Ask for the other moment and show the differences."""
-        end = self.session.end
+        end = self.session.history.end
 
         def wrong(text: str) -> str | None:
             if (refused := self._moment_error(text)) is not None:
@@ -314,7 +316,7 @@ class TimeTravel:
                 self.screen.refresh_view()
                 self._show_diff(f"at {format_clock(view.now)} after event {view.seq}", view)
 
-            self.session.preview(self._moment_of(text), seen)
+            self.session.history.preview(self._moment_of(text), seen)
             self.screen.refresh_view()
 
         self._ask_moment("Differences from", wrong, look)

@@ -190,8 +190,8 @@ class MainScreen(Screen[None]):
             focus=self.panels.focus,
             event=self.panels.events.selected if page is None else page.event,
             page="" if page is None else page.name,
-            marks=session.branch.marks,
-            bookmarks=[mark for mark in session.bookmarks if mark.branch == session.branch.name],
+            marks=session.history.branch.marks,
+            bookmarks=[mark for mark in session.history.bookmarks if mark.branch == session.history.branch.name],
         )
 
     def context(self) -> ActionContext:
@@ -287,7 +287,7 @@ class MainScreen(Screen[None]):
     def _take_view(self) -> None:
         """Take a new view and update the objects that depend on the view."""
         self.source.take(self.selection.partition, wide=self._shows_all)
-        branch = self.session.branch
+        branch = self.session.history.branch
         self.loaded.history.observe(self.view, branch.name, branch.origin, self.session.lags)
         self._use_event_buffer()
         self.selection.keep_within(self.view)

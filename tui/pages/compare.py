@@ -225,7 +225,7 @@ class ComparePage(Page):
 
     def _here(self) -> str:
         session = self.screen.session
-        return f"Kafka {self.screen.view.release}" + (f", {session.branch.name}" if len(session.branches) > 1 else "")
+        return f"Kafka {self.screen.view.release}" + (f", {session.history.branch.name}" if len(session.history.branches) > 1 else "")
 
     def move(self, key: str) -> bool:
         """Scroll through the partitions."""
@@ -240,9 +240,9 @@ class ComparePage(Page):
         screen = self.screen
         session, loaded = screen.session, screen.loaded
         makers: list[tuple[str, str, Callable[[], ParallelRun]]] = []
-        for branch in session.branches:
-            if branch is not session.branch:
-                makers.append((branch.name, f"ends at {format_clock(branch.end.time)}", partial(_branch_of, session.start, branch)))
+        for branch in session.history.branches:
+            if branch is not session.history.branch:
+                makers.append((branch.name, f"ends at {format_clock(branch.end.time)}", partial(_branch_of, session.history.start, branch)))
         for name in reversed(RELEASES):
             if name != loaded.release.name:
                 makers.append(

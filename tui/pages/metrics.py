@@ -210,7 +210,7 @@ class MetricsPage(Page):
         Metrics that are computed from events are left out until all events in memory are read.
         """
         screen = self.screen
-        view, branch = screen.view, screen.session.branch.name
+        view, branch = screen.view, screen.session.history.branch.name
         series = screen.loaded.history.of(branch).upto(view.now)
         folded = self._folded
         if folded is None:

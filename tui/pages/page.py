@@ -7,18 +7,17 @@ widget `PagePanel` shows the open page. Tests can therefore check a page without
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol
+from typing import ClassVar, Final, Protocol
 
 from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
 from core.kafka.events import EventTuple
-from core.kafka.ids import TopicPartition
 from core.kafka.settings.settings import Settings
-from core.lab.history.branch import Branch
 from core.lab.history.event_buffer import EventBuffer
-from core.lab.history.playable import PlayableFactory
+from core.lab.history.history import History
+from core.lab.history.playable import ClusterLike
 from core.lab.views.view import ClusterView, PartitionView
 from tui.actions.context import Question, TextPrompt
 from tui.actions.prompter import Prompter
@@ -31,13 +30,6 @@ from tui.session.loading import LoadedSession
 from tui.session.play_target import PlayTarget
 from tui.session.status import RunSoFar
 
-if TYPE_CHECKING:
-    from core.lab.views.durability_report import DurabilityReport
-    from core.lab.views.group_report import GroupReport
-    from core.lab.views.partition_detail import PartitionDetail
-    from core.lab.views.segment_report import SegmentReport
-    from core.lab.views.transaction_report import TransactionReport
-
 OVERVIEW: Final = "overview"
 """The name of the screen that is shown if no page is open."""
 
@@ -48,20 +40,11 @@ class PageSession(Protocol):
     @property
     def event_buffer(self) -> EventBuffer: ...
     @property
-    def start(self) -> PlayableFactory: ...
+    def cluster(self) -> ClusterLike: ...
     @property
-    def branch(self) -> Branch: ...
-    @property
-    def branches(self) -> list[Branch]: ...
+    def history(self) -> History: ...
 
     def settings(self) -> Settings: ...
-    def partition_detail(self, tp: TopicPartition) -> PartitionDetail: ...
-    def durability_report(self) -> DurabilityReport: ...
-    def transaction_report(self) -> TransactionReport: ...
-    def group_report(self) -> tuple[GroupReport, ...]: ...
-    def segment_report(
-        self, tp: TopicPartition, broker: int, offset: int | None = None, timestamp: int | None = None
-    ) -> SegmentReport | None: ...
     def run_so_far(self) -> RunSoFar: ...
 
 

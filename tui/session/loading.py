@@ -87,9 +87,15 @@ class LoadedSession(ReprMixin):
         from scenarios.logs.recorded_session import session_script
 
         session = self.session
-        session.record_branch_end()
-        notes = [(mark.position.time, mark.note) for mark in session.bookmarks if mark.note and mark.branch == session.branch.name]
-        return session_script(self.spec, self.release, self.seed, session.branch.timed_acts(), session.end.time, name=name, notes=notes)
+        session.history.record_branch_end()
+        notes = [
+            (mark.position.time, mark.note)
+            for mark in session.history.bookmarks
+            if mark.note and mark.branch == session.history.branch.name
+        ]
+        return session_script(
+            self.spec, self.release, self.seed, session.history.branch.timed_acts(), session.history.end.time, name=name, notes=notes
+        )
 
     def save(self, path: Path) -> None:
         """Write the session as a script.
@@ -145,10 +151,10 @@ def load_session(target: PlayTarget | None, *, own_process: bool = False) -> Loa
         session = Session(under(chosen.release), log=writer)
         if free:
             for act in DEFAULT_ACTS:
-                session.do(act)
-            session.forbid_undo_before()
+                session.history.do(act)
+            session.history.forbid_undo_before()
         if chosen.old is not None:
-            session.open_recording(chosen.old, read_only=chosen.read_only, at=chosen.at)
+            session.history.open_recording(chosen.old, read_only=chosen.read_only, at=chosen.at)
         if writer is not None:
             writer.begin()
     except BaseException:
@@ -162,7 +168,7 @@ def load_session(target: PlayTarget | None, *, own_process: bool = False) -> Loa
         from scenarios.running.playable_scenario import PlayableScenario
         from tui.session.scenario_progress import scenario_state
 
-        playable = session.replay_run.playable
+        playable = session.history.replay_run.playable
         return scenario_state(playable.run) if isinstance(playable, PlayableScenario) else None
 
     title = chosen.title or (DEFAULT_TITLE if free else "")

@@ -44,6 +44,8 @@ class Playback:
     def __init__(self, history: History, budget: float = FRAME_BUDGET) -> None:
         """Start playing at speed 1. `budget` is the time budget of a frame in seconds."""
         self._history = history
+        history.on_pause = self._stop
+        history.yield_policy = self.slice_limit
         self.playing = True
         self.speed = 1.0
         self.reached: float | None = None
@@ -51,7 +53,7 @@ class Playback:
         self._debt = 0.0  # the fraction of a µs of virtual time that earlier frames left over; for steps by hand, up to a second
         self._kept = [0.0, 0.0]  # virtual and wall seconds since the last measurement
 
-    def yield_policy(self, task: IncrementalTask) -> ShouldYield:
+    def slice_limit(self, task: IncrementalTask) -> ShouldYield:
         """Return the time limit for one slice of a task. A task whose result appears only at its end gets twice the budget."""
         return within(self._budget if isinstance(task, SearchTask) else 2 * self._budget)
 
@@ -88,7 +90,9 @@ class Playback:
 
     def pause(self) -> None:
         """Stop virtual time."""
-        self._history.cancel_task()
+        self._history.pause()
+
+    def _stop(self) -> None:
         self.playing = False
         self.reached = None
 

@@ -13,10 +13,10 @@ from core.kafka.ids import TopicPartition
 from core.kafka.settings.settings import Settings
 from core.lab.cluster import Cluster
 from core.lab.history.branch import EventLogWriter
-from core.lab.history.event_buffer import EventRing
+from core.lab.history.event_buffer import EventBuffer, EventRing
 from core.lab.history.history import History
 from core.lab.history.log_replay import LogReplayTask
-from core.lab.history.playable import PlayableFactory
+from core.lab.history.playable import ClusterLike, PlayableFactory
 from core.lab.history.position import PlayedAct
 from core.lab.history.search import SearchTask
 from core.lab.history.travel import TravelTask
@@ -30,18 +30,14 @@ from tui.session.status import RunSoFar, SessionStatus
 
 if TYPE_CHECKING:
     from core.lab.trace.record_trace import RecordTrace
-    from core.lab.views.durability_report import DurabilityReport
-    from core.lab.views.group_report import GroupReport
-    from core.lab.views.partition_detail import PartitionDetail
-    from core.lab.views.segment_report import SegmentReport
-    from core.lab.views.transaction_report import TransactionReport
     from scenarios.logs.log_header import Header
 
 
-class Session(History):
+class Session:
     """A history with playback.
 
     Attributes:
+        history: the cluster and its past, with branches and bookmarks.
         playback: the playback that advances virtual time.
     """
 
@@ -53,24 +49,38 @@ class Session(History):
             log: writer of the event log, or None.
             budget: time budget of a frame in seconds.
         """
-        self.playback = Playback(self, budget)
+        self.history = History(start, log=log, clock=time.process_time)
+        self.playback = Playback(self.history, budget)
         self._incremental_view: IncrementalView | None = None
         self._settings: tuple[Settings, EventRing, int, Settings] | None = None
-        super().__init__(start, log=log, clock=time.process_time, yield_policy=self.playback.yield_policy)
 
     def pause(self) -> None:
         """Stop virtual time."""
         self.playback.pause()
 
     @property
+    def cluster(self) -> ClusterLike:
+        """The cluster at the present moment."""
+        return self.history.cluster
+
+    @property
+    def event_buffer(self) -> EventBuffer:
+        """The events in memory."""
+        return self.history.event_buffer
+
+    def view(self) -> ClusterView:
+        """Return the frozen state of the cluster."""
+        return self.cluster.view()
+
+    @property
     def by_hand(self) -> bool:
         """Whether a cluster that ran on its own was switched to the pace `by-hand`."""
-        return self.replay_run.by_hand
+        return self.history.replay_run.by_hand
 
     @property
     def task_verb(self) -> str:
         """The verb that describes the running task. The header shows this verb before the `task_target`."""
-        match self.task:
+        match self.history.task:
             case TravelTask() | LogReplayTask():
                 return "going to"
             case None | SearchTask():
@@ -90,16 +100,16 @@ class Session(History):
         from scenarios.logs.branch_log import BranchLog
 
         self.pause()
-        self.record_branch_end()
-        writing = BranchLog(self.start, self.branch, path, header)
-        self.start_task(path.name, writing, lambda: then(writing.failed))
+        self.history.record_branch_end()
+        writing = BranchLog(self.history.start, self.history.branch, path, header)
+        self.history.start_task(path.name, writing, lambda: then(writing.failed))
 
     def trace_record(self, tp: TopicPartition, offset: int, then: Callable[[RecordTrace], None]) -> None:
         """Begin to trace an offset, from the start of this branch to the current moment. When the trace is complete, `then` is called."""
         self.pause()
-        replay_run = self.replay_run
-        tracing = TraceTask(self.start, replay_run.acts, replay_run.position, tp, offset)
-        self.start_task(f"{tp}@{offset}", tracing, lambda: then(tracing.trace))
+        replay_run = self.history.replay_run
+        tracing = TraceTask(self.history.start, replay_run.acts, replay_run.position, tp, offset)
+        self.history.start_task(f"{tp}@{offset}", tracing, lambda: then(tracing.trace))
 
     def event_sentence(self, seq: int) -> str:
         """Return the sentence of an event, or an empty string if the event is not in memory."""
@@ -108,7 +118,7 @@ class Session(History):
 
     def played_act_sentence(self, played: PlayedAct) -> str:
         """Return the sentence of an act on this branch. The act can be before or after the current moment."""
-        event = next((event for event in self.branch.act_events if event[0] == played.seq), None)
+        event = next((event for event in self.history.branch.act_events if event[0] == played.seq), None)
         return sentence(event) if event is not None else played.act.word
 
     @property
@@ -127,29 +137,29 @@ class Session(History):
 
     def status(self) -> SessionStatus:
         """Return the current status."""
-        replay_run = self.replay_run
+        replay_run = self.history.replay_run
         return SessionStatus(
             playing=self.playback.playing,
             moving=self.playback.moving,
             speed=self.playback.speed,
             reached=self.playback.reached,
-            task_target=self.task_target,
+            task_target=self.history.task_target,
             task_verb=self.task_verb,
-            progress=self.progress,
-            branch=self.branch.name,
-            branches=len(self.branches),
-            end=self.end,
-            in_the_past=self.in_the_past,
+            progress=self.history.progress,
+            branch=self.history.branch.name,
+            branches=len(self.history.branches),
+            end=self.history.end,
+            in_the_past=self.history.in_the_past,
             by_hand=self.by_hand,
             stepwise=replay_run.stepwise,
             finished=replay_run.finished,
-            can_undo=self.act_to_undo() is not None,
-            can_redo=self.act_to_redo() is not None,
+            can_undo=self.history.act_to_undo() is not None,
+            can_redo=self.history.act_to_redo() is not None,
         )
 
     def run_so_far(self) -> RunSoFar:
         """Return the progress of this session, which the other run of a comparison must repeat."""
-        replay_run = self.replay_run
+        replay_run = self.history.replay_run
         return RunSoFar(
             replay_run.steps,
             tuple(replay_run.acts[: replay_run.acts_done]),
@@ -157,32 +167,6 @@ class Session(History):
             replay_run.stepwise,
             self.playback.moving,
         )
-
-    def partition_detail(self, tp: TopicPartition) -> PartitionDetail:
-        """Return the details of a partition.
-
-        Raises:
-            KeyError: there is no such partition.
-        """
-        return self.cluster.partition_detail(tp)
-
-    def durability_report(self) -> DurabilityReport:
-        """Return a report about the records that are currently lost or exposed."""
-        return self.cluster.durability_report()
-
-    def transaction_report(self) -> TransactionReport:
-        """Return the transactional IDs, and the partitions whose last stable offset is held back."""
-        return self.cluster.transaction_report()
-
-    def group_report(self) -> tuple[GroupReport, ...]:
-        """Return the groups: their members, and their partitions with lags and with what keeps them from being read."""
-        return self.cluster.group_report()
-
-    def segment_report(
-        self, tp: TopicPartition, broker: int, offset: int | None = None, timestamp: int | None = None
-    ) -> SegmentReport | None:
-        """Return the segments of a replica, and a lookup by offset or by timestamp (ms); None if the broker has no replica."""
-        return self.cluster.segment_report(tp, broker, offset, timestamp)
 
     def frame_view(
         self, also: Iterable[TopicPartition] = (), *, shown: Collection[TopicPartition] | None = None, most: int | None = None
@@ -194,9 +178,9 @@ class Session(History):
         cluster = self.cluster
         if not isinstance(cluster, Cluster):
             return cluster.view()
-        if self._incremental_view is None or self.on_event is None or not self._incremental_view.is_of(cluster):
+        if self._incremental_view is None or self.history.on_event is None or not self._incremental_view.is_of(cluster):
             self._incremental_view = IncrementalView(cluster)
-            self.on_event = self._incremental_view.on_event
+            self.history.on_event = self._incremental_view.on_event
         return self._incremental_view.view(also, shown=shown, most=most)
 
     def lags(self) -> dict[int, float] | None:
@@ -209,11 +193,11 @@ class Session(History):
     def is_view_stale(self, some: Iterable[TopicPartition] | None = None) -> bool:
         """Whether the view of the last frame is out of date, for the whole cluster or for any of the given partitions."""
         incremental_view = self._incremental_view
-        if incremental_view is None or self.on_event is None or not incremental_view.is_of(self.cluster):
+        if incremental_view is None or self.history.on_event is None or not incremental_view.is_of(self.cluster):
             return False
         return incremental_view.is_stale if some is None else incremental_view.any_stale(some)
 
     def dispose(self) -> None:
         """Release all large objects after the session has ended."""
-        super().dispose()
+        self.history.dispose()
         self._incremental_view = self._settings = None

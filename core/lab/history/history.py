@@ -58,6 +58,8 @@ class History:
         limit: the virtual time that the session does not pass, µs; None for no limit.
         notices: messages about results that differ from the request, until they are shown.
         on_event: the function that receives every event; None after the cluster was moved without sending events.
+        yield_policy: the function that returns, for a task, the function that ends its slices.
+        on_pause: the function to call when the history stops at the present moment.
     """
 
     def __init__(
@@ -87,7 +89,8 @@ class History:
         self.limit: int | None = None
         self.notices: list[str] = []
         self.on_event: Callable[[EventTuple], object] | None = None
-        self._yield_policy = yield_policy
+        self.on_pause: Callable[[], None] = _nothing
+        self.yield_policy = yield_policy
         self._on_done: Callable[[], None] = _nothing
         self._search: SearchTask | None = None
         self._log = BranchLogWriter(log)
@@ -176,7 +179,7 @@ class History:
         task = self.task
         if task is None:
             return
-        if task.advance(self._yield_policy(task)):
+        if task.advance(self.yield_policy(task)):
             self._end_task()()
         elif isinstance(task, LogReplayTask):
             self.keyframe_cache.maybe_add(self.replay_run, seen=False)
@@ -198,6 +201,7 @@ class History:
     def pause(self) -> None:
         """Stop at the present moment."""
         self.cancel_task()
+        self.on_pause()
 
     def record_branch_end(self) -> None:
         """Make the end of the branch a moment at which a script can end. The session calls this method before it leaves that moment."""

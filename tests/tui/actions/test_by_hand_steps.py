@@ -131,10 +131,10 @@ async def test_going_back_begins_a_branch_and_the_session_is_a_script_that_repla
         assert shown(app, main_screen) == B2[1][2]
         await press(main_screen, pilot, ["p", "7", "enter"])
         assert shown(app, main_screen) == ["17/0", "4/0", "5/0"]
-        assert main_screen.session.branch.name == "branch 2"
+        assert main_screen.session.history.branch.name == "branch 2"
         main_screen.loaded.save(Path("x.yaml"))
-        acts = list(main_screen.session.branch.act_events)
-        end = main_screen.session.end.time
+        acts = list(main_screen.session.history.branch.act_events)
+        end = main_screen.session.history.end.time
     script = catalogue.load("x.yaml")
     events: list[tuple[object, ...]] = []
     result = run_scenario(script, release_named(script.releases[-1]), sink=events.append)

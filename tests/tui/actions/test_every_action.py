@@ -59,12 +59,12 @@ def outcome(app: Playground, main_screen: MainScreen) -> dict[str, Any]:
     session = main_screen.session
     ring = session.event_buffer.ring(NOTABLE)
     return {
-        "events": session.replay_run.event_tap.seq,
+        "events": session.history.replay_run.event_tap.seq,
         "done": [main_screen.session.event_sentence(ring.at(at)[0]) for at in range(ring.first, ring.total)][-3:],
         "now": session.cluster.now,
         "speed": session.playback.speed,
         "playing": session.playback.playing,
-        "bookmarks": len(session.bookmarks),
+        "bookmarks": len(session.history.bookmarks),
         "dialog": type(app.screen).__name__,
         "page": None if main_screen.page is None else main_screen.page.name,
         "level": main_screen.panels.events.level,
@@ -80,7 +80,7 @@ def outcome(app: Playground, main_screen: MainScreen) -> dict[str, Any]:
 async def settle(app: Playground, main_screen: MainScreen, pilot: Pilot[int]) -> None:
     """Until nothing moves any more, save a session that plays."""
     await pilot.pause()
-    while main_screen.session.task_target is not None:
+    while main_screen.session.history.task_target is not None:
         main_screen.session.playback.frame(0.05)
         main_screen.refresh_view()
     await pilot.pause()
@@ -89,21 +89,21 @@ async def settle(app: Playground, main_screen: MainScreen, pilot: Pilot[int]) ->
 async def prepared(action: str, app: Playground, main_screen: MainScreen, pilot: Pilot[int]) -> dict[str, Any]:
     if action == "elect-preferred":
         await pilot.press("k")
-        main_screen.session.replay_run.advance_to(20 * SECOND)
+        main_screen.session.history.replay_run.advance_to(20 * SECOND)
         await pilot.press("s")
-        main_screen.session.replay_run.advance_to(40 * SECOND)
+        main_screen.session.history.replay_run.advance_to(40 * SECOND)
         main_screen.refresh_view()
     elif action == "elect-unclean":
         await pilot.press("u")
-        main_screen.session.replay_run.advance_to(3 * SECOND)
+        main_screen.session.history.replay_run.advance_to(3 * SECOND)
         main_screen.refresh_view()
         await pilot.press("u")
         for broker in range(3):
             await pilot.press("k", "right")
-            main_screen.session.replay_run.advance_to((20 + 20 * broker) * SECOND)
+            main_screen.session.history.replay_run.advance_to((20 + 20 * broker) * SECOND)
             main_screen.refresh_view()
         await pilot.press("s")
-        main_screen.session.replay_run.advance_to(90 * SECOND)
+        main_screen.session.history.replay_run.advance_to(90 * SECOND)
         main_screen.refresh_view()
     else:
         for key in BEFORE.get(action, ()):

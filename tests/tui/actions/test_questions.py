@@ -35,8 +35,8 @@ SPEC = ClusterSpec(
 
 def fresh() -> LoadedSession:
     loaded = load_session(PlayTarget(None, SPEC, CURRENT))
-    loaded.session.do(acts.Load("orders", 100))
-    loaded.session.replay_run.advance_to(2 * SECOND)
+    loaded.session.history.do(acts.Load("orders", 100))
+    loaded.session.history.replay_run.advance_to(2 * SECOND)
     return loaded
 
 
@@ -67,8 +67,8 @@ def test_every_answer_that_is_offered_is_possible(ask) -> None:  # type: ignore[
             continue
         assert option.acts
         for act in option.acts:
-            loaded.session.do(act)
-        loaded.session.replay_run.advance_to(4 * SECOND)
+            loaded.session.history.do(act)
+        loaded.session.history.replay_run.advance_to(4 * SECOND)
 
 
 def test_every_key_of_an_answer_is_its_own() -> None:
@@ -80,8 +80,8 @@ def test_every_key_of_an_answer_is_its_own() -> None:
 
 def test_what_is_refused_is_refused_by_the_cluster_too() -> None:
     loaded = fresh()
-    loaded.session.do(acts.FailDir(1, 2))
-    loaded.session.replay_run.advance_to(5 * SECOND)
+    loaded.session.history.do(acts.FailDir(1, 2))
+    loaded.session.history.replay_run.advance_to(5 * SECOND)
     question = fault_questions.directories(context(loaded))
     assert "replace directory 2 with an empty one" in [option.label for option in question.options]
     assert "the broker halts" in question.options[0].note
@@ -90,7 +90,7 @@ def test_what_is_refused_is_refused_by_the_cluster_too() -> None:
     assert len(refused) == 2
     for option in refused:
         with pytest.raises((ActRefused, KafkaError)):
-            loaded.session.do(option.acts[0])
+            loaded.session.history.do(option.acts[0])
 
 
 async def test_a_hold_names_its_one_way() -> None:
@@ -115,19 +115,19 @@ async def test_a_disk_that_is_not_slow_is_not_made_as_before() -> None:
 
 def test_held_messages_can_be_released_and_a_move_given_up() -> None:
     loaded = fresh()
-    loaded.session.do(acts.Hold(("b1", "b2")))
+    loaded.session.history.do(acts.Hold(("b1", "b2")))
     labels = [option.label for option in fault_questions.hold(context(loaded)).options]
     assert "release b1 → b2" in labels
     assert "hold b2 → b1" in labels
     now = context(loaded)
     assert now.partition is not None
     away = next(b.id for b in now.view.brokers if b.id not in now.partition.replicas)
-    loaded.session.do(acts.Kill(away))
-    loaded.session.do(acts.Reassign(now.partition.tp, (*now.partition.replicas, away)))
-    loaded.session.replay_run.advance_to(5 * SECOND)
+    loaded.session.history.do(acts.Kill(away))
+    loaded.session.history.do(acts.Reassign(now.partition.tp, (*now.partition.replicas, away)))
+    loaded.session.history.replay_run.advance_to(5 * SECOND)
     question = admin_questions.reassign(context(loaded, tp=now.partition.tp))
     assert question.options[0].label == "cancel the running reassignment"
-    loaded.session.do(question.options[0].acts[0])
+    loaded.session.history.do(question.options[0].acts[0])
 
 
 async def test_controllers_by_key() -> None:
@@ -138,7 +138,7 @@ async def test_controllers_by_key() -> None:
         assert "kill c" in screen_text(app)
         await pilot.press("1")
         await pilot.pause()
-        act = next(played.act for played in reversed(main_screen.session.replay_run.acts))
+        act = next(played.act for played in reversed(main_screen.session.history.replay_run.acts))
         assert isinstance(act, acts.KillController)
     async with playing() as (app, main_screen, pilot):
         await pilot.press("M")
@@ -162,7 +162,7 @@ async def test_a_key_does_its_act(keys: list[str], act: acts.Act) -> None:
     async with playing() as (_app, main_screen, pilot):
         await pilot.press(*keys)
         await pilot.pause()
-        assert [played.act for played in main_screen.session.replay_run.acts][3:] == [act]
+        assert [played.act for played in main_screen.session.history.replay_run.acts][3:] == [act]
         assert len(done(main_screen)) == 1
 
 
@@ -171,18 +171,18 @@ def test_effects_are_shown_in_numbers(act) -> None:  # type: ignore[no-untyped-d
     loaded = fresh()
     if act.id == "elect-unclean":
         for broker in (1, 2, 3, 4):
-            loaded.session.do(acts.Kill(broker))
-        loaded.session.replay_run.advance_to(30 * SECOND)
-        loaded.session.do(acts.Start(4))
-        loaded.session.replay_run.advance_to(36 * SECOND)
+            loaded.session.history.do(acts.Kill(broker))
+        loaded.session.history.replay_run.advance_to(30 * SECOND)
+        loaded.session.history.do(acts.Start(4))
+        loaded.session.history.replay_run.advance_to(36 * SECOND)
         tp = next(p.tp for p in loaded.session.view().partitions if p.offline and any(c.alive for c in p.replica_views))
         assert "gets a leader from the live replicas" in act.words(context(loaded, tp=tp))
         return
     if act.id in ("start", "elect-preferred"):
-        loaded.session.do(acts.Kill(1))
-        loaded.session.replay_run.advance_to(20 * SECOND)
+        loaded.session.history.do(acts.Kill(1))
+        loaded.session.history.replay_run.advance_to(20 * SECOND)
     if act.id == "heal":
-        loaded.session.do(acts.Isolate("b1"))
+        loaded.session.history.do(acts.Isolate("b1"))
     words = act.words(context(loaded))
     assert words.startswith(act.help)
     assert " Now: " in words
@@ -196,8 +196,8 @@ def test_a_kill_says_beforehand_what_it_costs_and_keeps_its_word() -> None:
     led = [p.tp for p in before.view.partitions if p.leader == 1]
     assert f"b1 leads {len(led)} partition" in told
     assert "up to 9 s" in told
-    loaded.session.do(acts.Kill(1))
-    loaded.session.replay_run.advance_to(2 * SECOND + 9 * SECOND + 2 * SECOND)
+    loaded.session.history.do(acts.Kill(1))
+    loaded.session.history.replay_run.advance_to(2 * SECOND + 9 * SECOND + 2 * SECOND)
     view = loaded.session.view()
     assert all(view.partition(tp).leader not in (1, -1) for tp in led)
     assert effect_texts.shut_down(attrs.evolve(before, broker=attrs.evolve(view.broker(2), state=BrokerState.RUNNING))).endswith(".")
@@ -297,7 +297,7 @@ def test_a_filter_goes_by_the_setting_as_kafka_topics_does_and_a_metric_by_what_
 async def test_the_filter_by_its_key() -> None:
     async with playing() as (app, main_screen, pilot):
         await pilot.press("k")
-        main_screen.session.replay_run.advance_to(20 * SECOND)
+        main_screen.session.history.replay_run.advance_to(20 * SECOND)
         main_screen.refresh_view()
         await pilot.press("t", "t", "t")
         assert "at-min-isr, 9" in said(app, main_screen)
@@ -316,21 +316,21 @@ def test_a_link_that_nobody_changed_is_not_made_new() -> None:
     loaded = fresh()
     new = next(o for o in fault_questions.link_quality(context(loaded)).options if "b2: back to normal" in o.label)
     assert new.refused == "the link is already back to normal"
-    loaded.session.do(acts.Link(("b2", "b1"), latency=200_000))
+    loaded.session.history.do(acts.Link(("b2", "b1"), latency=200_000))
     new, other = (
         next(o for o in fault_questions.link_quality(context(loaded)).options if f"b{n}: back to normal" in o.label) for n in (2, 3)
     )
     assert (new.refused, other.refused) == (None, "the link is already back to normal")
-    loaded.session.do(*new.acts)
+    loaded.session.history.do(*new.acts)
     assert not loaded.session.view().changed_links
 
 
 def test_as_new_is_as_the_cluster_s_other_links_are() -> None:
     loaded = load_session(PlayTarget(None, attrs.evolve(SPEC, network=NetworkSpec(latency=3_000, jitter=700, loss_ppm=20_000)), CURRENT))
-    loaded.session.do(acts.Link(("b1", "b2"), latency=200_000, loss_ppm=0))
+    loaded.session.history.do(acts.Link(("b1", "b2"), latency=200_000, loss_ppm=0))
     new = next(o for o in fault_questions.link_quality(context(loaded)).options if "b2: back to normal" in o.label)
     assert new.note == "3ms, 2% loss"
-    loaded.session.do(*new.acts)
+    loaded.session.history.do(*new.acts)
     assert not loaded.session.view().changed_links
 
 

@@ -80,7 +80,7 @@ async def test_the_header_says_so_with_the_release_beside_it(size: tuple[int, in
     async with playing(size=size) as (app, main_screen, pilot):
         assert "fault" not in screen_text(app).splitlines()[0]
         for act in (acts.Pause(2), acts.Cut(("b1", "b3")), acts.SlowDisk(1, 50_000)):
-            main_screen.session.do(act)
+            main_screen.session.history.do(act)
         main_screen.refresh_view()
         await pilot.pause()
         header = screen_text(app).splitlines()[0]

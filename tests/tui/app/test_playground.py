@@ -46,7 +46,7 @@ async def playing(
     """A paused playground at a virtual time."""
     loaded = load_session(target)
     if until:
-        loaded.session.replay_run.advance_to(until)
+        loaded.session.history.replay_run.advance_to(until)
     loaded.session.pause()
     app = Playground(loaded, DisplayOptions(**{"ascii_only": False, "palette": "dark", **wanted}))  # type: ignore[arg-type]
     async with app.run_test(size=size) as pilot:
@@ -144,7 +144,7 @@ async def test_a_kill_plays_out_on_the_screen() -> None:
         assert "★ b3 leads orders-2 in epoch 1 after b2" in text or "★ b1 leads orders-2 in epoch 1 after b2" in text
         assert "⊘ unserved" in text, "b3 is elected, and has not heard of it yet"
         assert "‖ stalled" in text, "elsewhere the leader waits for the dead follower until it hears of the smaller ISR"
-        main_screen.session.replay_run.advance_to(main_screen.session.cluster.now + SECOND)
+        main_screen.session.history.replay_run.advance_to(main_screen.session.cluster.now + SECOND)
         main_screen.refresh_view()
         await pilot.pause()
         assert "▽ at min" in screen_text(app)
@@ -164,9 +164,9 @@ async def test_a_kill_plays_out_on_the_screen() -> None:
 async def test_preferred_and_unclean_election() -> None:
     async with playing() as (_, main_screen, pilot):
         await pilot.press("right", "k")
-        main_screen.session.replay_run.advance_to(15 * SECOND)
+        main_screen.session.history.replay_run.advance_to(15 * SECOND)
         await pilot.press("s")
-        main_screen.session.replay_run.advance_to(40 * SECOND)
+        main_screen.session.history.replay_run.advance_to(40 * SECOND)
         main_screen.refresh_view()
         await pilot.press("e")
         assert done(main_screen)[-1] == "elect preferred"
@@ -176,18 +176,18 @@ async def test_unclean_election_of_a_partition_that_nobody_leads() -> None:
     async with playing() as (_, main_screen, pilot):
         for second in (15, 30, 45):
             await pilot.press("k", "right")
-            main_screen.session.replay_run.advance_to(second * SECOND)
+            main_screen.session.history.replay_run.advance_to(second * SECOND)
         main_screen.refresh_view()
         assert all(p.offline for p in main_screen.view.partitions)
         await pilot.press("U")
         assert "no replica of orders-0 is up" in main_screen.panels.footer.lines[0].text
         await pilot.press("s")
-        main_screen.session.replay_run.advance_to(55 * SECOND)
+        main_screen.session.history.replay_run.advance_to(55 * SECOND)
         main_screen.refresh_view()
         assert main_screen.view.partitions[0].offline, "b1 left the ISR first; it may not lead by itself"
         await pilot.press("U")
         assert done(main_screen)[-1] == "elect unclean partition orders-0"
-        main_screen.session.replay_run.advance_to(60 * SECOND)
+        main_screen.session.history.replay_run.advance_to(60 * SECOND)
         main_screen.refresh_view()
         assert main_screen.view.partitions[0].leader == 1
         assert main_screen.view.unclean_elections == 1
@@ -236,7 +236,7 @@ async def test_events_filter_select_cause_and_follow() -> None:
         await pilot.press("f")
         assert main_screen.panels.events.level == DETAIL
         await pilot.press("f")
-        main_screen.session.replay_run.advance_to(3 * SECOND)
+        main_screen.session.history.replay_run.advance_to(3 * SECOND)
         main_screen.refresh_view()
         await pilot.press("tab", "up")
         assert main_screen.panels.events.has_focus
@@ -315,7 +315,7 @@ async def test_a_refusal_of_the_cluster_is_one_line(monkeypatch: pytest.MonkeyPa
         def refuse(act: acts.Act, **_: object) -> int:
             raise ActRefused("b1 is on fire; put it out first")
 
-        monkeypatch.setattr(main_screen.session, "do", refuse)
+        monkeypatch.setattr(main_screen.session.history, "do", refuse)
         await pilot.press("k")
         assert "b1 is on fire" in said(app, main_screen)
 
@@ -340,7 +340,7 @@ async def test_a_scenario_shows_its_expectations_being_met() -> None:
 async def test_all_panels_stand_at_every_size(size: tuple[int, int]) -> None:
     async with playing(size=size) as (app, main_screen, pilot):
         await pilot.press("right", "k")
-        main_screen.session.replay_run.advance_to(20 * SECOND)
+        main_screen.session.history.replay_run.advance_to(20 * SECOND)
         main_screen.refresh_view()
         main_screen.prompts.drop_message()
         await pilot.pause()

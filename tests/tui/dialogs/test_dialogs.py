@@ -41,12 +41,12 @@ async def test_what_is_typed_while_a_dialog_comes_up_is_written_into_it() -> Non
         await pilot.press("space", "o", "r")
         assert app.screen.query_one(Input).value == "lost > 0 or"
         await pilot.press("escape")
-        assert not main_screen.session.branch.acts[3:], "none of the letters did what it does on the overview"
+        assert not main_screen.session.history.branch.acts[3:], "none of the letters did what it does on the overview"
 
 
 async def test_what_is_typed_while_the_palette_comes_up_is_looked_for() -> None:
     async with playing() as (app, main_screen, pilot):
-        acts, before = len(main_screen.session.branch.acts), main_screen.session.playback.playing
+        acts, before = len(main_screen.session.history.branch.acts), main_screen.session.playback.playing
         await at_once(app, pilot, ":bookmark")
         assert isinstance(app.screen, TypeAheadCommandPalette)
         assert app.screen.query_one(Input).value == "bookmark"
@@ -60,7 +60,7 @@ async def test_what_is_typed_while_the_palette_comes_up_is_looked_for() -> None:
         await pilot.press("down", "enter")
         await pilot.pause(0.1)
         assert isinstance(app.screen, TextLineDialog), "the bookmark's note"
-        assert (len(main_screen.session.branch.acts), before) == (acts, main_screen.session.playback.playing)
+        assert (len(main_screen.session.history.branch.acts), before) == (acts, main_screen.session.playback.playing)
 
 
 async def test_enter_and_answers_that_come_early_count_too() -> None:
@@ -104,14 +104,14 @@ async def test_time_stands_still_while_somebody_writes(cancelled: bool) -> None:
             await pilot.press("escape")
         else:
             await write(app, pilot, "here")
-            assert main_screen.session.bookmarks[0].position.time <= main_screen.session.cluster.now
+            assert main_screen.session.history.bookmarks[0].position.time <= main_screen.session.cluster.now
         await pilot.pause()
         assert main_screen.session.playback.playing
 
 
 async def test_a_condition_that_never_holds_is_reported() -> None:
     async with playing() as (app, main_screen, pilot):
-        main_screen.session.limit = 4 * SECOND
+        main_screen.session.history.limit = 4 * SECOND
         await pilot.press("w")
         await write(app, pilot, "lost > 0")
         await settled(main_screen, pilot)

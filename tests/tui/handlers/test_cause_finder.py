@@ -14,7 +14,7 @@ from tui.session.session import Session
 async def test_from_a_cell_to_its_event_and_on_to_causes_by_keys() -> None:
     async with playing(until=3 * SECOND) as (app, main_screen, pilot):
         await pilot.press("right", "k")
-        main_screen.session.replay_run.advance_to(20 * SECOND)
+        main_screen.session.history.replay_run.advance_to(20 * SECOND)
         main_screen.refresh_view()
         await pilot.press("backspace")
         assert isinstance(app.screen, QuestionDialog)
@@ -42,18 +42,18 @@ async def test_an_event_that_memory_has_lost_is_gone_back_to() -> None:
         await pilot.press("escape")
         session: Session = main_screen.session
         await pilot.press("k")
-        session.replay_run.advance_to(30 * SECOND)
+        session.history.replay_run.advance_to(30 * SECOND)
         forgotten = EventBuffer({0: 40, 1: 40, 2: 2})
         for index in range(session.event_buffer.ring(DETAIL).first, session.event_buffer.ring(DETAIL).total):
             forgotten.append(session.event_buffer.ring(DETAIL).at(index))
-        end = session.replay_run.event_tap.seq
-        session.event_buffer = forgotten
+        end = session.history.replay_run.event_tap.seq
+        session.history.event_buffer = forgotten
         main_screen.refresh_view()
         await pilot.press("down", "less_than_sign", "l")
         arrive(session)
         main_screen.refresh_view()
-        assert session.replay_run.event_tap.seq < end
-        found = session.event_buffer.find(session.replay_run.event_tap.seq)
+        assert session.history.replay_run.event_tap.seq < end
+        found = session.event_buffer.find(session.history.replay_run.event_tap.seq)
         assert found is not None
         kinds = {
             session.event_buffer.ring(DETAIL).at(i)[3]

@@ -144,7 +144,7 @@ def test_going_to_a_moment_by_its_time_and_by_its_event(desk: Desk) -> None:
     desk.screen.arrive()
     assert desk.session.now == SECOND
     desk.travel.go_to()
-    last = desk.session.end.seq
+    last = desk.session.history.end.seq
     desk.screen.fill_in(f"#{last // 2}")
     desk.screen.arrive()
     assert last // 2 <= desk.screen.view.seq < last
@@ -168,8 +168,8 @@ def test_a_mark_is_gone_to_and_without_one_it_is_said_how_to_choose_one(desk: De
     desk.travel.go_to_mark(None)
     assert "choose a mark" in desk.said
     desk.runner.run("kill")
-    desk.session.replay_run.advance_to(5 * SECOND)
-    mark = desk.session.branch.marks[-1]
+    desk.session.history.replay_run.advance_to(5 * SECOND)
+    mark = desk.session.history.branch.marks[-1]
     desk.travel.go_to_mark(mark)
     desk.screen.arrive()
     assert desk.screen.view.seq == mark.seq
@@ -180,7 +180,7 @@ def test_a_mark_is_gone_to_and_without_one_it_is_said_how_to_choose_one(desk: De
 
 def test_from_a_reading_to_the_event_that_changed_it_last(desk: Desk) -> None:
     desk.runner.run("kill")
-    desk.session.replay_run.advance_to(15 * SECOND)
+    desk.session.history.replay_run.advance_to(15 * SECOND)
     desk.cause_finder.ask_for_reading()
     desk.screen.answer("ISR")
     assert desk.screen.events_shown

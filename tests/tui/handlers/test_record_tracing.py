@@ -12,7 +12,7 @@ async def test_a_record_is_chosen_and_its_life_shown() -> None:
         await pilot.pause()
         assert "Enter a record as PARTITION@OFFSET" in screen_text(app)
         await pilot.press(*"5", "enter")
-        while main_screen.session.task is not None:
+        while main_screen.session.history.task is not None:
             await pilot.pause()
         await pilot.pause()
         tp = main_screen.selection.partition

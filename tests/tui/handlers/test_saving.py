@@ -25,12 +25,12 @@ async def test_a_log_saved_from_a_branch_is_the_one_that_was_written_as_it_went(
     target = PlayTarget(None, None, release_named("4.1"), log=Path(OWN))
     async with playing(target) as (app, main_screen, pilot):
         await pilot.press("k")
-        main_screen.session.replay_run.advance_to(12 * SECOND)
+        main_screen.session.history.replay_run.advance_to(12 * SECOND)
         main_screen.refresh_view()
         await pilot.press("comma")
         await settled(main_screen, pilot)
         await pilot.press("right", "z")
-        main_screen.session.replay_run.advance_to(14 * SECOND)
+        main_screen.session.history.replay_run.advance_to(14 * SECOND)
         main_screen.refresh_view()
         await pilot.press("comma", "comma")
         await settled(main_screen, pilot)
@@ -38,11 +38,11 @@ async def test_a_log_saved_from_a_branch_is_the_one_that_was_written_as_it_went(
             await pilot.press("S")
             await write(app, pilot, name)
             await settled(main_screen, pilot)
-            assert f"saved as {name}: {main_screen.session.end.seq:,} events" in said(app, main_screen)
+            assert f"saved as {name}: {main_screen.session.history.end.seq:,} events" in said(app, main_screen)
             assert replay(name).same
-        assert len(main_screen.session.branches) == 2
-        assert main_screen.session.in_the_past, "saving moved nothing"
-        main_screen.session.close()
+        assert len(main_screen.session.history.branches) == 2
+        assert main_screen.session.history.in_the_past, "saving moved nothing"
+        main_screen.session.history.close()
     assert (tmp_path / "saved.jsonl").read_bytes() == (tmp_path / OWN).read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == [OWN, "saved.jsonl", "saved.jsonl.zst"]
 
@@ -108,4 +108,4 @@ async def test_a_wrong_file_name_is_reported(name: str) -> None:
 def test_its_own_log_is_not_written_twice(tmp_path: Path) -> None:
     loaded = load_session(PlayTarget(None, None, release_named("4.1"), log=tmp_path / OWN))
     assert loaded.log == tmp_path / OWN
-    loaded.session.close()
+    loaded.session.history.close()

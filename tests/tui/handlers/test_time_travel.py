@@ -45,10 +45,10 @@ async def write(app: Playground, pilot: Pilot[int], text: str) -> None:
 async def killed(**wanted: object) -> AsyncIterator[tuple[Playground, MainScreen, Pilot[int]]]:
     """Two seconds in, b2 dies; twenty seconds later."""
     async with playing(**wanted) as (app, main_screen, pilot):  # type: ignore[arg-type]
-        main_screen.session.replay_run.advance_to(2 * SECOND)
+        main_screen.session.history.replay_run.advance_to(2 * SECOND)
         main_screen.refresh_view()
         await pilot.press("right", "k")
-        main_screen.session.replay_run.advance_to(22 * SECOND)
+        main_screen.session.history.replay_run.advance_to(22 * SECOND)
         main_screen.refresh_view()
         yield app, main_screen, pilot
 
@@ -77,11 +77,11 @@ async def test_stepping_back_undoes_an_act_and_forward_does_it_again(palette: bo
             await pilot.press("comma")
         await settled(main_screen, pilot)
         assert main_screen.view == before
-        assert "before the end" in screen_text(app) or main_screen.session.in_the_past
+        assert "before the end" in screen_text(app) or main_screen.session.history.in_the_past
         await pilot.press("right_square_bracket")
         await settled(main_screen, pilot)
         assert main_screen.view == after
-        assert len(main_screen.session.branches) == 1
+        assert len(main_screen.session.history.branches) == 1
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,9 @@ async def test_what_asks_for_a_line_does_so_from_the_palette_too(label: str, tit
 
 async def test_back_to_the_notable_event_before() -> None:
     async with killed() as (_, main_screen, pilot):
-        marks = [mark for mark in main_screen.session.branch.marks if mark.seq < main_screen.session.replay_run.event_tap.seq]
+        marks = [
+            mark for mark in main_screen.session.history.branch.marks if mark.seq < main_screen.session.history.replay_run.event_tap.seq
+        ]
         await pilot.press("left_square_bracket")
         await settled(main_screen, pilot)
         assert main_screen.view.seq >= marks[-1].seq
@@ -156,7 +158,7 @@ async def test_acting_in_the_past_says_so_and_jump_goes_to_the_old_future() -> N
         await pilot.press("2")
         await settled(main_screen, pilot)
         assert main_screen.view == end
-        assert main_screen.session.branch.name == "main"
+        assert main_screen.session.history.branch.name == "main"
 
 
 async def test_bookmark_jump_and_difference() -> None:
@@ -168,7 +170,7 @@ async def test_bookmark_jump_and_difference() -> None:
         await write(app, pilot, "all is well")
         marked = main_screen.session.view()
         await pilot.press("right", "k")
-        main_screen.session.replay_run.advance_to(20 * SECOND)
+        main_screen.session.history.replay_run.advance_to(20 * SECOND)
         main_screen.refresh_view()
         await pilot.press("D")
         await pilot.pause()
@@ -196,7 +198,7 @@ async def test_stop_when_a_condition_holds_and_back_to_when() -> None:
         first = main_screen.view
         assert any(len(p.isr) < 3 for p in first.partitions)
         assert not main_screen.session.playback.playing
-        main_screen.session.replay_run.advance_to(40 * SECOND)
+        main_screen.session.history.replay_run.advance_to(40 * SECOND)
         main_screen.refresh_view()
         await pilot.press("W")
         await write(app, pilot, "urp > 0")
@@ -231,12 +233,12 @@ async def test_a_way_back_shows_how_far_it_is_and_space_gives_it_up() -> None:
         main_screen.session.playback._budget = 0.0005
         await pilot.press("g")
         await write(app, pilot, "20s")
-        assert main_screen.session.progress is not None
+        assert main_screen.session.history.progress is not None
         assert "going to 00:20.000" in screen_text(app)
         assert "Space cancels" in screen_text(app)
         await pilot.press("space")
         await pilot.pause()
-        assert main_screen.session.progress is None
+        assert main_screen.session.history.progress is None
         assert main_screen.session.view() == before
 
 

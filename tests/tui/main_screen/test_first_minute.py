@@ -150,7 +150,7 @@ def test_the_title_names_the_first_brokers_that_are_down(width: int, fenced: boo
 
 async def test_the_arrows_go_through_the_brokers_as_they_stand() -> None:
     async with playing(hundred(), size=(80, 24), until=SECOND) as (app, main_screen, pilot):
-        main_screen.session.do(acts.Kill(55))
+        main_screen.session.history.do(acts.Kill(55))
         main_screen.refresh_view()
         await pilot.pause()
         assert screen_text(app).splitlines()[3].split()[1] == "b55"
@@ -166,12 +166,12 @@ async def test_a_single_step_names_what_it_did(size: tuple[int, int]) -> None:
     """The events that most steps are, fetches and appends, stand in no panel as long as it lists notable ones."""
     async with playing(size=size, until=3 * SECOND) as (app, main_screen, pilot):
         for _ in range(12):
-            before = main_screen.session.replay_run.event_tap.seq
+            before = main_screen.session.history.replay_run.event_tap.seq
             await pilot.press("n")
-            while main_screen.session.task_target is not None:
+            while main_screen.session.history.task_target is not None:
                 await pilot.pause(0.02)
             await pilot.pause()
-            seq = main_screen.session.replay_run.event_tap.seq
+            seq = main_screen.session.history.replay_run.event_tap.seq
             told = screen_text(app).splitlines()[-1]
             assert f"#{seq} " in told
             sentences = [main_screen.session.event_sentence(each) for each in range(before + 1, seq + 1)]

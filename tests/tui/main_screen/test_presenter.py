@@ -27,9 +27,9 @@ def test_the_header_tells_the_session_and_the_view(screen: FakeScreen) -> None:
 
 
 def test_the_past_is_shown_with_its_distance_from_the_end(screen: FakeScreen) -> None:
-    screen.session.do(acts.Kill(1))
-    screen.session.replay_run.advance_to(5 * SECOND)
-    screen.session.undo(lambda: None)
+    screen.session.history.do(acts.Kill(1))
+    screen.session.history.replay_run.advance_to(5 * SECOND)
+    screen.session.history.undo(lambda: None)
     screen.arrive()
     clock = screen.presenter.clock(screen.frame())
     assert clock.past == 2 * SECOND
@@ -41,7 +41,7 @@ def test_a_context_has_what_is_selected_and_what_holds(screen: FakeScreen) -> No
     context = screen.presenter.context(screen.frame(focus="brokers"))
     assert (context.the_broker.id, context.focus, context.pace, context.can_undo) == (2, "brokers", Pace.TIMELINE, False)
     assert context.setting("min.insync.replicas", None) == 2
-    screen.session.do(acts.Set("min.insync.replicas", "1"))
+    screen.session.history.do(acts.Set("min.insync.replicas", "1"))
     assert context.setting("min.insync.replicas", None) == 2, "a frame is one moment"
     after = screen.presenter.context(screen.frame())
     assert after.setting("min.insync.replicas", None) == 1
@@ -51,9 +51,9 @@ def test_a_context_has_what_is_selected_and_what_holds(screen: FakeScreen) -> No
 def test_unclean_election_is_shown_in_the_note_of_the_brokers(screen: FakeScreen) -> None:
     presenter = screen.presenter
     assert presenter.settings_note(screen.frame(), 120) == "unclean election off"
-    screen.session.do(acts.Set("unclean.leader.election.enable", "true", topic="orders"))
+    screen.session.history.do(acts.Set("unclean.leader.election.enable", "true", topic="orders"))
     assert presenter.settings_note(screen.frame(), 120) == "unclean election off, ON for orders"
-    screen.session.do(acts.Set("unclean.leader.election.enable", "true"))
+    screen.session.history.do(acts.Set("unclean.leader.election.enable", "true"))
     assert presenter.settings_note(screen.frame(), 120) == "unclean election ON"
 
 
@@ -79,8 +79,8 @@ def test_nothing_selected_is_said(screen: FakeScreen) -> None:
 
 
 def test_a_mark_is_described_by_its_event(screen: FakeScreen) -> None:
-    screen.session.do(acts.Kill(1))
-    mark = screen.session.branch.marks[-1]
+    screen.session.history.do(acts.Kill(1))
+    mark = screen.session.history.branch.marks[-1]
     assert screen.presenter.mark_text(screen.frame(), mark).endswith("⏎ goes to the event")
     assert f"#{mark.seq} " in screen.presenter.mark_text(screen.frame(), mark)
     assert screen.presenter.mark_text(screen.frame(), None) == ""

@@ -149,7 +149,7 @@ async def test_worst_first_goes_to_the_top() -> None:
         for _ in range(8):
             await pilot.press("down")
         await pilot.press("right", "k")
-        main_screen.session.replay_run.advance_to(2 * SECOND)
+        main_screen.session.history.replay_run.advance_to(2 * SECOND)
         main_screen.refresh_view()
         await pilot.press("o")
         order = [partition.tp for partition in main_screen.panels.grid.order]
@@ -169,10 +169,10 @@ async def test_an_empty_filter_says_so() -> None:
 async def test_undo_goes_to_before_the_last_act_however_much_happened_since() -> None:
     async with playing() as (app, main_screen, pilot):
         await pilot.press("k")
-        main_screen.session.replay_run.advance_to(5 * SECOND)
+        main_screen.session.history.replay_run.advance_to(5 * SECOND)
         main_screen.refresh_view()
         await pilot.press("right", "z")
-        main_screen.session.replay_run.advance_to(20 * SECOND)
+        main_screen.session.history.replay_run.advance_to(20 * SECOND)
         main_screen.refresh_view()
         await pilot.press("left_curly_bracket")
         await settled(main_screen, pilot)
@@ -193,7 +193,7 @@ async def test_undo_goes_to_before_the_last_act_however_much_happened_since() ->
         await settled(main_screen, pilot)
         await pilot.press("d")
         assert done(main_screen) == ["kill b1", "shutdown b2"]
-        assert [branch.name for branch in main_screen.session.branches] == ["main", "branch 2"]
+        assert [branch.name for branch in main_screen.session.history.branches] == ["main", "branch 2"]
 
 
 async def test_going_through_time_leaves_no_message_about_another_moment() -> None:
@@ -206,7 +206,7 @@ async def test_going_through_time_leaves_no_message_about_another_moment() -> No
         await pilot.press("right_curly_bracket")
         await settled(main_screen, pilot)
         assert said(app, main_screen).strip() == "► redone: kill b1"
-        main_screen.session.replay_run.advance_to(5 * SECOND)
+        main_screen.session.history.replay_run.advance_to(5 * SECOND)
         await pilot.press("right", "z")
         await pilot.press("left_curly_bracket")
         await settled(main_screen, pilot)

@@ -19,7 +19,7 @@ def test_a_session_that_rests_is_looked_at_exactly() -> None:
     session = load_session(None).session
     source = ViewSource(session)
     session.pause()
-    session.replay_run.advance_to(2 * SECOND)
+    session.history.replay_run.advance_to(2 * SECOND)
     assert source.take(None) == session.view()
     assert not source.has_stale
 
@@ -30,7 +30,7 @@ def test_one_that_moves_has_the_offsets_that_are_shown() -> None:
     session.playback.play()
     source.take(FIRST)
     source.shown = (FIRST,)
-    session.replay_run.advance_to(2 * SECOND)
+    session.history.replay_run.advance_to(2 * SECOND)
     source.take(FIRST)
     exact = session.view()
     assert leo(source.view, FIRST) == leo(exact, FIRST)
@@ -42,5 +42,5 @@ def test_a_view_stays_as_it_is() -> None:
     session = load_session(None).session
     source = ViewSource(session)
     before, seq = source.view, source.view.seq
-    session.replay_run.advance_to(2 * SECOND)
+    session.history.replay_run.advance_to(2 * SECOND)
     assert before.seq == seq < source.take(None).seq

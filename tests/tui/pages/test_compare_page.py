@@ -25,7 +25,7 @@ def session_of(name: str, release: str) -> LoadedSession:
 
 
 def catch_up(other: ParallelRun, session: Session) -> None:
-    replay_run = session.replay_run
+    replay_run = session.history.replay_run
     while not other.advance_to(session.view().now, replay_run.steps, replay_run.acts[: replay_run.acts_done]):
         pass
 
@@ -33,7 +33,7 @@ def catch_up(other: ParallelRun, session: Session) -> None:
 def test_a_scenario_by_hand_goes_step_by_step_under_both() -> None:
     loaded = session_of("e1-data-loss", "4.3")
     other = ParallelRun("Kafka 0.10.2", loaded.under(RELEASES["0.10.2"]))
-    replay_run = loaded.session.replay_run
+    replay_run = loaded.session.history.replay_run
     while replay_run.stepwise and replay_run.step():
         catch_up(other, loaded.session)
         assert other.replay_run.steps <= replay_run.steps
@@ -80,9 +80,9 @@ def test_the_difference_of_two_events_with_the_same_sentence_is_shown() -> None:
 def test_what_only_one_run_has_had_is_where_they_part() -> None:
     loaded = load_session(None)
     session = loaded.session
-    session.replay_run.advance_to(SECOND)
-    main = ParallelRun("main", loaded.under(RELEASES["4.3"]), acts=tuple(session.replay_run.acts), end=SECOND)
-    session.do(acts.Kill(2))
+    session.history.replay_run.advance_to(SECOND)
+    main = ParallelRun("main", loaded.under(RELEASES["4.3"]), acts=tuple(session.history.replay_run.acts), end=SECOND)
+    session.history.do(acts.Kill(2))
     catch_up(main, session)
     assert main.compare(session.event_buffer) is None
     parted = main.compare(session.event_buffer, settled=True)
@@ -102,14 +102,14 @@ def test_what_only_one_run_has_had_is_where_they_part() -> None:
 async def test_two_branches_beside_each_other(size: tuple[int, int]) -> None:
     async with playing(size=size, until=2 * SECOND) as (app, main_screen, pilot):
         await pilot.press("k")
-        main_screen.session.replay_run.advance_to(20 * SECOND)
+        main_screen.session.history.replay_run.advance_to(20 * SECOND)
         main_screen.refresh_view()
         await pilot.press("g", *"1s", "enter")
         while main_screen.session.playback.moving:
             await pilot.pause(0.02)
         await pilot.press("right", "k")
-        assert main_screen.session.branch.name == "branch 2"
-        main_screen.session.replay_run.advance_to(18 * SECOND)
+        assert main_screen.session.history.branch.name == "branch 2"
+        main_screen.session.history.replay_run.advance_to(18 * SECOND)
         main_screen.refresh_view()
         await pilot.press("8")
         assert "another branch of this session" in " ".join(screen_text(app).split())

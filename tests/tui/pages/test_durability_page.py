@@ -130,7 +130,7 @@ async def test_enter_goes_to_the_event_that_doomed_them(size: tuple[int, int]) -
     scenario = catalogue.load("e1-data-loss")
     target = PlayTarget(scenario, scenario.spec, Release.named("0.10.2"), title=scenario.name)
     async with playing(target, size=size, until=0) as (app, main_screen, pilot):
-        while main_screen.session.replay_run.step():
+        while main_screen.session.history.replay_run.step():
             pass
         main_screen.refresh_view()
         await pilot.press("5")

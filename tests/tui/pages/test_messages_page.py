@@ -137,4 +137,4 @@ async def test_from_an_event_to_its_cause_again_and_again(size: tuple[int, int])
         await pilot.press("enter")
         while main_screen.session.playback.moving:
             await pilot.pause(0.02)
-        assert main_screen.session.replay_run.position.seq >= seq
+        assert main_screen.session.history.replay_run.position.seq >= seq

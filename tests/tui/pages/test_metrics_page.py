@@ -23,12 +23,12 @@ BY_SHORT = {metric.short: metric for metric in METRICS}
 def test_gauges_are_those_of_the_metrics_made_from_events() -> None:
     """Two ways to the same number: the frozen view, and the events folded as `isrlab metrics` does it."""
     loaded = load_session(None)
-    loaded.session.replay_run.advance_to(2 * SECOND)
-    loaded.session.do(acts.Kill(2))
+    loaded.session.history.replay_run.advance_to(2 * SECOND)
+    loaded.session.history.do(acts.Kill(2))
     for second in (5, 14, 30):
-        loaded.session.replay_run.advance_to(second * SECOND)
+        loaded.session.history.replay_run.advance_to(second * SECOND)
         if second == 14:
-            loaded.session.do(acts.Start(2))
+            loaded.session.history.do(acts.Start(2))
         view = loaded.session.view()
         observer = MetricsObserver(loaded.spec, loaded.release)
         ring = loaded.session.event_buffer.ring(0)
@@ -174,7 +174,7 @@ async def test_a_paused_page_reads_on_until_all_events_are_in(monkeypatch: pytes
 async def test_the_page_by_its_keys(size: tuple[int, int]) -> None:
     async with playing(size=size, until=SECOND) as (app, main_screen, pilot):
         await pilot.press("k", "4")
-        main_screen.session.replay_run.advance_to(20 * SECOND)
+        main_screen.session.history.replay_run.advance_to(20 * SECOND)
         main_screen.refresh_view()
         await pilot.pause()
         text = screen_text(app)

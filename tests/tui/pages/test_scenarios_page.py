@@ -82,14 +82,14 @@ async def test_another_scenario_is_started_in_the_same_application(size: tuple[i
         await pilot.press("space")
         assert LogReader(log).release.name == "4.1", "the first session's log is finished"
         assert list(LogReader(log))[-1][1] <= SECOND
-        while app.loaded.session.replay_run.step():
+        while app.loaded.session.history.replay_run.step():
             pass
         assert app.loaded.session.view().lost == 1
 
 
 async def test_a_session_that_is_over_is_let_go() -> None:
     async with playing() as (app, main_screen, pilot):
-        ended = [weakref.ref(main_screen.session.cluster), weakref.ref(main_screen.session.keyframe_cache)]
+        ended = [weakref.ref(main_screen.session.cluster), weakref.ref(main_screen.session.history.keyframe_cache)]
         scenario = catalogue.load("e1-data-loss")
         main_screen.start_over(PlayTarget(scenario, scenario.spec, Release.named("4.1"), title=scenario.name))
         await pilot.pause()
@@ -107,7 +107,7 @@ async def test_what_is_selected_and_what_is_expected_stand_beside_each_other(siz
     target = PlayTarget(script, script.spec, release_named("0.10.2"), script.seed, title=script.name)
     async with playing(target, size=size, until=0) as (app, main_screen, pilot):
         for _ in range(9):
-            main_screen.session.replay_run.step()
+            main_screen.session.history.replay_run.step()
         main_screen.refresh_view()
         await pilot.pause()
         text = screen_text(app)

@@ -80,12 +80,12 @@ def test_the_default_of_a_changed_setting_is_shown_on_a_small_screen_too(width: 
 
 def test_what_a_change_would_do_now_in_numbers() -> None:
     loaded = load_session(None)
-    loaded.session.replay_run.advance_to(SECOND)
+    loaded.session.history.replay_run.advance_to(SECOND)
     cluster = loaded.session.cluster
     from core.lab import acts
 
-    loaded.session.do(acts.Kill(2))
-    loaded.session.replay_run.advance_to(20 * SECOND)
+    loaded.session.history.do(acts.Kill(2))
+    loaded.session.history.replay_run.advance_to(20 * SECOND)
     view = loaded.session.view()
     place = SettingsScope("orders", 1, loaded.release)
     known = {each.setting.name: each for each in gather(cluster.settings, place)}
@@ -175,7 +175,7 @@ async def test_an_edit_is_an_act(size: tuple[int, int]) -> None:
         await pilot.pause()
         assert done(main_screen) == ["set min.insync.replicas = 3 for orders"]
         assert "min.insync.replicas = 3" in said(app, main_screen)
-        main_screen.session.replay_run.advance_to(2 * SECOND)
+        main_screen.session.history.replay_run.advance_to(2 * SECOND)
         main_screen.refresh_view()
         await pilot.pause()
         assert main_screen.session.cluster.settings.origin("min.insync.replicas", topic="orders") == "topic"

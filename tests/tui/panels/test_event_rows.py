@@ -214,8 +214,8 @@ def test_matching_events_that_the_ring_has_forgotten_are_gone() -> None:
 
 async def test_words_filter_partitions_brokers_and_events_on_the_overview() -> None:
     async with playing(hundred(), size=(120, 40), until=SECOND) as (app, main_screen, pilot):
-        main_screen.session.do(acts.Kill(55))
-        main_screen.session.replay_run.advance_to(13 * SECOND)
+        main_screen.session.history.do(acts.Kill(55))
+        main_screen.session.history.replay_run.advance_to(13 * SECOND)
         main_screen.refresh_view()
         await pilot.press("slash", *"b55", "enter")
         await pilot.pause()
@@ -246,8 +246,8 @@ async def test_words_that_name_a_topic_leave_all_brokers_there() -> None:
 
 async def test_a_death_on_a_large_cluster_is_one_line_on_the_screen_and_enter_opens_it() -> None:
     async with playing(hundred(), size=(80, 24), until=SECOND) as (app, main_screen, pilot):
-        main_screen.session.do(acts.Kill(55))
-        main_screen.session.replay_run.advance_to(13 * SECOND)
+        main_screen.session.history.do(acts.Kill(55))
+        main_screen.session.history.replay_run.advance_to(13 * SECOND)
         main_screen.refresh_view()
         await pilot.pause()
         text = screen_text(app)

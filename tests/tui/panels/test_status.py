@@ -36,7 +36,7 @@ def target(release: str = "4.1", spec: ClusterSpec = SPEC) -> PlayTarget:
 
 
 def go(main_screen: MainScreen, seconds: float) -> None:
-    main_screen.session.replay_run.advance_to(main_screen.session.cluster.now + int(seconds * SECOND))
+    main_screen.session.history.replay_run.advance_to(main_screen.session.cluster.now + int(seconds * SECOND))
     main_screen.refresh_view()
 
 
@@ -51,9 +51,9 @@ def words(app: object) -> str:
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_a_dead_leader_is_not_healthy_and_a_dead_follower_stalls(size: tuple[int, int]) -> None:
     async with playing(target(), size=size, until=2 * SECOND) as (app, main_screen, pilot):
-        main_screen.session.do(acts.Load("orders", 100, acks="all", producer="load"))
+        main_screen.session.history.do(acts.Load("orders", 100, acks="all", producer="load"))
         go(main_screen, 1)
-        main_screen.session.do(acts.Kill(1))
+        main_screen.session.history.do(acts.Kill(1))
         go(main_screen, 1)
         await pilot.pause()
         text = words(app)
@@ -62,7 +62,7 @@ async def test_a_dead_leader_is_not_healthy_and_a_dead_follower_stalls(size: tup
         assert "b1 is not running, but there is no new leader yet." in text
         assert "unserved 1" in text
         go(main_screen, 12)
-        main_screen.session.do(acts.Kill(3))
+        main_screen.session.history.do(acts.Kill(3))
         go(main_screen, 2)
         await pilot.pause()
         text = words(app)
@@ -73,7 +73,7 @@ async def test_a_dead_leader_is_not_healthy_and_a_dead_follower_stalls(size: tup
 
 async def test_a_stuck_follower_is_named_before_anybody_writes() -> None:
     async with playing(target(), until=2 * SECOND) as (app, main_screen, pilot):
-        main_screen.session.do(acts.Pause(3))
+        main_screen.session.history.do(acts.Pause(3))
         go(main_screen, 0.5)
         await pilot.pause()
         assert "b3 cannot fetch but is in the ISR, so the next acks=all write waits." in words(app)
@@ -84,7 +84,7 @@ async def test_what_is_lost_is_said_where_everything_is_committed() -> None:
     lost = PlayTarget(script, script.spec, release_named("0.10.2"), 0, title=script.name)
     async with playing(lost, size=(200, 60), until=0) as (app, main_screen, pilot):
         for _ in range(30):
-            main_screen.session.replay_run.step()
+            main_screen.session.history.replay_run.step()
         main_screen.refresh_view()
         await pilot.pause()
         assert "LOST 1" in words(app)
@@ -97,8 +97,8 @@ async def test_what_is_lost_is_said_where_everything_is_committed() -> None:
 
 async def test_under_min_isr_says_that_writes_are_refused() -> None:
     async with playing(target("3.6"), until=2 * SECOND) as (app, main_screen, pilot):
-        main_screen.session.do(acts.Kill(2))
-        main_screen.session.do(acts.Kill(3))
+        main_screen.session.history.do(acts.Kill(2))
+        main_screen.session.history.do(acts.Kill(3))
         go(main_screen, 30)
         await pilot.pause()
         assert main_screen.view.partitions[0].status is PartitionStatus.UNDER_MIN_ISR
@@ -124,9 +124,9 @@ async def test_who_is_out_of_the_isr_is_so_by_a_rule_with_numbers_and_a_setting(
     release: str, act: acts.Act, rule: str, setting: str
 ) -> None:
     async with playing(target(release), size=(120, 40), until=2 * SECOND) as (app, main_screen, pilot):
-        main_screen.session.do(acts.Load("orders", 100, acks="all", producer="load"))
+        main_screen.session.history.do(acts.Load("orders", 100, acks="all", producer="load"))
         go(main_screen, 1)
-        main_screen.session.do(act)
+        main_screen.session.history.do(act)
         go(main_screen, 50)
         await pilot.pause()
         assert 2 not in main_screen.view.partitions[0].isr
@@ -141,12 +141,12 @@ async def test_who_is_out_of_the_isr_is_so_by_a_rule_with_numbers_and_a_setting(
 
 async def test_the_reason_stands_at_80_columns_and_goes_when_the_replica_is_back() -> None:
     async with playing(target(), size=(80, 24), until=2 * SECOND) as (app, main_screen, pilot):
-        main_screen.session.do(acts.Kill(2))
+        main_screen.session.history.do(acts.Kill(2))
         go(main_screen, 12)
         await pilot.pause()
         assert "b2 left 00:" in words(app)
         assert "no heartbeat for 9" in words(app)
-        main_screen.session.do(acts.Start(2))
+        main_screen.session.history.do(acts.Start(2))
         go(main_screen, 20)
         await pilot.pause()
         assert sorted(main_screen.view.partitions[0].isr) == [1, 2, 3]
@@ -164,15 +164,15 @@ TWO = ClusterSpec(
 
 async def _leaderless(main_screen: MainScreen) -> None:
     """Broker 1 was alone in the ISR, and is dead; broker 2 is back."""
-    main_screen.session.do(acts.Produce("orders", 10))
+    main_screen.session.history.do(acts.Produce("orders", 10))
     go(main_screen, 1)
-    main_screen.session.do(acts.Kill(2))
+    main_screen.session.history.do(acts.Kill(2))
     go(main_screen, 25)
-    main_screen.session.do(acts.Produce("orders", 10))
+    main_screen.session.history.do(acts.Produce("orders", 10))
     go(main_screen, 1)
-    main_screen.session.do(acts.Kill(1))
+    main_screen.session.history.do(acts.Kill(1))
     go(main_screen, 25)
-    main_screen.session.do(acts.Start(2))
+    main_screen.session.history.do(acts.Start(2))
     go(main_screen, 20)
     assert main_screen.view.partitions[0].offline
 
@@ -224,7 +224,7 @@ async def test_the_zookeeper_controller_acts_at_once() -> None:
 async def test_nobody_is_promised_where_no_replica_is_up() -> None:
     async with playing(target("4.1", TWO), until=SECOND) as (app, main_screen, pilot):
         await _leaderless(main_screen)
-        main_screen.session.do(acts.Kill(2))
+        main_screen.session.history.do(acts.Kill(2))
         go(main_screen, 15)
         await pilot.press("u")
         await pilot.pause()
@@ -236,7 +236,7 @@ async def test_what_a_client_sent_counts_though_no_leader_has_it() -> None:
     async with playing(size=(120, 40), until=2 * SECOND) as (app, main_screen, pilot):
         assert f"acked {main_screen.view.acked:,} of " in words(app)
         for broker in (1, 2, 3):
-            main_screen.session.do(acts.Pause(broker))
+            main_screen.session.history.do(acts.Pause(broker))
         go(main_screen, 5)
         await pilot.pause()
         view = main_screen.view

@@ -91,7 +91,7 @@ async def test_keys_choose_a_mark_and_enter_goes_there(size: tuple[int, int]) ->
         await pilot.press("k", "N")
         while main_screen.session.playback.moving:
             await pilot.pause(0.05)
-        kill = next(mark for mark in reversed(main_screen.session.branch.marks) if mark.kind == "act")
+        kill = next(mark for mark in reversed(main_screen.session.history.branch.marks) if mark.kind == "act")
         main_screen.panels.timeline.focus()
         await pilot.pause()
         for _ in range(30):
@@ -102,9 +102,9 @@ async def test_keys_choose_a_mark_and_enter_goes_there(size: tuple[int, int]) ->
         await pilot.press("enter")
         while main_screen.session.playback.moving:
             await pilot.pause(0.05)
-        assert main_screen.session.replay_run.position.seq >= kill.seq
+        assert main_screen.session.history.replay_run.position.seq >= kill.seq
         assert main_screen.view.now == kill.time
-        assert main_screen.session.in_the_past
+        assert main_screen.session.history.in_the_past
 
 
 async def test_a_click_goes_to_its_time() -> None:

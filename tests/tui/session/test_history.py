@@ -36,7 +36,7 @@ def session_of(**wanted: Any) -> LoadedSession:
 
 
 def arrive(session: Session) -> None:
-    while session.task_target:
+    while session.history.task_target:
         session.playback.frame(0.05)
 
 
@@ -52,15 +52,15 @@ def test_a_saved_session_replays_to_the_same_log(seed: int, tmp_path: Path) -> N
     first, second, script = tmp_path / "played.jsonl", tmp_path / "run.jsonl", tmp_path / "played.yaml"
     loaded = session_of(log=first, record=script)
     session = loaded.session
-    seen = live(session, dice, 8)
+    seen = live(session.history, dice, 8)
     for _ in range(dice.randint(0, 2)):
-        session.go_to(Destination("there", position=dice.choice(seen).position))
+        session.history.go_to(Destination("there", position=dice.choice(seen).position))
         arrive(session)
-        live(session, dice, 4)
+        live(session.history, dice, 4)
         if dice.random() < 0.3:
-            session.go_to_branch(dice.choice(session.branches))
+            session.history.go_to_branch(dice.choice(session.history.branches))
             arrive(session)
-    session.close()
+    session.history.close()
     loaded.save(script)
     assert main(["run", str(script), "--log", str(second)]) == 0
     assert second.read_bytes() == first.read_bytes()
@@ -76,18 +76,18 @@ def test_a_scenario_goes_back_with_what_it_expects_and_saves_itself(name: str, r
     session.pause()
     before = loaded.scenario()
     half = 0
-    while not session.replay_run.finished:
-        session.replay_run.step()
-        if session.replay_run.steps == 7:
-            half, middle, state = session.replay_run.event_tap.seq, session.view(), loaded.scenario()
+    while not session.history.replay_run.finished:
+        session.history.replay_run.step()
+        if session.history.replay_run.steps == 7:
+            half, middle, state = session.history.replay_run.event_tap.seq, session.view(), loaded.scenario()
     whole = events(session)
-    session.go_to(Destination("half", position=Position(7, 0, middle.now)))
+    session.history.go_to(Destination("half", position=Position(7, 0, middle.now)))
     arrive(session)
-    assert (session.view(), loaded.scenario(), session.replay_run.event_tap.seq) == (middle, state, half)
-    session.go_to(Destination("the start", position=Position(0, 0, 0)))
+    assert (session.view(), loaded.scenario(), session.history.replay_run.event_tap.seq) == (middle, state, half)
+    session.history.go_to(Destination("the start", position=Position(0, 0, 0)))
     arrive(session)
     assert loaded.scenario() == before
-    session.go_to_end()
+    session.history.go_to_end()
     arrive(session)
     assert events(session) == whole
     assert {one.verdict for one in loaded.scenario().expectations} == {"held"}  # type: ignore[union-attr]
@@ -114,44 +114,46 @@ def test_a_scenario_with_acts_of_somebody_goes_back_by_keyframes(seed: int) -> N
     session = loaded.session
     session.pause()
     seen: dict[Position, tuple[ClusterView, ScenarioState | None]] = {}
-    for _ in stroll(session, dice, stops=12, least=1):
-        seen[session.replay_run.position] = (session.view(), loaded.scenario())
-    assert len(session.keyframe_cache.keyframes) > 2
-    whole, end = events(session), session.replay_run.position
+    for _ in stroll(session.history, dice, stops=12, least=1):
+        seen[session.history.replay_run.position] = (session.view(), loaded.scenario())
+    assert len(session.history.keyframe_cache.keyframes) > 2
+    whole, end = events(session), session.history.replay_run.position
     for position in dice.sample(list(seen), 6):
-        nearest = Destination("there", position=position).nearest(session.keyframe_cache, session.branch.acts, session._retained)
-        session.go_to(Destination("there", position=position))
+        nearest = Destination("there", position=position).nearest(
+            session.history.keyframe_cache, session.history.branch.acts, session.history._retained
+        )
+        session.history.go_to(Destination("there", position=position))
         arrive(session)
         assert (session.view(), loaded.scenario()) == seen[position]
         assert nearest is None or nearest.position.place <= position.place
-        session.go_to_end()
+        session.history.go_to_end()
         arrive(session)
-        assert (session.replay_run.position, events(session)) == (end, whole)
+        assert (session.history.replay_run.position, events(session)) == (end, whole)
 
 
 def test_a_long_way_back_can_be_given_up() -> None:
     session = session_of().session
-    session.do(acts.Load("orders", 500))
-    session.replay_run.advance_to(20 * SECOND)
+    session.history.do(acts.Load("orders", 500))
+    session.history.replay_run.advance_to(20 * SECOND)
     session.playback._budget = 0.001
     before = session.view()
-    session.go_to(Destination("10 s", time=10 * SECOND))
-    assert session.task_target == "10 s"
-    assert session.progress is not None
-    assert 0 <= session.progress < 1
+    session.history.go_to(Destination("10 s", time=10 * SECOND))
+    assert session.history.task_target == "10 s"
+    assert session.history.progress is not None
+    assert 0 <= session.history.progress < 1
     session.playback.frame(0.05)
     session.pause()
-    assert session.task_target is None
-    assert session.progress is None
+    assert session.history.task_target is None
+    assert session.history.progress is None
     assert session.view() == before
 
 
 def test_a_script_of_a_session_says_what_was_done(tmp_path: Path) -> None:
     loaded = session_of()
-    loaded.session.do(acts.Load("orders", 100))
-    loaded.session.replay_run.advance_to(2 * SECOND)
-    loaded.session.do(acts.Kill(1))
-    loaded.session.bookmark("the leader fails")
+    loaded.session.history.do(acts.Load("orders", 100))
+    loaded.session.history.replay_run.advance_to(2 * SECOND)
+    loaded.session.history.do(acts.Kill(1))
+    loaded.session.history.bookmark("the leader fails")
     path = tmp_path / "my session.yaml"
     loaded.save(path)
     scenario = load_script(path)

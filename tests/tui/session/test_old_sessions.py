@@ -41,13 +41,13 @@ def a_session(path: Path, seed: int = 7, acts: int = 12) -> None:
     """Some life, written to a log."""
     loaded = session_of(log=path)
     session, dice = loaded.session, random.Random(f"{seed}:life")
-    session.do(Load("orders", 40, acks="all"))
+    session.history.do(Load("orders", 40, acks="all"))
     for _ in range(acts):
-        session.replay_run.advance_to(session.cluster.now + dice.randint(1, 2 * SECOND))
+        session.history.replay_run.advance_to(session.cluster.now + dice.randint(1, 2 * SECOND))
         with contextlib.suppress(ActRefused, KafkaError):
-            session.do(an_act(dice))
-    session.replay_run.advance_to(session.cluster.now + SECOND)
-    session.close()
+            session.history.do(an_act(dice))
+    session.history.replay_run.advance_to(session.cluster.now + SECOND)
+    session.history.close()
 
 
 @pytest.mark.parametrize(
@@ -65,16 +65,16 @@ def test_a_scenarios_log_is_opened_as_it_was_and_saves_itself(name: str, release
     main(["run", name, "--release", release, "--log", str(log)])
     loaded = opened(log)
     recorded = read_events(log)[1]
-    assert not loaded.session.notices
+    assert not loaded.session.history.notices
     assert events(loaded.session) == recorded
-    assert loaded.session.branch.end.seq == len(recorded)
+    assert loaded.session.history.branch.end.seq == len(recorded)
 
     middle = recorded[len(recorded) // 2][0]
-    loaded.session.go_to(Destination("the middle", seq=middle))
+    loaded.session.history.go_to(Destination("the middle", seq=middle))
     arrive(loaded.session)
-    assert loaded.session.in_the_past
-    assert [event for event in recorded if event[0] <= loaded.session.replay_run.event_tap.seq] == events(loaded.session)
-    loaded.session.go_to_end()
+    assert loaded.session.history.in_the_past
+    assert [event for event in recorded if event[0] <= loaded.session.history.replay_run.event_tap.seq] == events(loaded.session)
+    loaded.session.history.go_to_end()
     arrive(loaded.session)
     assert events(loaded.session) == recorded
 
@@ -88,9 +88,9 @@ def test_a_playgrounds_log_is_opened_as_it_was_and_records_itself(seed: int, tmp
     log, script, again = tmp_path / "session.jsonl", tmp_path / "session.yaml", tmp_path / "again.jsonl"
     a_session(log, seed)
     loaded = opened(log, record=script)
-    assert not loaded.session.notices
+    assert not loaded.session.history.notices
     assert events(loaded.session) == read_events(log)[1]
-    loaded.session.close()
+    loaded.session.history.close()
     loaded.save(script)
     assert main(["run", str(script), "--log", str(again)]) == 0
     assert again.read_bytes().split(b"\n")[1:] == log.read_bytes().split(b"\n")[1:]
@@ -101,17 +101,17 @@ def test_acting_in_an_old_session_begins_a_branch_and_keeps_its_future(tmp_path:
     a_session(log)
     loaded = opened(log, log=other)
     session, recorded = loaded.session, read_events(log)[1]
-    session.go_to(Destination("4 s", time=4 * SECOND))
+    session.history.go_to(Destination("4 s", time=4 * SECOND))
     arrive(session)
-    parting = session.replay_run.event_tap.seq
-    session.do(Kill(2))
-    assert [branch.name for branch in session.branches] == ["main", "branch 2"]
-    session.go_to_branch(session.branches[0])
+    parting = session.history.replay_run.event_tap.seq
+    session.history.do(Kill(2))
+    assert [branch.name for branch in session.history.branches] == ["main", "branch 2"]
+    session.history.go_to_branch(session.history.branches[0])
     arrive(session)
     assert events(session) == recorded
-    session.go_to_branch(session.branches[1])
+    session.history.go_to_branch(session.history.branches[1])
     arrive(session)
-    session.close()
+    session.history.close()
     assert read_events(other)[1][:parting] == recorded[:parting]
     assert read_events(other)[1] != recorded
     assert read_events(log)[1] == recorded
@@ -124,12 +124,12 @@ def test_a_packed_log_is_opened_and_a_branch_of_it_written_packed(tmp_path: Path
     assert packed.stat().st_size < log.stat().st_size / 4
     recorded = read_events(log)[1]
     loaded = opened(packed, log=other)
-    assert not loaded.session.notices
+    assert not loaded.session.history.notices
     assert events(loaded.session) == recorded
-    loaded.session.go_to(Destination("4 s", time=4 * SECOND))
+    loaded.session.history.go_to(Destination("4 s", time=4 * SECOND))
     arrive(loaded.session)
-    loaded.session.do(Kill(2))
-    loaded.session.close()
+    loaded.session.history.do(Kill(2))
+    loaded.session.history.close()
     assert read_events(other)[1] == events(loaded.session) != recorded
 
 
@@ -145,8 +145,8 @@ def test_it_is_opened_at_a_moment(tmp_path: Path) -> None:
     a_session(tmp_path / "a.jsonl")
     session = opened(tmp_path / "a.jsonl", at=3 * SECOND).session
     assert session.cluster.now == 3 * SECOND
-    assert session.in_the_past
-    assert session.end.seq == len(read_events(tmp_path / "a.jsonl")[1])
+    assert session.history.in_the_past
+    assert session.history.end.seq == len(read_events(tmp_path / "a.jsonl")[1])
 
 
 async def test_read_only_is_only_looked_at(tmp_path: Path) -> None:
@@ -155,11 +155,11 @@ async def test_read_only_is_only_looked_at(tmp_path: Path) -> None:
     old = read_session(log)
     target = PlayTarget(None, old.spec, old.release, old.seed, title="a.jsonl", old=old, read_only=True)
     async with playing(target, until=0) as (app, main_screen, pilot):
-        main_screen.session.open_recording(old, read_only=True)
-        while main_screen.session.task_target:
+        main_screen.session.history.open_recording(old, read_only=True)
+        while main_screen.session.history.task_target:
             main_screen.session.playback.frame(0.05)
         main_screen.refresh_view()
-        end = main_screen.session.end
+        end = main_screen.session.history.end
         for key in ("k", "c", "u", "p"):
             await pilot.press(key)
             assert "the session is read-only" in said(app, main_screen)
@@ -171,14 +171,14 @@ async def test_read_only_is_only_looked_at(tmp_path: Path) -> None:
         for _ in range(5):
             main_screen.session.playback.frame(0.25)
         await pilot.press("n", "N")
-        while main_screen.session.task_target:
+        while main_screen.session.history.task_target:
             main_screen.session.playback.frame(0.05)
-        assert main_screen.session.end == end
+        assert main_screen.session.history.end == end
         await pilot.press("comma")
-        while main_screen.session.task_target:
+        while main_screen.session.history.task_target:
             main_screen.session.playback.frame(0.05)
         main_screen.refresh_view()
-        assert main_screen.session.in_the_past
+        assert main_screen.session.history.in_the_past
         assert "before the end" in screen_text(app)
         assert done(main_screen)
 
@@ -193,24 +193,24 @@ def test_a_log_that_is_not_true_is_shown_up_to_there(tmp_path: Path) -> None:
     lines[at] = json.dumps(changed, separators=(",", ":"))
     log.write_text("\n".join(lines) + "\n")
     session = opened(log).session
-    assert len(session.notices) == 1
-    assert session.notices[0].startswith(f"{log}:{at + 1}: in the replay, event {at}, ")
-    assert f"to_offset is {changed['to_offset']} in the log, {changed['to_offset'] - 1} now" in session.notices[0]
-    assert session.notices[0].endswith("; the session is shown up to that point")
-    assert at <= session.end.seq < at + 20
+    assert len(session.history.notices) == 1
+    assert session.history.notices[0].startswith(f"{log}:{at + 1}: in the replay, event {at}, ")
+    assert f"to_offset is {changed['to_offset']} in the log, {changed['to_offset'] - 1} now" in session.history.notices[0]
+    assert session.history.notices[0].endswith("; the session is shown up to that point")
+    assert at <= session.history.end.seq < at + 20
 
 
 def test_an_act_that_is_now_refused_is_reported(tmp_path: Path) -> None:
     log = tmp_path / "a.jsonl"
     loaded = session_of(log=log)
-    loaded.session.replay_run.advance_to(SECOND)
-    loaded.session.do(Kill(1))
-    loaded.session.do(Start(1))
-    loaded.session.close()
+    loaded.session.history.replay_run.advance_to(SECOND)
+    loaded.session.history.do(Kill(1))
+    loaded.session.history.do(Start(1))
+    loaded.session.history.close()
     log.write_text(log.read_text().replace('"act","act":"kill"', '"act","act":"start"'))
     session = opened(log).session
-    assert session.notices
-    assert "the replay refuses start: broker 1 is running" in session.notices[0]
+    assert session.history.notices
+    assert "the replay refuses start: broker 1 is running" in session.history.notices[0]
 
 
 def test_a_killed_sessions_log_is_opened_as_far_as_it_goes(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_a_killed_sessions_log_is_opened_as_far_as_it_goes(tmp_path: Path) -> No
         assert "the last line is incomplete" in old.problem
         loaded = load_session(PlayTarget(None, old.spec, old.release, old.seed, old=old))
         arrive(loaded.session)
-        assert not loaded.session.notices
+        assert not loaded.session.history.notices
         assert events(loaded.session)[: len(old.events)] == list(old.events)
 
 
@@ -233,13 +233,13 @@ def test_opening_can_be_given_up_and_what_was_played_stays(tmp_path: Path) -> No
     old = read_session(log)
     loaded = load_session(PlayTarget(None, old.spec, old.release, old.seed, old=old))
     session = loaded.session
-    session.task.advance(lambda: True)  # type: ignore[union-attr]
-    assert 0 < session.progress < 1  # type: ignore[operator]
+    session.history.task.advance(lambda: True)  # type: ignore[union-attr]
+    assert 0 < session.history.progress < 1  # type: ignore[operator]
     session.pause()
-    assert session.task_target is None
-    assert session.notices[0].endswith("the replay stopped; the session is shown up to that point")
+    assert session.history.task_target is None
+    assert session.history.notices[0].endswith("the replay stopped; the session is shown up to that point")
     assert events(session) == list(old.events[: len(events(session))])
-    session.step()
+    session.history.step()
     arrive(session)
     assert session.event_buffer.ring(DETAIL).total > 0
     assert loaded.release == CURRENT
@@ -287,6 +287,6 @@ def test_a_session_is_recorded_as_the_log_that_its_file_name_asks_for(tmp_path: 
     (target,) = opened_with
     assert (target.log, target.record) == (packed, None)
     loaded = load_session(target)
-    loaded.session.replay_run.advance_to(SECOND)
-    loaded.session.close()
+    loaded.session.history.replay_run.advance_to(SECOND)
+    loaded.session.history.close()
     assert replay(packed).same

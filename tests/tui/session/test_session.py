@@ -82,8 +82,8 @@ def test_speeds_go_up_and_down_the_ladder() -> None:
 def test_a_step_goes_to_the_next_event_and_pauses() -> None:
     session = real_session()
     before = session.event_buffer.ring(DETAIL).total
-    session.step()
-    while session.task_target:
+    session.history.step()
+    while session.history.task_target:
         session.playback.frame(0.05)
     assert session.event_buffer.ring(DETAIL).total > before
     assert not session.playback.playing
@@ -92,10 +92,10 @@ def test_a_step_goes_to_the_next_event_and_pauses() -> None:
 
 def test_a_step_to_the_next_notable_event_finds_the_fencing() -> None:
     session = real_session()
-    session.do(acts.Kill(2))
+    session.history.do(acts.Kill(2))
     killed = session.event_buffer.ring(NOTABLE).total
-    session.step_to_notable()
-    while session.task_target:
+    session.history.step_to_notable()
+    while session.history.task_target:
         session.playback.frame(0.05)
     kinds = [session.event_buffer.ring(NOTABLE).at(i)[3] for i in range(killed, session.event_buffer.ring(NOTABLE).total)]
     assert kinds[0] == "broker-fenced"
@@ -105,10 +105,10 @@ def test_a_step_to_the_next_notable_event_finds_the_fencing() -> None:
 def test_a_step_that_finds_nothing_gives_up() -> None:
     session = real_session()
     session.playback._budget = 60.0
-    session.do(acts.StopLoad("load"))
-    session.do(acts.StopLoad("payments-load"))
-    session.step_to_notable()
-    assert not session.task_target
+    session.history.do(acts.StopLoad("load"))
+    session.history.do(acts.StopLoad("payments-load"))
+    session.history.step_to_notable()
+    assert not session.history.task_target
     assert not session.playback.moving
 
 
@@ -116,16 +116,16 @@ def test_a_refused_act_changes_nothing() -> None:
     session = real_session()
     before = session.view()
     with pytest.raises(ActRefused):
-        session.do(acts.Start(1))
+        session.history.do(acts.Start(1))
     assert session.view() == before
 
 
 def test_the_log_has_every_event(tmp_path: Path) -> None:
     log = tmp_path / "s.jsonl"
     session = load_session(PlayTarget(None, None, CURRENT, log=log)).session
-    session.replay_run.advance_to(3 * SECOND)
-    session.do(acts.Kill(1))
-    session.close()
+    session.history.replay_run.advance_to(3 * SECOND)
+    session.history.do(acts.Kill(1))
+    session.history.close()
     problems: list[str] = []
     reader, events = read_events(log, problems.append)
     assert problems == []
@@ -145,6 +145,6 @@ def test_a_scenario_by_hand_goes_a_step_a_second_and_pauses_at_its_end() -> None
     assert sum(session.event_buffer.ring(DETAIL).at(i)[3] == "act" for i in range(session.event_buffer.ring(DETAIL).total)) == acts_done + 1
     for _ in range(400):
         session.playback.frame(0.05)
-    assert session.replay_run.finished
+    assert session.history.replay_run.finished
     assert not session.playback.playing
     assert session.view().lost == 1

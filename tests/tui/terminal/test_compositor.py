@@ -79,7 +79,7 @@ async def test_what_is_written_is_what_a_full_paint_shows(
         main_screen.session.playback.play()
         for turn in range(6):
             if turn == 2:
-                main_screen.session.do(Kill(2))
+                main_screen.session.history.do(Kill(2))
             play_on(main_screen, 12)
             assert seen.rows == seen.now()
         assert seen.pieces > 20

@@ -63,8 +63,8 @@ def script() -> PlayTarget:
 async def test_every_screen_paints_it_as_it_is_written(what: object, size: str) -> None:
     seen = ""
     async with playing(what(), size=SIZES[size], until=3 * SECOND) as (app, main_screen, pilot):  # type: ignore[operator]
-        main_screen.session.do(Kill(3))
-        main_screen.session.replay_run.advance_to(15 * SECOND)
+        main_screen.session.history.do(Kill(3))
+        main_screen.session.history.replay_run.advance_to(15 * SECOND)
         main_screen.refresh_view()
         for keys in SCREENS.values():
             await pilot.press(*keys)
@@ -84,7 +84,7 @@ async def test_every_screen_paints_it_as_it_is_written(what: object, size: str) 
 async def test_every_action_says_it_as_it_is_written(action: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     async with playing(target(), size=(120, 40), until=2 * SECOND) as (app, main_screen, pilot):
-        main_screen.session.do(CreateTopic("b-topic", 1, 1))
+        main_screen.session.history.do(CreateTopic("b-topic", 1, 1))
         main_screen.refresh_view()
         main_screen.action_do(action)
         await pilot.pause()
