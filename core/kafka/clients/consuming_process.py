@@ -7,6 +7,7 @@ from typing import Final
 
 from core.kafka.clients.group_consumer import TIMER_PREFIX, GroupConsumer
 from core.kafka.clients.producer import Producer
+from core.kafka.clients.producer_transaction_state import ProducerTransactionState
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.release import Release
 from core.sim.journal import Journal
@@ -52,11 +53,66 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
         self.closing = False
         self._losing = False
 
+    def _join(self, consumer: GroupConsumer, *, read_committed: bool) -> None:
+        """Make a consumer part of the process. When it fetches offsets, it waits until open transactions have ended (KIP-447)."""
+        self.consumer = consumer
+        consumer.requires_stable = True
+        consumer.read_committed = read_committed
+        consumer.validates = self.release.validates_positions
+
+    # --- the life of the instance ----------------------------------------------------------------------------------
+
+    def _go_live(self) -> None:
+        """Let the instance run, with a consumer that has the same configuration."""
+        consumer = self.consumer
+        self.running = True
+        self.network.alive[self.address] = True
+        consumer.config, consumer.incarnation, consumer.by_hand = self.config, self.incarnation, self.by_hand
+
+    def kill(self, how: str = "killed", error: str = "") -> None:
+        """End the instance abruptly. `how` is the value of this column in the event of its end."""
+        journal = self.journal
+        journal.cause = self._report_end(how, error)
+        self.running = self.closing = False
+        self.incarnation += 1
+        self.network.process_died(self.address, journal.now, journal.cause)
+
+    @abstractmethod
+    def _report_end(self, how: str, error: str) -> int:
+        """Record the end of the instance, and return the sequence number of the event."""
+
+    def stop(self) -> None:
+        """Let the instance complete its last task and end."""
+        self.closing = True
+        self._continue()
+
+    def _transaction_failed(self) -> bool:
+        """Handle an error of the transaction. Return whether there was one that can be handled now.
+
+        After a fatal error, the instance ends. Otherwise, the transaction is aborted.
+        """
+        transactions = self.transactions
+        if transactions is None:
+            return False
+        if transactions.state is ProducerTransactionState.FATAL_ERROR:
+            self.kill("failed", transactions.last_error)
+            return True
+        if transactions.state is ProducerTransactionState.ABORTABLE_ERROR and not transactions.call:
+            self._abort(transactions.last_error)
+            return True
+        return False
+
+    @abstractmethod
+    def _abort(self, error: str) -> None:
+        """Give up the records of the transaction because of an error, and abort the transaction."""
+
     def succeed(self, former: ConsumingProcess) -> None:
         """Take the place of a former instance and continue its numbering, so that its timers and late responses have no effect."""
         self.incarnation = former.incarnation + 1
         self._correlation = former._correlation
         self._batch_id = former._batch_id
+
+    # --- messages --------------------------------------------------------------------------------------------------
 
     def handle(self, message: object, sender: str) -> None:
         """Hand a message to the producer, to the consumer, or to both; then continue with the present task."""

@@ -82,11 +82,9 @@ class Process(ConsumingProcess):
     ) -> None:
         super().__init__(name, does.output, instance, release, brokers, network, journal, account)
         self.does = does
-        self.consumer = GroupConsumer(self, name, does.source, does.group, does.reset, brokers, network, journal, account)
-        self.consumer.max_poll_records = does.max_poll_records
-        self.consumer.requires_stable = True
-        self.consumer.read_committed = does.delivery is Delivery.EXACTLY_ONCE
-        self.consumer.validates = release.validates_positions
+        consumer = GroupConsumer(self, name, does.source, does.group, does.reset, brokers, network, journal, account)
+        consumer.max_poll_records = does.max_poll_records
+        self._join(consumer, read_committed=does.delivery is Delivery.EXACTLY_ONCE)
         self.step = START[does.delivery][0]
         self.rounds = 0
         self.polled: tuple[PolledRecords, ...] = ()
@@ -98,31 +96,18 @@ class Process(ConsumingProcess):
 
     def start(self, timeout_us: int) -> None:
         """Start the instance. The timeout is transaction.timeout.ms, µs."""
-        self.running = True
-        self.network.alive[self.address] = True
-        consumer = self.consumer
-        consumer.config, consumer.incarnation, consumer.by_hand = self.config, self.incarnation, self.by_hand
+        self._go_live()
         self.journal.cause = self.journal.emit(
             events.ProcessStarted.kind, self.name, self.instance, str(self.does.delivery), self.does.group, self.does.transactional_id
         )
         if self.does.transactional_id:
             self.enable_transactions(self.release, self.does.transactional_id, timeout_us)
         self.refresh_metadata()
-        consumer.start()
+        self.consumer.start()
         self._begin(self.step)
 
-    def kill(self, how: str = "killed", error: str = "") -> None:
-        """End the instance abruptly; `how` is the value of this column in the `process-ended` event."""
-        journal = self.journal
-        journal.cause = journal.emit(events.ProcessEnded.kind, self.name, self.instance, str(self.step), how, error)
-        self.running = self.closing = False
-        self.incarnation += 1
-        self.network.process_died(self.address, journal.now, journal.cause)
-
-    def stop(self) -> None:
-        """Stop the instance. If a transaction is open, the producer first aborts it (`KafkaProducer#close`)."""
-        self.closing = True
-        self._continue()
+    def _report_end(self, how: str, error: str) -> int:
+        return self.journal.emit(events.ProcessEnded.kind, self.name, self.instance, str(self.step), how, error)
 
     # --- the loop --------------------------------------------------------------------------------------------------
 
@@ -230,14 +215,9 @@ class Process(ConsumingProcess):
 
     def _recover(self) -> bool:
         """Handle an error of the present step. Return whether another step began or the instance ended."""
-        transactions = self.transactions
-        if transactions is not None:
-            if transactions.state is ProducerTransactionState.FATAL_ERROR:
-                self.kill("failed", transactions.last_error)
-                return True
-            if transactions.state is ProducerTransactionState.ABORTABLE_ERROR and not transactions.call:
-                self._rewind(ProcessStep.ABORT, transactions.last_error)
-                return True
+        if self._transaction_failed():
+            return True
+        if self.transactions is not None:
             return False
         if self.step is ProcessStep.PRODUCE and self.failed > self.failed_before and not self.has_incomplete_batches():
             if self.does.delivery is Delivery.AT_LEAST_ONCE:
@@ -248,6 +228,9 @@ class Process(ConsumingProcess):
             self._rewind(ProcessStep.FETCH_OFFSETS, self.consumer.error)
             return True
         return False
+
+    def _abort(self, error: str) -> None:
+        self._rewind(ProcessStep.ABORT, error)
 
     def _rewind(self, step: ProcessStep, error: str) -> None:
         """Give up the present round, and return to the committed offsets."""

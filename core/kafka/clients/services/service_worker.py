@@ -90,11 +90,9 @@ class ServiceWorker(ConsumingProcess):
     ) -> None:
         super().__init__(name, does.target, instance, release, brokers, network, journal, account)
         self.does = does
-        self.consumer = ServiceConsumer(self, name, does.source, does.group, does.reset, brokers, network, journal, account)
-        self.consumer.requires_stable = True
-        self.consumer.read_committed = bool(does.transactional_id)
-        self.consumer.validates = release.validates_positions
-        self.consumer.keeps_paused = release.keeps_paused_records
+        consumer = ServiceConsumer(self, name, does.source, does.group, does.reset, brokers, network, journal, account)
+        self._join(consumer, read_committed=bool(does.transactional_id))
+        consumer.keeps_paused = release.keeps_paused_records
         self.phase = Phase.INIT if does.transactional_id else Phase.OFFSETS
         self.queue = HeldQueue(fifo=does.fifo)
         self.sending = {}
@@ -111,9 +109,7 @@ class ServiceWorker(ConsumingProcess):
     def start(self) -> None:
         """Start the instance."""
         does, journal, consumer = self.does, self.journal, self.consumer
-        self.running = True
-        self.network.alive[self.address] = True
-        consumer.config, consumer.incarnation, consumer.by_hand = self.config, self.incarnation, self.by_hand
+        self._go_live()
         journal.cause = self.started_by = journal.emit(
             events.ServiceStarted.kind, self.name, self.instance, does.source, does.target, does.group, does.delay, does.transactional_id
         )
@@ -125,19 +121,9 @@ class ServiceWorker(ConsumingProcess):
             consumer.fetch_offsets()
         self.timer(does.commit_interval, "commit")
 
-    def kill(self, how: str = "killed", error: str = "") -> None:
-        """End the instance abruptly. `how` is the value of the column `how` of the `service-ended` event."""
-        journal = self.journal
+    def _report_end(self, how: str, error: str) -> int:
         held = sum(records.size for records in (*self.queue.entries, *self.sending.values()))
-        journal.cause = journal.emit(events.ServiceEnded.kind, self.name, self.instance, held, how, error)
-        self.running = self.closing = False
-        self.incarnation += 1
-        self.network.process_died(self.address, journal.now, journal.cause)
-
-    def stop(self) -> None:
-        """Stop the instance: it handles nothing more, waits for its batches, commits its offsets, and ends."""
-        self.closing = True
-        self._continue()
+        return self.journal.emit(events.ServiceEnded.kind, self.name, self.instance, held, how, error)
 
     def in_hand(self) -> tuple[PolledRecords, ...]:
         """Return the records that the instance has fetched, and is not done with."""
@@ -414,20 +400,19 @@ class ServiceWorker(ConsumingProcess):
 
     def _failed(self) -> bool:
         """Handle an error. Return whether another phase began or the instance ended."""
-        transactions = self.transactions
-        if transactions is not None:
-            if transactions.state is ProducerTransactionState.FATAL_ERROR:
-                self.kill("failed", transactions.last_error)
-                return True
-            if transactions.state is ProducerTransactionState.ABORTABLE_ERROR and not transactions.call:
-                self.journal.cause = self.journal.emit(events.ServiceRewound.kind, self.name, self.instance, transactions.last_error)
-                self.phase = Phase.ABORTING
-                self._forget()
-                transactions.abort()
-                return True
+        if self._transaction_failed():
+            return True
         if self.phase is Phase.OFFSETS and self.consumer.call is GroupCall.NOTHING and self.consumer.error != errors.NONE:
             self.consumer.fetch_offsets()
         return False
+
+    def _abort(self, error: str) -> None:
+        transactions = self.transactions
+        assert transactions is not None, "only transactions are aborted"
+        self.journal.cause = self.journal.emit(events.ServiceRewound.kind, self.name, self.instance, error)
+        self.phase = Phase.ABORTING
+        self._forget()
+        transactions.abort()
 
     def _forget(self) -> None:
         """Forget all held records."""
