@@ -52,6 +52,12 @@ class CreatePartitions(NamedTuple):
     assignment: tuple[tuple[int, ...], ...]
 
 
+class DeleteTopic(NamedTuple):
+    """A request to delete a topic (`DeleteTopics`)."""
+
+    topic: str
+
+
 class ElectLeaders(NamedTuple):
     """A request to elect the leader of one partition, or of all partitions if `partition` is None (`ElectLeaders`)."""
 
@@ -72,4 +78,4 @@ class UnregisterBroker(NamedTuple):
     broker: int
 
 
-AdminRequest = AlterConfig | CreateTopic | CreatePartitions | ElectLeaders | AlterPartitionReassignment | UnregisterBroker
+AdminRequest = AlterConfig | CreateTopic | CreatePartitions | DeleteTopic | ElectLeaders | AlterPartitionReassignment | UnregisterBroker

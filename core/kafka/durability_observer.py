@@ -135,6 +135,9 @@ class DurabilityObserver(Protocol):
     def partition_changed(self, tp: TopicPartition, registration: PartitionRegistration) -> None:
         """Record that the controller committed a new state of a partition."""
 
+    def partition_deleted(self, tp: TopicPartition, /) -> None:
+        """Record that the topic of a partition was deleted, and its records with it. They do not count as lost."""
+
     def offset_committed(self, group: str, tp: TopicPartition, offset: int, event: int) -> None:
         """Record that a group coordinator committed or loaded an offset; `event` is the sequence number of its event."""
 

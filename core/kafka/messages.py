@@ -186,11 +186,15 @@ class MetadataRequest(NamedTuple):
 
 
 class MetadataResponse(NamedTuple):
-    """The response to a metadata request: (leader, leader epoch) of each partition; empty for an unknown topic."""
+    """The response to a metadata request: (leader, leader epoch) of each partition; empty for an unknown topic.
+
+    `error` is UNKNOWN_TOPIC_OR_PARTITION if the broker knows that the topic was deleted.
+    """
 
     correlation: int
     topic: str
     leaders: tuple[tuple[int, int], ...]
+    error: str = "NONE"
 
 
 class ProduceRequest(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec.structs import astuple
 
-from core.kafka.events import KINDS, Event, PartitionsCreated, TopicCreated, TopicRefused
+from core.kafka.events import KINDS, Event, PartitionsCreated, TopicCreated, TopicDeleted, TopicRefused
 from core.kafka.ids import NO_LEADER
 from core.lab.spec import MAX_PARTITIONS, ClusterSpec
 from scenarios.errors import did_you_mean
@@ -70,7 +70,7 @@ class WrongEvent(Exception):
 class _Reading:
     """The decoder of a kind, and the indexes of the columns that are checked against the cluster, or 0 if there is no such column."""
 
-    __slots__ = ("broker_ats", "brokers_ats", "creates", "decode", "partition_at", "topic_at", "words")
+    __slots__ = ("broker_ats", "brokers_ats", "creates", "decode", "deletes", "partition_at", "topic_at", "words")
 
     def __init__(self, kind: str) -> None:
         event = KINDS[kind]
@@ -78,6 +78,7 @@ class _Reading:
         self.decode = _decoder(kind, True)
         self.words = tuple((at[name], name, known) for name, known in event.words.items())
         self.creates = event in (TopicCreated, PartitionsCreated)
+        self.deletes = event is TopicDeleted
         self.topic_at = 0 if event in (TopicCreated, TopicRefused) else at.get("topic", 0)
         self.partition_at = at.get("partition", 0)
         self.broker_ats = tuple(at[name] for name in event.columns if name in _BROKERS)
@@ -112,7 +113,9 @@ class LineDecoder:
         self._kind_of = msgspec.json.Decoder(_Kind).decode
         self._brokers = frozenset([NO_LEADER, *(broker.id for broker in spec.brokers)])
         self._partitions: dict[str, int] = {}
-        """The number of partitions of each topic that an earlier line has created."""
+        """The number of partitions of each topic that an earlier line has created. Brokers can name a deleted topic for a while."""
+        self._deleted: dict[str, None] = {}
+        """The topics that an earlier line has deleted and that no line has created since then."""
 
     def __call__(self, line: bytes) -> tuple[Any, ...]:
         kind = self._kind_of(line).kind
@@ -126,6 +129,8 @@ class LineDecoder:
             raise WrongEvent(problem, event)
         if reading.creates:
             self._create(event)
+        elif reading.deletes:
+            self._deleted[event[4]] = None
         return event
 
     def _reading(self, kind: str) -> _Reading:
@@ -166,7 +171,9 @@ class LineDecoder:
         topic, there = event[4], self._partitions.get(event[4])
         self._partitions[topic] = max(event[6], there or 0)
         if event[3] == TopicCreated.kind:
-            if there is not None:
+            if event[4] in self._deleted:
+                del self._deleted[event[4]]
+            elif there is not None:
                 raise WrongEvent(f"topic '{topic[:40]}' already exists; an earlier line creates it", event)
         elif there is not None and event[6] != there + event[5]:
             raise WrongEvent(f"{topic[:40]} has {there:,} partitions; adding {event[5]:,} does not result in {event[6]:,}", event)

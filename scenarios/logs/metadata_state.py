@@ -25,6 +25,7 @@ class _Topic:
     replication_factor: int
     config: dict[str, str]
     rows: dict[int, DescribedPartition]
+    deleted: bool = False
 
 
 @attrs.frozen
@@ -75,6 +76,9 @@ def read_metadata_state(reader: LogReader, until_us: int | None = None) -> Metad
         elif kind == "topic-created":
             name, topic_id, partitions, factor = event[4:]
             topics[name] = _Topic(topic_id, partitions, factor, configs.get(name, {}), {})
+        elif kind == "topic-deleted":
+            if event[4] in topics:
+                topics[event[4]].deleted = True
         elif kind == "act" and event[4] == "create-topic":
             try:
                 created = recorded_act(*event[4:6])
@@ -94,5 +98,6 @@ def read_metadata_state(reader: LogReader, until_us: int | None = None) -> Metad
             tuple(topic.rows[n] for n in sorted(topic.rows)),
         )
         for name, topic in topics.items()
+        if not topic.deleted
     )  # fmt: skip
     return MetadataState(described, frozenset(live), reader.release)

@@ -28,6 +28,7 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
         {
             "a1-replication-factor": "leaders(b1) == 1",
             "a2-create-partitions": "leader(orders-2)",
+            "a2-delete-topic": ("count replica-deleted == 6", "never topic-deleted"),
             "a2-racks": ("at-min-isr == 12", "under-min-isr == 0", "leaders(b6) == 2"),
         },
     ),

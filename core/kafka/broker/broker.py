@@ -511,6 +511,11 @@ class Broker(BrokerContext):
             self.refresh_settings()
         journal = self.journal
         arrived = journal.cause
+        for offset, record in self.metadata.removed_topics(max(start, self.disk.deletions_applied), end):
+            journal.cause = record.cause
+            self.disk.deletions_applied = offset + 1
+            self.replicas.delete_replicas(record.partitions)
+            self.groups.partitions_deleted(record.partitions)
         for tp, cause in self.metadata.changed_partitions(self.id, start, end).items():
             registration = self.metadata.partition(tp, end)
             if registration is not None:

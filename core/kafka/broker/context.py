@@ -161,6 +161,10 @@ class BrokerContext(PartitionContext):
         """Return the number of partitions of a topic; 0 if it does not exist."""
         return self.metadata.partition_count(topic)
 
+    def is_deleted(self, topic: str) -> bool:
+        """Return whether a topic was deleted, according to this broker's metadata."""
+        return self.metadata.is_removed(topic, self.metadata_offset)
+
     def alive_broker_epoch(self, broker: int) -> int:
         """Return the epoch of an unfenced broker according to this broker's metadata, else -1 (`KRaftMetadataCache#getAliveBrokerEpoch`)."""
         registration = self.metadata.broker(broker, self.metadata_offset)

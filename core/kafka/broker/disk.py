@@ -75,6 +75,8 @@ class Disk:
         moved_starts: partitions whose log start has moved since the last checkpoint of log starts.
         log_starts_moved: whether any log start has ever moved. Only then can segments lie below a log start.
         clean_shutdown: whether the clean-shutdown file exists.
+        deletions_applied: the offset in the metadata log up to which the logs of deleted topics have been deleted. Kafka compares the topic
+            IDs in `partition.metadata` instead.
         dirs: the directories.
     """
 
@@ -90,6 +92,7 @@ class Disk:
     moved_starts: Final[dict[TopicPartition, None]] = attrs.field(factory=dict)
     log_starts_moved: bool = False
     clean_shutdown: bool = True
+    deletions_applied: int = 0
     dirs: Final[list[LogDir]] = attrs.field(factory=lambda: [LogDir()])
 
     @staticmethod

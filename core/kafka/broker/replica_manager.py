@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from core.kafka import errors, events
@@ -339,6 +339,17 @@ class ReplicaManager:
             )  # fmt: skip
             broker.disk.delete(tp)
 
+    def delete_replicas(self, tps: Iterable[TopicPartition]) -> None:
+        """Delete the replicas of a deleted topic, even those that the present process has not opened (`ReplicaManager#applyDelta`)."""
+        broker = self.broker
+        for tp in tps:
+            log = broker.disk.logs.get(tp)
+            self.stop_replica(tp, delete=True)
+            if log is not None:
+                broker.journal.emit(events.ReplicaDeleted.kind, broker.id, tp.topic, tp.partition, log.leo)
+                broker.disk.delete(tp)
+        self.fetcher_manager.shut_down_idle_fetchers()
+
     def take_offline(self, tps: list[TopicPartition]) -> None:
         """Stop serving and following the partitions in a failed log directory (`ReplicaManager#handleLogDirFailure`)."""
         for tp in tps:
@@ -475,4 +486,5 @@ class ReplicaManager:
     def _metadata(self, request: MetadataRequest, sender: str) -> None:
         """Serve a metadata request: return the leaders of a topic according to this broker's metadata."""
         broker = self.broker
-        broker.reply(sender, MetadataResponse(request.correlation, request.topic, broker.topic_leaders(request.topic)))
+        error = errors.UNKNOWN_TOPIC_OR_PARTITION if broker.is_deleted(request.topic) else errors.NONE
+        broker.reply(sender, MetadataResponse(request.correlation, request.topic, broker.topic_leaders(request.topic), error))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from typing import Final
 
+from core.kafka import errors
 from core.kafka.clients.client_config import DEFAULT
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import NO_EPOCH, NO_LEADER, broker_address
@@ -48,11 +49,12 @@ class Client(Node, metaclass=ABCMeta):
         config: the client's settings, which do not change after its start.
         clock: the client's own clock, which gives its records their timestamps.
         by_hand: whether the laboratory is in by-hand mode, where metadata does not expire.
+        topic_deleted: whether the last metadata says that the topic was deleted.
     """
 
     __slots__ = (
         "_connected", "_correlation", "_metadata_correlation", "_metadata_node", "_next_broker", "_reconnect", "_wait_armed", "account",
-        "brokers", "by_hand", "clock", "config", "leaders", "name", "topic",
+        "brokers", "by_hand", "clock", "config", "leaders", "name", "topic", "topic_deleted",
     )  # fmt: skip
 
     name: Final[str]
@@ -77,6 +79,7 @@ class Client(Node, metaclass=ABCMeta):
         self._metadata_node = ""
         self._metadata_correlation = 0
         self._wait_armed = False
+        self.topic_deleted = False
         self._reconnect = {}
         self._connected = {}
         self.handlers.update({MetadataResponse: self._metadata_arrived, Disconnected: self._disconnected})
@@ -145,6 +148,13 @@ class Client(Node, metaclass=ABCMeta):
         self.connection_failed(node)
         self.connection_lost(node)
 
+    def await_metadata(self) -> None:
+        """Request the metadata without which the client cannot continue: at once, or after retry.backoff.ms if the topic was deleted."""
+        if self.topic_deleted:
+            self.refresh_metadata_soon()
+        else:
+            self.refresh_metadata()
+
     def refresh_metadata_soon(self) -> None:
         """Request metadata after retry.backoff.ms."""
         if not self._wait_armed:
@@ -166,6 +176,9 @@ class Client(Node, metaclass=ABCMeta):
         if response.correlation != self._metadata_correlation:
             return
         self._metadata_node = ""
+        self.topic_deleted = response.error != errors.NONE
+        if self.topic_deleted:
+            self.leaders.clear()
         changed = []
         for partition, (leader, epoch) in enumerate(response.leaders):
             if partition >= len(self.leaders):

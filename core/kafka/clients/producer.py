@@ -118,7 +118,7 @@ class Producer(Sender):
             return
         if partition is None and not self.leaders:
             self._waiting.append((records, record_bytes, keyed))
-            self.refresh_metadata()
+            self.await_metadata()
             return
         if partition is not None:
             self._add(partition, records, record_bytes, None if keyed is None else keyed.records(0, records))
@@ -179,7 +179,7 @@ class Producer(Sender):
             return
         self.timer(self.every, "load", load)
         if not self.leaders and self.batching is None:
-            self.refresh_metadata()
+            self.await_metadata()
             return
         self._owed += self.rate * self.every
         count, self._owed = divmod(self._owed, SECOND)
@@ -214,7 +214,7 @@ class Producer(Sender):
         while calls:
             call = calls[0]
             if not self.leaders:
-                self.refresh_metadata()
+                self.await_metadata()
                 self._block()
                 return
             record = None if call.keyed is None else call.keyed[-1]
@@ -299,7 +299,7 @@ class Producer(Sender):
                 self._send_added()
             else:
                 self._waiting.append((records, record_bytes, keyed))
-                self.refresh_metadata()
+                self.await_metadata()
         if self.blocked_since >= 0:
             self._resume()
         self.send_all()

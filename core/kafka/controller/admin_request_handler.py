@@ -11,6 +11,7 @@ from core.kafka.admin_requests import (
     AlterPartitionReassignment,
     CreatePartitions,
     CreateTopic,
+    DeleteTopic,
     ElectLeaders,
     UnregisterBroker,
 )
@@ -42,6 +43,10 @@ def handle_admin_request(controller: ConfiguredController, request: AdminRequest
                 create_partitions(replication, name, count, assignment)
             except KafkaError as refusal:
                 journal.emit(events.TopicRefused.kind, name, refusal.code, refusal.message)
+        case DeleteTopic(name):
+            with contextlib.suppress(KafkaError):
+                replication.check_deletion(name)
+                replication.delete_topic(name)
         case ElectLeaders(mode, partition):
             replication.elect_leaders(partition, mode)
         case AlterPartitionReassignment(partition, replicas):

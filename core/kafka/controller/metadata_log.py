@@ -7,6 +7,7 @@ offset. The offsets of each partition's and broker's records are indexed, so a l
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import attrs
@@ -66,13 +67,21 @@ class PartitionRecord(NamedTuple):
     cause: int
 
 
-Record = PartitionRecord | BrokerRegistration | BrokerUnregistration | ConfigRecord
+class RemoveTopicRecord(NamedTuple):
+    """The deletion of a topic with its partitions and settings, and the sequence number of the event that records it."""
+
+    topic: str
+    partitions: tuple[TopicPartition, ...]
+    cause: int
+
+
+Record = PartitionRecord | BrokerRegistration | BrokerUnregistration | ConfigRecord | RemoveTopicRecord
 
 
 class MetadataLog:
     """The metadata log and its indexes."""
 
-    __slots__ = ("_brokers", "_configs", "_hosted", "_partitions", "_topics", "records")
+    __slots__ = ("_brokers", "_configs", "_hosted", "_partitions", "_removed", "_topics", "records")
 
     records: Final[list[Record]]
     _partitions: Final[dict[TopicPartition, tuple[int, ...]]]
@@ -80,6 +89,7 @@ class MetadataLog:
     _hosted: Final[dict[int, list[int]]]
     _configs: Final[list[int]]
     _topics: Final[dict[str, list[TopicPartition]]]
+    _removed: Final[dict[str, int]]
 
     def __init__(self) -> None:
         self.records = []
@@ -88,6 +98,7 @@ class MetadataLog:
         self._hosted = {}
         self._configs = []
         self._topics = {}
+        self._removed = {}
 
     def __len__(self) -> int:
         return len(self.records)
@@ -103,16 +114,14 @@ class MetadataLog:
                 self._partitions[record.tp] = (offset,)
                 self._topics.setdefault(record.tp.topic, []).append(record.tp)
             else:
-                before = self._registration(history[-1]).replicas
+                former = self._registration(history[-1])
+                before = replicas if former is None else former.replicas
                 if before is not replicas:
                     replicas += tuple(broker for broker in before if broker not in replicas)
                 self._partitions[record.tp] = (*history, offset)
-            for broker in replicas:
-                hosted = self._hosted.get(broker)
-                if hosted is None:
-                    self._hosted[broker] = [offset]
-                else:
-                    hosted.append(offset)
+            self._host(replicas, offset)
+        elif type(record) is RemoveTopicRecord:
+            self._remove_topic(record, offset)
         elif type(record) is BrokerRegistration or type(record) is BrokerUnregistration:
             offsets, registrations = self._brokers.setdefault(record.id, ([], []))
             offsets.append(offset)
@@ -121,18 +130,39 @@ class MetadataLog:
             self._configs.append(offset)
         return offset
 
+    def _host(self, replicas: Iterable[int], offset: int) -> None:
+        for broker in replicas:
+            hosted = self._hosted.get(broker)
+            if hosted is None:
+                self._hosted[broker] = [offset]
+            else:
+                hosted.append(offset)
+
+    def _remove_topic(self, record: RemoveTopicRecord, offset: int) -> None:
+        brokers: dict[int, None] = {}
+        for tp in record.partitions:
+            former = self._registration(self._partitions[tp][-1])
+            brokers.update(dict.fromkeys(() if former is None else former.replicas))
+            self._partitions[tp] = (*self._partitions[tp], offset)
+        self._host(brokers, offset)
+        self._configs.append(offset)
+        self._removed[record.topic] = offset
+
     def partition(self, tp: TopicPartition, end: int) -> PartitionRegistration | None:
-        """Return a partition's state as of the records below `end`; None if the partition did not exist."""
+        """Return a partition's state as of the records below `end`; None if the partition did not exist there, or not anymore."""
         history = self._partitions.get(tp)
         if history is None:
             return None
         i = bisect_left(history, end)
         return self._registration(history[i - 1]) if i else None
 
-    def _registration(self, offset: int) -> PartitionRegistration:
+    def _registration(self, offset: int) -> PartitionRegistration | None:
+        """Return the registration that a record contains; None if the record removes the partition's topic."""
         record = self.records[offset]
-        assert type(record) is PartitionRecord
-        return record.registration
+        if type(record) is PartitionRecord:
+            return record.registration
+        assert type(record) is RemoveTopicRecord
+        return None
 
     def broker(self, broker: int, end: int) -> BrokerRegistration | None:
         """Return a broker's registration as of the records below `end`; None if the broker is not registered there."""
@@ -151,20 +181,37 @@ class MetadataLog:
         changed: dict[TopicPartition, int] = {}
         for at in range(bisect_left(hosted, start), bisect_left(hosted, end)):
             record = self.records[hosted[at]]
-            assert type(record) is PartitionRecord
-            changed[record.tp] = record.cause
+            if type(record) is PartitionRecord:
+                changed[record.tp] = record.cause
         return changed
+
+    def removed_topics(self, start: int, end: int) -> list[tuple[int, RemoveTopicRecord]]:
+        """Return the offsets and records of the deletions of topics among the records [start, end)."""
+        found: list[tuple[int, RemoveTopicRecord]] = []
+        for offset in self._configs[bisect_left(self._configs, start) : bisect_left(self._configs, end)] if self._removed else ():
+            record = self.records[offset]
+            if type(record) is RemoveTopicRecord:
+                found.append((offset, record))
+        return found
+
+    def is_removed(self, topic: str, end: int) -> bool:
+        """Return whether a topic existed and is deleted as of the records below `end`."""
+        return self._removed.get(topic, end) < end and not self.leaders(topic, end)
 
     def leaders(self, topic: str, end: int) -> tuple[tuple[int, int], ...]:
         """Return (leader, leader epoch) for each partition of a topic as of the records below `end`; empty if the topic does not exist."""
         found = []
         for tp in self._topics.get(topic, ()):
             registration = self.partition(tp, end)
+            if registration is None and self._removed.get(topic, end) < end:
+                continue
             found.append((NO_LEADER, -1) if registration is None else (registration.leader, registration.leader_epoch))
         return tuple(found)
 
     def partition_count(self, topic: str) -> int:
         """Return the number of partitions of a topic; 0 if the topic does not exist."""
+        if topic in self._removed:
+            return len(self.leaders(topic, len(self.records)))
         return len(self._topics.get(topic, ()))
 
     def apply_settings(self, settings: Settings, start: int, end: int) -> bool:
@@ -175,7 +222,10 @@ class MetadataLog:
             if offset >= end:
                 break
             record = self.records[offset]
-            assert type(record) is ConfigRecord
-            settings.set(record.name, record.value, broker=record.broker, topic=record.topic)
+            if type(record) is RemoveTopicRecord:
+                settings.remove_topic(record.topic)
+            else:
+                assert type(record) is ConfigRecord
+                settings.set(record.name, record.value, broker=record.broker, topic=record.topic)
             changed = True
         return changed

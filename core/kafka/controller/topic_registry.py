@@ -9,7 +9,7 @@ import attrs
 
 from core.kafka import errors, events
 from core.kafka.admin_requests import ElectionMode
-from core.kafka.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog, PartitionRecord
+from core.kafka.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog, PartitionRecord, RemoveTopicRecord
 from core.kafka.controller.placement import StripedReplicaPlacer, UsableBroker
 from core.kafka.health import effective_min_isr
 from core.kafka.ids import NO_LEADER, TopicPartition
@@ -243,6 +243,40 @@ class TopicRegistry:
         """Return a new partition whose ISR is its active replicas; the first of them leads (`#buildPartitionRegistration`)."""
         isr = tuple(broker for broker in replicas if self.is_active(broker))
         return PartitionRegistration(replicas, isr, isr[0], 0, 0)
+
+    def check_deletion(self, name: str) -> None:
+        """Check a request to delete a topic.
+
+        Raises:
+            KafkaError: Kafka refuses the request.
+        """
+        if name not in self.topics:
+            raise errors.KafkaError(errors.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition.")
+        if not self.settings.flag("delete.topic.enable", broker=self.controller_node):
+            raise errors.KafkaError(errors.TOPIC_DELETION_DISABLED, "Topic deletion is disabled.")
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic (`#deleteTopic`). The brokers delete their replicas when they read the record."""
+        topic = self.topics[name]
+        event = self.journal.emit(events.TopicDeleted.kind, name, topic.topic_id, len(topic.partitions))
+        self.metadata.append(RemoveTopicRecord(name, tuple(topic.partitions), event))
+        self.forget_topic(name)
+
+    def forget_topic(self, name: str) -> None:
+        """Remove a deleted topic, its partitions, and its settings from the indexes."""
+        for tp in self.topics.pop(name).partitions:
+            registration = self.partitions.pop(tp)
+            for broker in registration.isr:
+                self.brokers_to_isrs[broker].pop(tp, None)
+            for broker in registration.replicas:
+                self.replica_counts[broker] -= 1
+                self.directories.get(broker, {}).pop(tp, None)
+            if registration.leader != NO_LEADER:
+                self.leader_counts[registration.leader] -= 1
+            self.leaderless.pop(tp, None)
+            self.unbalanced.pop(tp, None)
+            self.account.partition_deleted(tp)
+        self.settings.remove_topic(name)
 
     # --- registrations ---------------------------------------------------------------------------------------------
 

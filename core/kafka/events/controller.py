@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.events.base import DETAIL, NOTABLE, Event, count_of, ids, leader_name, listed
+from core.kafka.events.base import DETAIL, NOTABLE, Event, brokers, count_of, ids, leader_name, listed
 from core.sim.units import format_duration
 
 
@@ -29,6 +29,34 @@ class PartitionsCreated(Event, kind="partitions-created", source="ReplicationCon
 
     def sentence(self) -> str:
         return f"topic {self.topic} got {count_of(self.added, 'more partition')} and now has {self.partitions}"
+
+
+class TopicDeleted(Event, kind="topic-deleted", source="ReplicationControlManager#deleteTopic, TopicDeletionManager#completeDeleteTopic", level=NOTABLE):
+    """A topic was deleted.
+
+    With KRaft, the brokers delete their replicas afterwards. With ZooKeeper, they have deleted them before.
+    """
+
+    topic: str
+    topic_id: str
+    partitions: int
+
+    def sentence(self) -> str:
+        return f"topic {self.topic} was deleted, with {count_of(self.partitions, 'partition')}"
+
+
+class TopicDeletionDelayed(Event, kind="topic-deletion-delayed", source="TopicDeletionManager#markTopicIneligibleForDeletion", level=NOTABLE):
+    """A ZooKeeper-mode controller cannot complete the deletion of a topic, because some of its replicas cannot be deleted now.
+
+    `brokers` are the brokers with these replicas.
+    """
+
+    controller: int
+    topic: str
+    brokers: tuple[int, ...]
+
+    def sentence(self) -> str:
+        return f"topic {self.topic} will be deleted when {brokers(self.brokers)} can delete the replicas there"
 
 
 class TopicRefused(Event, kind="topic-refused", source="ReplicationControlManager#createTopic", level=NOTABLE):

@@ -211,6 +211,18 @@ class OfflineReplicaDropped(Event, kind="offline-replica-dropped", source="Repli
         return f"b{self.broker} no longer hosts {self.tp}, which is in failed log directory {self.dir}{tail}"
 
 
+class ReplicaDeleted(Event, kind="replica-deleted", source="LogManager#asyncDelete", level=NOTABLE):
+    """A broker deleted its replica of a partition, because the topic was deleted. The log ended at `offset`."""
+
+    broker: int
+    topic: str
+    partition: int
+    offset: int
+
+    def sentence(self) -> str:
+        return f"b{self.broker} deleted its replica of {self.tp}, whose log ended at offset {self.offset}, because the topic was deleted"
+
+
 class ReplicaMoveBegun(Event, kind="replica-move-begun", source="ReplicaManager#alterReplicaLogDirs, KIP-113"):
     """A broker started to copy a replica to another of its log directories."""
 

@@ -141,6 +141,19 @@ class GroupMemberRemoved(
         )
 
 
+class OffsetDeleted(Event, kind="offset-deleted", source="GroupCoordinator#onPartitionsDeleted", level=NOTABLE):
+    """A group coordinator deleted a committed offset of a group, because the topic was deleted."""
+
+    broker: int
+    group: str
+    topic: str
+    partition: int
+    committed_offset: int
+
+    def sentence(self) -> str:
+        return f"b{self.broker} deleted the committed offset {self.committed_offset} of group {self.group} for {self.tp}, because the topic was deleted"
+
+
 class OffsetExpired(Event, kind="offset-expired", source="OffsetMetadataManager#cleanupExpiredOffsets", level=NOTABLE):
     """A committed offset of a group expired (offsets.retention.minutes)."""
 

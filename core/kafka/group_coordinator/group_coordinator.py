@@ -22,7 +22,7 @@ from core.kafka.group_coordinator.messages import (
     TxnOffsetCommitResponse,
 )
 from core.kafka.group_coordinator.offset_commit import OffsetCommit
-from core.kafka.group_coordinator.offset_expiry import OffsetExpiry
+from core.kafka.group_coordinator.offset_expiry import OffsetExpiry, RemovedOffsets
 from core.kafka.group_coordinator.offsets_log import partition_of
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
 from core.kafka.log.producer_state import NO_GUARD
@@ -88,6 +88,14 @@ class GroupCoordinator:
         if cache is not None:
             self.classic.unloaded(cache)
             self.consumer.unloaded(cache)
+
+    def partitions_deleted(self, tps: tuple[TopicPartition, ...]) -> None:
+        """Delete the offsets that groups have committed for the partitions of a deleted topic (`#onPartitionsDeleted`)."""
+        for cache in self.groups.caches.values():
+            for group in list(cache.groups.values()):
+                deleted = tuple(tp for tp in tps if tp in group.offsets)
+                if deleted:
+                    RemovedOffsets(self.broker, self.groups, cache, group, deleted, False, topic_deleted=True).start()
 
     def transaction_completed(self, partition: int, producer_id: int, *, commit: bool) -> None:
         """Apply or drop the pending offsets of a transaction (`#scheduleHandleTxnCompletion`)."""

@@ -41,17 +41,18 @@ def expiration_base(group: GroupMetadata, tp: TopicPartition, committed: Committ
     return None if subscribed is None or tp.topic in subscribed else committed.timestamp
 
 
-class ExpiredOffsets:
+class RemovedOffsets:
     """Tombstones that are being written.
 
     Attributes:
         cache: the groups of the partition.
         group: the group.
-        tps: the partitions whose offsets have expired.
+        tps: the partitions whose offsets are removed.
         deletes_group: whether a tombstone of the group is written, too.
+        topic_deleted: whether the offsets are removed because their topic was deleted; otherwise, they have expired.
     """
 
-    __slots__ = ("broker", "cache", "deletes_group", "group", "groups", "tps")
+    __slots__ = ("broker", "cache", "deletes_group", "group", "groups", "topic_deleted", "tps")
 
     broker: Final[GroupCoordinatorContext]
     groups: Final[GroupMetadataManager]
@@ -59,6 +60,7 @@ class ExpiredOffsets:
     group: Final[GroupMetadata]
     tps: Final[tuple[TopicPartition, ...]]
     deletes_group: Final[bool]
+    topic_deleted: Final[bool]
 
     def __init__(
         self,
@@ -68,6 +70,8 @@ class ExpiredOffsets:
         group: GroupMetadata,
         tps: tuple[TopicPartition, ...],
         deletes_group: bool,
+        *,
+        topic_deleted: bool = False,
     ) -> None:
         self.broker = broker
         self.groups = groups
@@ -75,6 +79,7 @@ class ExpiredOffsets:
         self.group = group
         self.tps = tps
         self.deletes_group = deletes_group
+        self.topic_deleted = topic_deleted
 
     def start(self) -> None:
         """Append the tombstones."""
@@ -100,10 +105,11 @@ class ExpiredOffsets:
         if error != errors.NONE or self.groups.caches.get(self.cache.partition) is not self.cache:
             return
         journal, group = self.broker.journal, self.group
+        kind = events.OffsetDeleted.kind if self.topic_deleted else events.OffsetExpired.kind
         for tp in self.tps:
             stored = group.offsets.pop(tp, None)
             if stored is not None:
-                journal.emit(events.OffsetExpired.kind, self.broker.id, group.name, tp.topic, tp.partition, stored.committed.offset)
+                journal.emit(kind, self.broker.id, group.name, tp.topic, tp.partition, stored.committed.offset)
         if self.deletes_group and is_unused(group) and self.cache.groups.pop(group.name, None) is not None:
             journal.emit(events.GroupDeleted.kind, self.broker.id, group.name)
 
@@ -145,7 +151,7 @@ class OffsetExpiry:
             expired = tuple(self.expired(group))
             deletes = is_unused(group, expired)
             if expired or deletes:
-                ExpiredOffsets(self.broker, self.groups, cache, group, expired, deletes).start()
+                RemovedOffsets(self.broker, self.groups, cache, group, expired, deletes).start()
         self.arm(cache)
 
     def expired(self, group: GroupMetadata) -> list[TopicPartition]:

@@ -60,6 +60,9 @@ REPLICATION_SETTINGS: Final = (
         since="2.8",
     ),
     Setting(
+        "delete.topic.enable", "boolean", True, "broker", False, "Whether topics can be deleted.", older_defaults=(("0.11", False),),
+    ),
+    Setting(
         "auto.leader.rebalance.enable", "boolean", True, "controller", False,
         "Whether the controller periodically moves leadership back to preferred leaders.",
     ),

@@ -60,6 +60,10 @@ class Settings:
             self._cluster[name] = value
         return old, value
 
+    def remove_topic(self, topic: str) -> None:
+        """Drop the settings of a topic, because the topic was deleted (`ConfigurationControlManager#deleteTopicConfigs`)."""
+        self._topic.pop(topic, None)
+
     def get(self, name: str, *, broker: int | None = None, topic: str | None = None) -> Value:
         """Return the value in force for a broker, for a topic, for both, or for the whole cluster."""
         if topic is not None:

@@ -24,6 +24,8 @@ PREFERRED_ELECTION: Final = "/admin/preferred_replica_election"
 """The path of the znode that contains the elections that an administrator has requested."""
 REASSIGNMENT: Final = "/admin/reassign_partitions"
 """The path of the znode that contains the reassignments that an administrator has requested."""
+DELETE_TOPICS: Final = "/admin/delete_topics"
+"""The path of the znode that has one child for each topic to delete."""
 
 PRODUCER_IDS: Final = "/latest_producer_id_block"
 """The path of the znode that contains the end of the last block of producer IDs that a broker has taken."""
@@ -74,6 +76,11 @@ def broker_path(broker: int) -> str:
 def topic_path(topic: str) -> str:
     """Return the path of a topic's znode: `/brokers/topics/orders`. Its data is a tuple with one `ReplicaAssignment` per partition."""
     return f"{TOPICS}/{topic}"
+
+
+def deletion_path(topic: str) -> str:
+    """Return the path of the znode that requests the deletion of a topic: `/admin/delete_topics/orders`."""
+    return f"{DELETE_TOPICS}/{topic}"
 
 
 def state_path(tp: TopicPartition) -> str:

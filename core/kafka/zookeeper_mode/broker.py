@@ -22,6 +22,7 @@ from core.kafka.zookeeper.protocol import OK, Create, GetChildren, GetData, Resu
 from core.kafka.zookeeper_mode.client import ZooKeeperClient
 from core.kafka.zookeeper_mode.controller.kafka_controller import KafkaController
 from core.kafka.zookeeper_mode.controller.requests import (
+    LEADER_DURING_DELETE,
     ControlledShutdownRequest,
     ControlledShutdownResponse,
     ControlResponse,
@@ -61,9 +62,10 @@ class ZooKeeperBroker(Broker):
         isr_manager: the writer of ISRs to ZooKeeper before 2.7, else None.
         leaders: the broker's metadata cache: (leader, leader epoch) by partition number, by topic.
         live: the live brokers in the broker's metadata cache.
+        deleted_topics: the topics whose deletion the controller has announced (ordered set).
     """
 
-    __slots__ = ("_configs_read", "_shutdown_tries", "isr_manager", "kafka_controller", "leaders", "live", "zk")
+    __slots__ = ("_configs_read", "_shutdown_tries", "deleted_topics", "isr_manager", "kafka_controller", "leaders", "live", "zk")
 
     zk: Final[ZooKeeperClient]
     kafka_controller: Final[KafkaController]
@@ -88,6 +90,7 @@ class ZooKeeperBroker(Broker):
         self.kafka_controller = KafkaController(self, self.zk, self.channel)
         self.leaders: dict[str, dict[int, tuple[int, int]]] = {}
         self.live: tuple[int, ...] = ()
+        self.deleted_topics: dict[str, None] = {}
         self.isr_manager: ZooKeeperIsrManager | None = None
         if self.release.leader_writes_isr:
             self.isr_manager = self.alter_partition = ZooKeeperIsrManager(self, self.zk, self.channel, self.partitions)
@@ -142,6 +145,7 @@ class ZooKeeperBroker(Broker):
         super().load()
         self.leaders.clear()
         self.live = ()
+        self.deleted_topics.clear()
         self._configs_read = 0
         self._shutdown_tries = 0
 
@@ -312,11 +316,15 @@ class ZooKeeperBroker(Broker):
         self.reply(sender, LeaderAndIsrResponse(request.controller_epoch, error, items, request.correlation))
 
     def _stop_replica(self, request: StopReplicaRequest, sender: str) -> None:
+        deleted: tuple[TopicPartition, ...] = ()
         if not self._is_stale(request, "StopReplica"):
+            of_deleted_topics = tuple(tp for tp, delete, _epoch in request.items if delete and self.is_deleted(tp.topic))
             for tp, delete, _epoch in request.items:
-                self.replicas.stop_replica(tp, delete=delete)
-            self.fetcher_manager.shut_down_idle_fetchers()
-        self.reply(sender, ControlResponse(request.correlation))
+                if tp not in of_deleted_topics:
+                    self.replicas.stop_replica(tp, delete=delete)
+            self.replicas.delete_replicas(of_deleted_topics)
+            deleted = tuple(tp for tp, delete, _epoch in request.items if delete)
+        self.reply(sender, ControlResponse(request.correlation, request.controller_epoch, deleted))
 
     def _update_metadata(self, request: UpdateMetadataRequest, sender: str) -> None:
         if not self._is_stale(request, "UpdateMetadata"):
@@ -327,8 +335,23 @@ class ZooKeeperBroker(Broker):
 
     def update_metadata_cache(self, items: tuple[tuple[TopicPartition, int, int], ...]) -> None:
         """Store the leaders of partitions for clients (`MetadataCache#updateMetadata`)."""
+        removed = tuple(tp for tp, leader, _ in items if leader == LEADER_DURING_DELETE)
         for tp, leader, epoch in items:
-            self.leaders.setdefault(tp.topic, {})[tp.partition] = (leader, epoch)
+            if leader == LEADER_DURING_DELETE:
+                self.leaders.get(tp.topic, {}).pop(tp.partition, None)
+                self.deleted_topics[tp.topic] = None
+            else:
+                self.leaders.setdefault(tp.topic, {})[tp.partition] = (leader, epoch)
+                self.deleted_topics.pop(tp.topic, None)
+        if removed:
+            for topic in dict.fromkeys(tp.topic for tp in removed):
+                self.settings.remove_topic(topic)
+            self.refresh_settings()
+            self.groups.partitions_deleted(removed)
+
+    def is_deleted(self, topic: str) -> bool:
+        """Return whether a topic is being deleted or was deleted, according to the metadata cache."""
+        return topic in self.deleted_topics
 
     def knows(self, tp: TopicPartition) -> bool:
         """Return whether the metadata cache contains a partition."""

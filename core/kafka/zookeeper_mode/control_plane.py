@@ -21,7 +21,7 @@ from core.kafka.settings.registry import SETTINGS
 from core.kafka.settings.settings import Settings
 from core.kafka.topic_spec import TopicSpec
 from core.kafka.zookeeper import paths
-from core.kafka.zookeeper.paths import ConfigChange, PartitionState, ReplicaAssignment, state_path, topic_path
+from core.kafka.zookeeper.paths import ConfigChange, PartitionState, ReplicaAssignment, deletion_path, state_path, topic_path
 from core.kafka.zookeeper.protocol import OK, Create, GetChildren, GetData, SetData
 from core.kafka.zookeeper.server import ZooKeeper
 from core.kafka.zookeeper_mode.controller.reassignments import reassign_to
@@ -60,6 +60,33 @@ class ZooKeeperReplication(TopicRegistry):
                     self.write_config_change(ConfigChange(name, value, spec.name, None))
         tps = self.topics[spec.name].partitions
         self.zookeeper.apply(Create(topic_path(spec.name), tuple(ReplicaAssignment(self.partitions[tp].replicas) for tp in tps)))
+
+    def delete_topic(self, name: str) -> None:
+        """Request the deletion of a topic in ZooKeeper (`TopicCommand`, `AdminManager#deleteTopics`). The controller then deletes it."""
+        for tp in self.topics[name].partitions:
+            self.account.partition_deleted(tp)
+        self.zookeeper.apply(Create(deletion_path(name)))
+
+    def check_deletion(self, name: str) -> None:
+        """Check a request to delete a topic.
+
+        Raises:
+            KafkaError: Kafka refuses the request, or a reassignment of the topic is running.
+        """
+        super().check_deletion(name)
+        for tp in self.topics[name].partitions:
+            if self.partitions[tp].adding or self.partitions[tp].removing:
+                raise errors.KafkaError(
+                    errors.INVALID_REQUEST,
+                    f"{tp} is being reassigned. With ZooKeeper, Kafka deletes its topic when the reassignment is complete; request the deletion then.",
+                )
+
+    def topic_removed(self, name: str) -> int:
+        """Record that the controller has deleted a topic. Return the sequence number of the event."""
+        topic = self.topics[name]
+        event = self.journal.emit(events.TopicDeleted.kind, name, topic.topic_id, len(topic.partitions))
+        self.forget_topic(name)
+        return event
 
     def write_config_change(self, change: ConfigChange) -> None:
         """Write a changed setting to ZooKeeper, for the brokers to read."""
@@ -268,6 +295,8 @@ class ZooKeeperControlPlane:
         tp = paths.partition_of(path)
         if tp is not None:
             return self.replication.state_written(tp, data, version) if isinstance(data, PartitionState) else 0
+        if version < 0 and path.startswith(f"{paths.TOPICS}/"):
+            return self.replication.topic_removed(path.rpartition("/")[2])
         if path.startswith(paths.TOPICS) and isinstance(data, tuple):
             self.replication.assignment_written(path.rpartition("/")[2], data)
         return 0

@@ -267,6 +267,9 @@ class DurabilityAccount:
     def became_leader(self, tp: TopicPartition, broker: int, leader_epoch: int, log: ReplicaLog) -> None:
         """Record that a broker became leader. From now on, its log counts, unless a newer leader is known."""
         account = self.of(tp)
+        if account.deleted:
+            account.forget_records()  # again, because records of the deleted topic were possibly acknowledged later
+            account.deleted = False
         if leader_epoch >= account.leader_epoch:
             account.add_committed()
             account.leader, account.leader_epoch, account.log = broker, leader_epoch, log
@@ -318,6 +321,11 @@ class DurabilityAccount:
                 account.elected_by = self.journal.cause
         if account.log is not None:
             self.check_exposure(tp)
+
+    def partition_deleted(self, tp: TopicPartition) -> None:
+        """Record that the topic of a partition was deleted. Its records that are not lost yet can no longer be lost."""
+        self.of(tp).topic_deleted(self.journal.now)
+        self.check_exposure(tp)
 
     def offset_committed(self, group: str, tp: TopicPartition, offset: int, event: int) -> None:
         """Record that a group coordinator committed an offset."""

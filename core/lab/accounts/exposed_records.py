@@ -139,7 +139,9 @@ class ExposureMonitor:
         tp = partition.tp
         if tp in self.lacking_brokers or self._account.of(tp).shortened:
             return True
-        registration = self._controller.replication.partitions[tp]
+        registration = self._controller.replication.partitions.get(tp)
+        if registration is None:
+            return False
         for broker in electable:
             if broker not in registration.isr and broker not in registration.elr:
                 return True

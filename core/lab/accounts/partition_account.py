@@ -63,6 +63,7 @@ class PartitionAccount:
         under_total: the time that the partition was under-replicated before `under_since`.
         offline_since: the time since which the partition has had no leader; -1 if it has one.
         offline_total: the time that the partition had no leader before `offline_since`.
+        deleted: whether the partition's topic was deleted, and no broker has led the partition of a new topic of this name since then.
     """
 
     accepted: int = 0
@@ -86,6 +87,33 @@ class PartitionAccount:
     under_total: int = 0
     offline_since: int = -1
     offline_total: int = 0
+    deleted: bool = False
+
+    def forget_records(self) -> None:
+        """Forget the records that are not lost, because the partition's topic was deleted. The totals stay."""
+        lost = self.lost
+        for held in (self.acked, self.read):
+            for term, offsets in list(held.items()):
+                if term in lost:
+                    held[term] = offsets.common(lost[term])
+                else:
+                    del held[term]
+        self.aborted.clear()
+        self.committed.clear()
+        self.committed_end = 0
+        if self.losses is not None:
+            self.losses.cuts.clear()
+            self.losses.shortened.clear()
+
+    def topic_deleted(self, now: int) -> None:
+        """Forget everything but the losses and the totals, because the partition's topic was deleted at the time `now`."""
+        self.forget_records()
+        if self.under_since >= 0:
+            self.under_total += now - self.under_since
+        if self.offline_since >= 0:
+            self.offline_total += now - self.offline_since
+        self.under_since = self.offline_since = -1
+        self.registered_leader, self.leader, self.leader_epoch, self.log, self.deleted = NO_LEADER, NO_LEADER, -1, None, True
 
     @property
     def lost(self) -> Mapping[Term, OffsetSet]:

@@ -9,6 +9,7 @@ from core.kafka.admin_requests import (
     AlterPartitionReassignment,
     CreatePartitions,
     CreateTopic,
+    DeleteTopic,
     ElectionMode,
     ElectLeaders,
     UnregisterBroker,
@@ -19,6 +20,7 @@ from core.kafka.errors import KafkaError
 from core.kafka.ids import TopicPartition
 from core.kafka.settings.registry import setting_named
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
+from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
 from core.lab import acts
 from core.lab.act_handlers import find
 from core.lab.cluster_nodes import ClusterNodes
@@ -80,6 +82,19 @@ def _create_partitions(cluster: ClusterNodes, act: acts.CreatePartitions) -> fin
     find.require_controller(cluster)
     yield
     cluster.submit_admin_request(CreatePartitions(act.topic, act.partitions, act.replicas))
+
+
+def _delete_topic(cluster: ClusterNodes, act: acts.DeleteTopic) -> find.CheckThenDo:
+    find.topic(cluster, act.topic)
+    if act.topic in (TRANSACTION_STATE_TOPIC, GROUP_METADATA_TOPIC):
+        raise ActRefused(f"{act.topic} is an internal topic of Kafka; the laboratory does not delete internal topics")
+    try:
+        cluster.controller.replication.check_deletion(act.topic)
+    except KafkaError as refusal:
+        raise ActRefused(str(refusal)) from None
+    find.require_controller(cluster)
+    yield
+    cluster.submit_admin_request(DeleteTopic(act.topic))
 
 
 def _elect(cluster: ClusterNodes, act: acts.Elect) -> find.CheckThenDo:
@@ -144,6 +159,7 @@ HANDLERS: Final[find.Handlers] = {
     acts.Set: _set,
     acts.CreateTopic: _create_topic,
     acts.CreatePartitions: _create_partitions,
+    acts.DeleteTopic: _delete_topic,
     acts.Elect: _elect,
     acts.Reassign: _reassign,
     acts.CancelReassignment: _cancel_reassignment,

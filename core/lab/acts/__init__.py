@@ -16,6 +16,7 @@ from core.lab.acts.administration import (
     CreatePartitions,
     CreateTopic,
     DeleteRecords,
+    DeleteTopic,
     Elect,
     Reassign,
     Set,
@@ -49,7 +50,7 @@ ACTS: Final[dict[str, type[Act]]] = {
     act.word: act
     for act in (
         Kill, PowerLoss, Shutdown, Start, Pause, Resume, FailDir, RepairDir, MoveReplica, SlowDisk, KillController, StartController,
-        PauseController, ResumeController, Cut, Heal, Isolate, Link, Hold, Release, Set, CreateTopic, CreatePartitions, SetClock, Elect,
+        PauseController, ResumeController, Cut, Heal, Isolate, Link, Hold, Release, Set, CreateTopic, CreatePartitions, DeleteTopic, SetClock, Elect,
         Reassign, CancelReassignment, Unregister, DeleteRecords, Clean, Produce, Load, StopLoad, Acks, Consume, StopConsume, InitTransactions,
         BeginTransaction, CommitTransaction, AbortTransaction, AbortHanging, StartProcess, StopProcess, KillProcess, JoinGroup, CloseConsumer, KillConsumer,
         FreezeConsumer, ThawConsumer, ProcessingTime, StallConsumer, CommitOffsets, PausePartitions, ResumePartitions, RemoveMember, StartDelayService,

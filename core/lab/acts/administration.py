@@ -48,6 +48,18 @@ class CreatePartitions(Act, word="create-partitions", does="give a topic more pa
 
 
 @attrs.frozen(eq=False, repr=False)
+class DeleteTopic(Act, word="delete-topic", does="delete a topic with its records"):
+    """Delete a topic with its records, its settings, and the offsets that groups have committed for it (`kafka-topics --delete`).
+
+    With KRaft, the topic is gone at once, and each broker deletes its replicas when it learns of the deletion. With ZooKeeper, the topic
+    exists until every broker with a replica has deleted it; until then, clients get UNKNOWN_TOPIC_OR_PARTITION. Deleted records do not
+    count as lost.
+    """
+
+    topic: str
+
+
+@attrs.frozen(eq=False, repr=False)
 class Elect(Act, word="elect", does="elect preferred leaders, or leaders from outside the ISR"):
     """Elect preferred leaders, or leaders outside the ISR, for one partition or for all partitions (`kafka-leader-election`)."""
 

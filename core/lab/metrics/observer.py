@@ -157,6 +157,8 @@ class MetricsObserver:
             ),
             events.PartitionChanged.kind: self._partition_changed,
             events.TopicCreated.kind: self._topic_created,
+            events.TopicDeleted.kind: self._topic_deleted,
+            events.ReplicaDeleted.kind: self._replica_deleted,
             events.SettingChanged.kind: self._setting_changed,
             events.BrokerStopped.kind: self._stopped,
             events.BrokerStarted.kind: self._process_started,
@@ -311,6 +313,16 @@ class MetricsObserver:
     def _topic_created(self, now: int, event: events.TopicCreated) -> None:
         for name, value in self._topic_configs.get(event.topic, {}).items():
             self._set(name, value, topic=event.topic)
+
+    def _topic_deleted(self, now: int, event: events.TopicDeleted) -> None:
+        for tp in [tp for tp in self._partitions if tp.topic == event.topic]:
+            del self._partitions[tp]
+
+    def _replica_deleted(self, now: int, event: events.ReplicaDeleted) -> None:
+        """Forget a partition whose topic was deleted, in case its leader reported something after the deletion."""
+        tp = TopicPartition(event.topic, event.partition)
+        if tp in self._partitions and not self._partitions[tp].replicas:
+            del self._partitions[tp]
 
     def _setting_changed(self, now: int, event: events.SettingChanged) -> None:
         self._fetchers.clear()

@@ -21,7 +21,7 @@ import operator
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Final
 
-from core.kafka.events import DETAIL, KINDS
+from core.kafka.events import DETAIL, KINDS, TopicDeleted
 from core.kafka.health import STALL_BOUND
 from core.kafka.ids import TopicPartition
 from core.lab.views import view_builder
@@ -153,6 +153,8 @@ class IncrementalView:
         elif kind in _BROKER_KINDS:
             self._brokers_changed[event[4]] = None
             self._changed.update(self._held_back)
+        elif kind == TopicDeleted.kind:
+            self._views = []  # the next view is built anew, even if another topic has the same number of partitions
         elif kind.startswith(_TRANSACTION_PREFIX):
             self._changed.update(self._held_back)
         elif kind in _LINK_KINDS:

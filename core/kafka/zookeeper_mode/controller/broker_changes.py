@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.kafka import errors, events
 from core.kafka.ids import TopicPartition
+from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.paths import state_path
 from core.kafka.zookeeper.protocol import OK, Delete, GetChildren, GetData, Result
@@ -11,15 +12,23 @@ from core.kafka.zookeeper_mode.controller.controller_base import ControllerBase,
 from core.kafka.zookeeper_mode.controller.partition_state_machine import PartitionStateMachine
 from core.kafka.zookeeper_mode.controller.reassignments import PartitionReassignments
 from core.kafka.zookeeper_mode.controller.requests import ControlledShutdownRequest, ControlledShutdownResponse, LeaderAndIsrResponse
+from core.kafka.zookeeper_mode.controller.topic_deletion_manager import TopicDeletionManager
 
 
 class BrokerChanges(ControllerComponent):
     """The handler of broker changes."""
 
-    def __init__(self, controller: ControllerBase, partitions: PartitionStateMachine, reassignments: PartitionReassignments) -> None:
+    def __init__(
+        self,
+        controller: ControllerBase,
+        partitions: PartitionStateMachine,
+        reassignments: PartitionReassignments,
+        deletions: TopicDeletionManager,
+    ) -> None:
         super().__init__(controller)
         self.partitions = partitions
         self.reassignments = reassignments
+        self.deletions = deletions
 
     def process_broker_change(self) -> None:
         """Handle a change of the children of /brokers/ids (`#processBrokerChange`)."""
@@ -43,7 +52,7 @@ class BrokerChanges(ControllerComponent):
             return
         self.partitions.mark_partitions_offline()
         reason = " ".join(f"b{broker}" for broker in gone) + " has no znode any more"
-        hosted = self.partitions.partitions_on_brokers(gone)
+        hosted = [tp for tp in self.partitions.partitions_on_brokers(gone) if tp.topic not in self.context.topics_to_delete]
         self.partitions.trigger_online_state_change(
             reason, self.partitions.remove_replicas_from_isr, gone, hosted, reason, self._started, now, new
         )
@@ -55,10 +64,11 @@ class BrokerChanges(ControllerComponent):
             self.context.offline.pop(broker, None)
         self.requests.update_metadata(())
         if not new:
-            self.queue.done()
+            self._resume_deletions()
             return
         self.requests.update_metadata(list(self.context.states), new)
-        tps = [tp for tp in self.partitions.partitions_on_brokers(new) if tp in self.context.states]
+        states, deleted = self.context.states, self.context.topics_to_delete
+        tps = [tp for tp in self.partitions.partitions_on_brokers(new) if tp in states and tp.topic not in deleted]
         self.queue.submit((GetData(state_path(tp)) for tp in tps), self._send_roles, tps, new)
 
     def _send_roles(self, results: tuple[Result, ...], tps: list[TopicPartition], new: list[int]) -> None:
@@ -68,7 +78,11 @@ class BrokerChanges(ControllerComponent):
         self.partitions.trigger_online_state_change(back, self._resume_reassignments, set(new))
 
     def _resume_reassignments(self, new: set[int]) -> None:
-        self.reassignments.resume(self.queue.done, begin=new)
+        self.reassignments.resume(self._resume_deletions, begin=new)
+
+    def _resume_deletions(self) -> None:
+        self.deletions.resume()
+        self.queue.done()
 
     def send_roles(self, broker: int) -> None:
         """Send roles, in by-hand mode, to a broker whose process restarted without losing its session."""
@@ -96,15 +110,16 @@ class BrokerChanges(ControllerComponent):
         if leaving not in self.context.shutting_down:
             journal.cause = journal.emit(events.ShutdownBegun.kind, leaving)
         self.context.shutting_down[leaving] = None
-        led = [tp for tp, state in self.context.states.items() if state.leader == leaving and len(state.replicas) > 1]
-        followed = [
-            tp
-            for tp, state in self.context.states.items()
-            if leaving in state.replicas and state.leader != leaving and len(state.replicas) > 1
-        ]
+        moved = [tp for tp, state in self.context.states.items() if self._must_move(leaving, tp, state)]
+        led = [tp for tp in moved if self.context.states[tp].leader == leaving]
+        followed = [tp for tp in moved if self.context.states[tp].leader != leaving]
         self.partitions.change(
             led, self.partitions.elect_for_controlled_shutdown, f"b{leaving} shuts down", self._stop_followers, leaving, followed, sender
         )
+
+    def _must_move(self, leaving: int, tp: TopicPartition, state: PartitionRegistration) -> bool:
+        """Return whether a broker that shuts down has a replica that other brokers replace."""
+        return leaving in state.replicas and len(state.replicas) > 1 and tp.topic not in self.context.topics_to_delete
 
     def _stop_followers(self, leaving: int, followed: list[TopicPartition], sender: str) -> None:
         self.requests.stop_replicas(leaving, followed, delete=False)
@@ -114,7 +129,8 @@ class BrokerChanges(ControllerComponent):
         self.partitions.remove_replicas_from_isr((leaving,), followed, f"b{leaving} shuts down", self._respond_to_shutdown, leaving, sender)
 
     def _respond_to_shutdown(self, leaving: int, sender: str) -> None:
-        remaining = sum(1 for state in self.context.states.values() if state.leader == leaving and len(state.replicas) > 1)
+        states = self.context.states.items()
+        remaining = sum(1 for tp, state in states if state.leader == leaving and self._must_move(leaving, tp, state))
         self.broker.reply(sender, ControlledShutdownResponse(errors.NONE, remaining))
         self.queue.done()
 

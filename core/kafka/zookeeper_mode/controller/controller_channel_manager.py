@@ -14,9 +14,7 @@ import attrs
 from core.kafka.broker.context import BrokerContext
 from core.kafka.ids import broker_address
 from core.kafka.zookeeper_mode.controller.requests import (
-    ControlResponse,
     LeaderAndIsrRequest,
-    LeaderAndIsrResponse,
     StopReplicaRequest,
     UpdateMetadataRequest,
 )
@@ -51,7 +49,6 @@ class ControllerChannelManager:
         self._broker = broker
         self._channels: dict[int, _Channel] = {}
         self._correlation = 0
-        broker.handlers[ControlResponse] = self._answered
         broker.timers.update({"controller-retry": self._resend, "controller-socket-timeout": self._timed_out})
 
     def send(self, to: int, request: ControlRequest) -> None:
@@ -98,9 +95,6 @@ class ControllerChannelManager:
         if channel.queue:
             self._send_first(to, channel)
         return True
-
-    def _answered(self, response: ControlResponse | LeaderAndIsrResponse, sender: str) -> None:
-        self.answered(sender, response.correlation)
 
     def disconnected(self, node: str) -> None:
         """Send the request in flight again after `RETRY_BACKOFF`, because the broker's process has ended or refuses connections."""

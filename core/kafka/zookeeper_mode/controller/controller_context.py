@@ -25,6 +25,7 @@ class ControllerContext:
         offline_partitions: the partitions that have lost their leader and have no other (state OfflinePartition; ordered set). When a broker
             starts, only these partitions get a leader. A partition whose leader was removed by a reassignment is not among them; it gets a
             leader when another broker fails, a new controller starts, or an administrator requests an election.
+        topics_to_delete: for each topic that is being deleted, the brokers that have deleted their replicas, by partition.
     """
 
     def __init__(self) -> None:
@@ -36,11 +37,26 @@ class ControllerContext:
         self.states: dict[TopicPartition, PartitionRegistration] = {}
         self.offline: dict[int, dict[TopicPartition, None]] = {}
         self.offline_partitions: dict[TopicPartition, None] = {}
+        self.topics_to_delete: dict[str, dict[TopicPartition, dict[int, None]]] = {}
 
     def clear(self) -> None:
         """Drop all state except the controller epoch."""
-        for known in (self.live, self.shutting_down, self.assignments, self.states, self.offline, self.offline_partitions):
+        for known in (self.live, self.shutting_down, self.assignments, self.states, self.offline, self.offline_partitions, self.topics_to_delete):
             known.clear()
+
+    def partitions_of(self, topic: str) -> list[TopicPartition]:
+        """Return the partitions of a topic."""
+        return [tp for tp in self.assignments if tp.topic == topic]
+
+    def remove_topic(self, topic: str) -> None:
+        """Remove a deleted topic (`#removeTopic`)."""
+        for tp in self.partitions_of(topic):
+            del self.assignments[tp]
+            self.states.pop(tp, None)
+            self.offline_partitions.pop(tp, None)
+            for offline in self.offline.values():
+                offline.pop(tp, None)
+        del self.topics_to_delete[topic]
 
     def may_lead(self, tp: TopicPartition | None = None) -> dict[int, int]:
         """Return the brokers that can lead a partition: live, not shutting down, and with the replica in a working log directory.

@@ -25,7 +25,8 @@ from core.kafka.zookeeper_mode.controller.isr_changes import IsrChanges
 from core.kafka.zookeeper_mode.controller.leader_elections import LeaderElections
 from core.kafka.zookeeper_mode.controller.partition_state_machine import PartitionStateMachine
 from core.kafka.zookeeper_mode.controller.reassignments import PartitionReassignments
-from core.kafka.zookeeper_mode.controller.requests import ControlledShutdownRequest, LeaderAndIsrResponse
+from core.kafka.zookeeper_mode.controller.requests import ControlledShutdownRequest, ControlResponse, LeaderAndIsrResponse
+from core.kafka.zookeeper_mode.controller.topic_deletion_manager import TopicDeletionManager
 from core.sim.units import SECOND
 
 FIRST_BALANCE: Final = 5 * SECOND
@@ -39,6 +40,7 @@ _WATCHED: Final = (
     GetData(paths.PREFERRED_ELECTION, watch=True),
     GetData(paths.REASSIGNMENT, watch=True),
     GetChildren(paths.LOG_DIR_EVENTS, watch=True),
+    GetChildren(paths.DELETE_TOPICS, watch=True),
 )
 """The operations, other than those for topics, with which a new controller reads and watches the cluster."""
 
@@ -52,6 +54,7 @@ class KafkaController(ControllerBase):
         isr_changes: the handler of ISR changes.
         broker_changes: the handler of broker changes.
         elections: the handler of requested elections and of the balancing of leaders.
+        deletions: the handler of deletions of topics.
     """
 
     def __init__(self, broker: BrokerContext, zk: ZooKeeperClient, channel: ControllerChannel) -> None:
@@ -60,13 +63,15 @@ class KafkaController(ControllerBase):
         self.partitions = PartitionStateMachine(self)
         self.reassignments = PartitionReassignments(self, self.partitions)
         self.isr_changes = IsrChanges(self, self.partitions, self.reassignments)
-        self.broker_changes = BrokerChanges(self, self.partitions, self.reassignments)
+        self.deletions = TopicDeletionManager(self)
+        self.broker_changes = BrokerChanges(self, self.partitions, self.reassignments, self.deletions)
         self.elections = LeaderElections(self, self.partitions)
         broker.handlers.update(
             {
                 AlterPartitionRequest: self.isr_changes.handle_alter_partition,
                 ControlledShutdownRequest: self.broker_changes.handle_controlled_shutdown,
                 LeaderAndIsrResponse: self.broker_changes.handle_leader_and_isr_response,
+                ControlResponse: self.deletions.handle_control_response,
             }
         )
         broker.timers.update({"auto-leader-rebalance": self.elections.balance_due})
@@ -110,11 +115,13 @@ class KafkaController(ControllerBase):
         if results[5].data:
             self.queue.add(self.broker_changes.process_log_dir_event_notification)
         ops = [GetData(f"{paths.BROKER_IDS}/{name}") for name in brokers] + [GetData(topic_path(name), watch=True) for name in topics]
-        self.queue.submit(ops, self._cluster_read, brokers, topics, bool(results[2].data), results[3].error == OK, results[4].error == OK)
+        about = bool(results[2].data), results[3].error == OK, results[4].error == OK, results[6].data
+        self.queue.submit(ops, self._cluster_read, brokers, topics, *about)
 
     def _cluster_read(
-        self, results: tuple[Result, ...], brokers: tuple[str, ...], topics: tuple[str, ...], isr: bool, election: bool, reassignments: bool
-    ) -> None:
+        self, results: tuple[Result, ...], brokers: tuple[str, ...], topics: tuple[str, ...], isr: bool, election: bool, reassignments: bool,
+        deletions: tuple[str, ...],
+    ) -> None:  # fmt: skip
         for name, result in zip(brokers, results, strict=False):
             if result.error == OK:
                 self.context.live[int(name)] = result.created
@@ -126,6 +133,8 @@ class KafkaController(ControllerBase):
             self.queue.add(self.elections.process_requested_elections)
         if reassignments:
             self.queue.add(self.reassignments.process_requested_reassignments)
+        if self.deletions.enqueue(deletions):
+            self.queue.add(self.deletions.continue_deletions)
         tps = list(self.context.assignments)
         self.queue.submit((GetData(state_path(tp)) for tp in tps), self._loaded, tps)
 
@@ -179,6 +188,7 @@ class KafkaController(ControllerBase):
                 paths.LOG_DIR_EVENTS: self.broker_changes.process_log_dir_event_notification,
                 paths.PREFERRED_ELECTION: self.elections.process_requested_elections,
                 paths.REASSIGNMENT: self.reassignments.process_requested_reassignments,
+                paths.DELETE_TOPICS: self.deletions.process_topic_deletion,
             }.get(path)
             moving = paths.partition_of(path)
             if handler is not None:
@@ -208,6 +218,9 @@ class KafkaController(ControllerBase):
         self.queue.submit((GetData(topic_path(topic), watch=True),), self._partitions_read, topic)
 
     def _partitions_read(self, results: tuple[Result, ...], topic: str) -> None:
+        if results[0].error != OK or topic in self.context.topics_to_delete:
+            self.queue.done()
+            return
         for number, assignment in enumerate(results[0].data):
             self.context.assignments.setdefault(TopicPartition(topic, number), assignment)
         self.partitions.initialize_leader_and_isr(self.queue.done)

@@ -160,7 +160,10 @@ class PartitionStateMachine(ControllerComponent):
 
     def mark_partitions_offline(self) -> None:
         """Mark as offline the partitions whose leader can no longer lead (`KafkaController#onReplicasBecomeOffline`)."""
-        self.context.offline_partitions.update((tp, None) for tp in self.context.states if self.context.lacks_leader(tp))
+        deleted = self.context.topics_to_delete
+        self.context.offline_partitions.update(
+            (tp, None) for tp in self.context.states if self.context.lacks_leader(tp) and tp.topic not in deleted
+        )
 
     def trigger_online_state_change(self, reason: str, callback: Callback, *about: object) -> None:
         """Elect leaders for offline partitions, then initialize new ones (`PartitionStateMachine#triggerOnlinePartitionStateChange`)."""

@@ -29,7 +29,10 @@ class PartitionReassignments(ControllerComponent):
 
     def _reassignments_read(self, results: tuple[Result, ...]) -> None:
         wanted: tuple[tuple[TopicPartition, tuple[int, ...] | None], ...] = results[0].data if results[0].error == OK else ()
-        self._start_next(tuple((tp, target) for tp, target in wanted if tp in self.context.assignments))
+        context = self.context
+        self._start_next(
+            tuple((tp, target) for tp, target in wanted if tp in context.assignments and tp.topic not in context.topics_to_delete)
+        )
 
     def _start_next(self, wanted: tuple[tuple[TopicPartition, tuple[int, ...] | None], ...]) -> None:
         if not wanted:
@@ -67,8 +70,8 @@ class PartitionReassignments(ControllerComponent):
         self._advance(tp, True, self._start_next, rest)
 
     def _is_reassigning(self, tp: TopicPartition) -> bool:
-        assignment = self.context.assignments[tp]
-        return bool(assignment.adding or assignment.removing)
+        assignment = self.context.assignments.get(tp)
+        return assignment is not None and bool(assignment.adding or assignment.removing)
 
     def resume(self, callback: Callback, begin: Set[int] | None = frozenset()) -> None:
         """Advance every running reassignment whose target is in sync (`#maybeResumeReassignments`).

@@ -9,7 +9,12 @@ from core.kafka.ids import TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.zookeeper_mode.controller.controller_channel_manager import ControllerChannelManager
 from core.kafka.zookeeper_mode.controller.controller_context import ControllerContext
-from core.kafka.zookeeper_mode.controller.requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from core.kafka.zookeeper_mode.controller.requests import (
+    LEADER_DURING_DELETE,
+    LeaderAndIsrRequest,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
 
 
 class ControllerRequestSender:
@@ -39,8 +44,11 @@ class ControllerRequestSender:
 
     def update_metadata(self, tps: Iterable[TopicPartition], to: Iterable[int] | None = None) -> None:
         """Send UpdateMetadata to the brokers in `to`, or to all live brokers if `to` is None."""
+        deleted = self._context.topics_to_delete
         items = tuple(
-            (tp, self._context.states[tp].leader, self._context.states[tp].leader_epoch) for tp in tps if tp in self._context.states
+            (tp, LEADER_DURING_DELETE if tp.topic in deleted else self._context.states[tp].leader, self._context.states[tp].leader_epoch)
+            for tp in tps
+            if tp in self._context.states
         )
         request = UpdateMetadataRequest(self._broker.id, self._context.epoch, items, tuple(self._context.live))
         for broker in self._context.live if to is None else to:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from core.kafka.ids import TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
+
+
+LEADER_DURING_DELETE: Final = -2
+"""The leader of a partition whose topic is being deleted (`LeaderAndIsr.LeaderDuringDelete`)."""
 
 
 class LeaderAndIsrRequest(NamedTuple):
@@ -53,7 +57,10 @@ class StopReplicaRequest(NamedTuple):
 
 
 class UpdateMetadataRequest(NamedTuple):
-    """The metadata for clients: (partition, leader, leader epoch) for each partition, and the live brokers."""
+    """The metadata for clients: (partition, leader, leader epoch) for each partition, and the live brokers.
+
+    The leader is `LEADER_DURING_DELETE` if the topic is being deleted.
+    """
 
     controller: int
     controller_epoch: int
@@ -63,9 +70,17 @@ class UpdateMetadataRequest(NamedTuple):
 
 
 class ControlResponse(NamedTuple):
-    """The response to StopReplica or UpdateMetadata. The controller ignores its content."""
+    """The response to StopReplica or UpdateMetadata.
+
+    Attributes:
+        correlation: the correlation ID.
+        controller_epoch: the controller epoch of a StopReplica request; otherwise 0.
+        deleted: the partitions whose replicas the broker has deleted.
+    """
 
     correlation: int
+    controller_epoch: int = 0
+    deleted: tuple[TopicPartition, ...] = ()
 
 
 class ControlledShutdownRequest(NamedTuple):
