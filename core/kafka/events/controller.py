@@ -31,7 +31,9 @@ class PartitionsCreated(Event, kind="partitions-created", source="ReplicationCon
         return f"topic {self.topic} got {count_of(self.added, 'more partition')} and now has {self.partitions}"
 
 
-class TopicDeleted(Event, kind="topic-deleted", source="ReplicationControlManager#deleteTopic, TopicDeletionManager#completeDeleteTopic", level=NOTABLE):
+class TopicDeleted(
+    Event, kind="topic-deleted", source="ReplicationControlManager#deleteTopic, TopicDeletionManager#completeDeleteTopic", level=NOTABLE
+):
     """A topic was deleted.
 
     With KRaft, the brokers delete their replicas afterwards. With ZooKeeper, they have deleted them before.
@@ -45,7 +47,9 @@ class TopicDeleted(Event, kind="topic-deleted", source="ReplicationControlManage
         return f"topic {self.topic} was deleted, with {count_of(self.partitions, 'partition')}"
 
 
-class TopicDeletionDelayed(Event, kind="topic-deletion-delayed", source="TopicDeletionManager#markTopicIneligibleForDeletion", level=NOTABLE):
+class TopicDeletionDelayed(
+    Event, kind="topic-deletion-delayed", source="TopicDeletionManager#markTopicIneligibleForDeletion", level=NOTABLE
+):
     """A ZooKeeper-mode controller cannot complete the deletion of a topic, because some of its replicas cannot be deleted now.
 
     `brokers` are the brokers with these replicas.

@@ -41,7 +41,15 @@ class ControllerContext:
 
     def clear(self) -> None:
         """Drop all state except the controller epoch."""
-        for known in (self.live, self.shutting_down, self.assignments, self.states, self.offline, self.offline_partitions, self.topics_to_delete):
+        for known in (
+            self.live,
+            self.shutting_down,
+            self.assignments,
+            self.states,
+            self.offline,
+            self.offline_partitions,
+            self.topics_to_delete,
+        ):
             known.clear()
 
     def partitions_of(self, topic: str) -> list[TopicPartition]:

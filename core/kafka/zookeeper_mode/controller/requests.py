@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 from core.kafka.ids import TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
 
-
 LEADER_DURING_DELETE: Final = -2
 """The leader of a partition whose topic is being deleted (`LeaderAndIsr.LeaderDuringDelete`)."""
 
