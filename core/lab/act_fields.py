@@ -9,6 +9,26 @@ from core.lab.spec import MAX_BROKER_ID, MAX_BROKERS, MAX_LOG_DIRS, MAX_LOSS_PPM
 from core.sim.clock import MILLION
 from core.sim.units import SECOND
 
+DURATIONS: Final = frozenset(
+    {
+        "after",
+        "assign_time",
+        "commit_every",
+        "delay",
+        "every",
+        "jitter",
+        "lasting",
+        "latency",
+        "poll_time",
+        "record_time",
+        "since",
+        "skew",
+        "stall_time",
+        "tick",
+    }
+)
+"""The fields of acts that are durations in µs."""
+
 SIGNED: Final = frozenset({"skew", "drift_ppm"})
 """The fields of acts that can be negative."""
 

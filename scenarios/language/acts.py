@@ -21,7 +21,7 @@ from core.kafka.clients.services.service_config import DueFrom, ServiceCommit, S
 from core.kafka.ids import TopicPartition
 from core.kafka.settings.registry import SETTINGS, setting_named
 from core.kafka.settings.setting import MAX_LONG
-from core.lab.act_fields import MAX_VALUES, MIN_VALUES, SIGNED, max_value, min_value
+from core.lab.act_fields import DURATIONS, MAX_VALUES, MIN_VALUES, SIGNED, max_value, min_value
 from core.lab.acts import ACTS, Act, Consume, CreateTopic, JoinGroup, Set, StartDelayService, StartRetryService
 from scenarios.errors import did_you_mean
 from scenarios.language.client_config import read_client_config
@@ -50,26 +50,6 @@ from scenarios.language.values import (
     write_ppm,
     write_signed,
 )
-
-DURATIONS: Final = frozenset(
-    {
-        "latency",
-        "jitter",
-        "every",
-        "delay",
-        "skew",
-        "since",
-        "poll_time",
-        "record_time",
-        "assign_time",
-        "stall_time",
-        "after",
-        "commit_every",
-        "tick",
-        "lasting",
-    }
-)
-"""Fields that contain times in µs. Scripts write these times as durations."""
 
 BROKERS: Final = frozenset({"broker", "follower", "leader", "to"})
 """Fields of acts that contain a broker id."""
