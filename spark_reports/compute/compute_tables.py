@@ -83,7 +83,7 @@ class Computation:
             for once in (self.inputs.lag_counts_once, self.inputs.event_counts_once):
                 pool.submit(once)
             finished = dict(zip((summary.name for summary in order), pool.map(self._finish, order), strict=True))
-        tables = {name: table for name, (table, _) in finished.items()}
+        tables = {name: table for name, (table, _) in finished.items() if table is not None}
         overview, totals = self._overview(tables)
         found = [self._sessions(overview), overview, *(result for summary in wanted if (result := finished[summary.name][1]) is not None)]
         if not charts:
@@ -91,12 +91,14 @@ class Computation:
         self.progress("computing the charts …")
         return Report(found, totals, *self._drawn(overview, tables))
 
-    def _finish(self, summary: Summary) -> tuple[Table, Result | None]:
-        """Compute and write the table of a summary. Return the table and the rows to show, or None instead of the rows if no rows are
-        shown.
+    def _finish(self, summary: Summary) -> tuple[Table | None, Result | None]:
+        """Compute and write the table of a summary. Return the table and the rows to show.
 
-        A table that is read more than once is cached.
+        Instead of the rows, return None if no rows are shown. Instead of the table, return None if the log has no events from which rows
+        follow: such a table is only written. A table that is read more than once is cached.
         """
+        if not summary.can_have_rows(self.inputs):
+            return None, self._finish_empty(summary)
         frame = summary.with_schema(self.inputs)
         if summary.name in SOURCES or self.write or len(self.logs) > 1:
             frame = frame.cache()
@@ -106,8 +108,22 @@ class Computation:
         result = table.fetched(max(self.wanted, 1))
         if self.write:
             table.written(self.write, result.count)
-        self.progress(f"  {table.title}: {result.count:,} row{'' if result.count == 1 else 's'}")
+        self._tell(result)
         return table, result
+
+    def _finish_empty(self, summary: Summary) -> Result | None:
+        """Write the table of a summary that has no rows. Return the rows to show, as `_finish` does."""
+        if not (self.wanted or self.write):
+            return None
+        result = Result(summary.name, summary.title, summary.notes, tuple(summary.schema.names), [], worst=summary.worst)
+        if self.write:
+            frame = summary.with_schema(self.inputs)
+            Table(summary.name, summary.title, summary.notes, summary.keys, summary.worst, frame, True).written(self.write, 0)
+        self._tell(result)
+        return result
+
+    def _tell(self, result: Result) -> None:
+        self.progress(f"  {result.title}: {result.count:,} row{'' if result.count == 1 else 's'}")
 
     def _sessions(self, overview: Result) -> Result:
         """Return the sessions by name. If there are too many, return only the sessions in the overview, in the order of the overview."""
@@ -121,7 +137,7 @@ class Computation:
 
     def _overview(self, tables: Mapping[str, Table]) -> tuple[Result, dict[str, int | None]]:
         """Return the figures of each session, worst first, and the figures of all sessions together."""
-        frames = {"sessions": self.inputs.sessions} | {name: tables[name].frame for name in sorted(SOURCES)}
+        frames = {"sessions": self.inputs.sessions} | {name: tables[name].frame for name in sorted(SOURCES & tables.keys())}
         every = overview(frames, single_partition=self.inputs.single_partition)
         if self.write:
             every = every.cache()
@@ -145,6 +161,8 @@ class Computation:
         inputs = attrs.evolve(self.inputs, events=events, states_once=Lazy(lambda: states), held_once=Lazy(lambda: held))
 
         def draw(summary: Summary) -> Result:
+            if not summary.can_have_rows(inputs):
+                return Result(summary.name, summary.title, "", tuple(summary.schema.names), [], worst=summary.worst)
             windows = tables[summary.name].frame.join(chosen, where, "left_semi") if summary is UNAVAILABILITY else None
             frame = summary.with_schema(inputs) if windows is None else windows
             return Table(summary.name, summary.title, "", summary.keys, summary.worst, frame, self.inputs.single_partition).fetched(
@@ -165,7 +183,7 @@ def _rank_partitions(tables: Mapping[str, Table]) -> DataFrame:
         "unavailability": "0 AS known, 0 AS lost, lasts_us AS closed_us, 0 AS offline_us, 0 AS under_replicated_us",
         "records": "0 AS known, lost, 0 AS closed_us, 0 AS offline_us, 0 AS under_replicated_us",
     }
-    parts = [tables[name].frame.selectExpr(*PARTITION, *columns.split(", ")) for name, columns in made.items()]
+    parts = [tables[name].frame.selectExpr(*PARTITION, *columns.split(", ")) for name, columns in made.items() if name in tables]
     worst = ("lost", "closed_us", "offline_us", "under_replicated_us")
     every = reduce(lambda one, other: one.unionAll(other), parts)
     summed = every.groupBy(*PARTITION).agg(F.sum("known").alias("known"), *(F.sum(name).alias(name) for name in worst))

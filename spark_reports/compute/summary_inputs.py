@@ -22,7 +22,7 @@ from spark_reports.summaries.intermediate.high_watermark_stalls import end_with_
 from spark_reports.summaries.intermediate.lag_counts import lag_counts
 from spark_reports.summaries.intermediate.partition_owners import owned_intervals, unowned_intervals
 from spark_reports.summaries.intermediate.partition_states import partition_states
-from spark_reports.summaries.intermediate.partition_transactions import partition_transactions
+from spark_reports.summaries.intermediate.partition_transactions import TRANSACTIONS_FROM, partition_transactions
 from spark_reports.summaries.intermediate.stall_intervals import blocked_intervals, stalled_intervals, unserved_intervals
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _inputs(
     )
     held = Lazy(lambda: one(blocked_intervals(states(), down(), cuts(), end_with_session(still(), sessions), disks())).localCheckpoint())
     # Without transactions, Spark removes these queries, which would otherwise sort the frequent events.
-    frequent = only_if_found(events, found, ("transaction-begun", "marker-appended"))
+    frequent = only_if_found(events, found, TRANSACTIONS_FROM)
     transactions = Lazy(lambda: one(partition_transactions(frequent, infrequent)).localCheckpoint())
     # Without consumer groups, Spark removes these queries, too.
     owned = Lazy(lambda: one(owned_intervals(of("member-started"), sessions)).localCheckpoint())

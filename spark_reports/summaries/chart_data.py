@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 
 from spark_reports.summaries.inputs import SummaryInputs
 from spark_reports.summaries.intermediate.held_intervals import HELD_COLUMNS, HELD_KINDS
-from spark_reports.summaries.intermediate.partition_states import STATE_COLUMNS, STATE_KINDS, worst_state
-from spark_reports.summaries.intermediate.partition_transactions import TRANSACTION_COLUMNS, TRANSACTION_KINDS
+from spark_reports.summaries.intermediate.partition_states import STATE_COLUMNS, STATE_KINDS, STATES_FROM, worst_state
+from spark_reports.summaries.intermediate.partition_transactions import TRANSACTION_COLUMNS, TRANSACTION_KINDS, TRANSACTIONS_FROM
 from spark_reports.summaries.summary import Summary, table_schema
 
 POINTS: Final = 120
@@ -48,6 +48,7 @@ TIMELINE: Final = Summary(
     keys=("session", "topic", "partition", "from_us"),
     compute=_timeline,
     worst=("state", "lasts_us"),
+    rows_from=STATES_FROM,
 )
 
 
@@ -95,4 +96,5 @@ HELD: Final = Summary(
     keys=("session", "topic", "partition", "broker", "from_us"),
     compute=_held,
     worst=("lasts_us",),
+    rows_from=TRANSACTIONS_FROM,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Collection, Container, Iterable
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -129,6 +129,10 @@ class SummaryInputs:
     def unowned_partitions(self) -> DataFrame:
         """The intervals in which no consumer of a group has a partition, as returned by `partition_owners.unowned_intervals`."""
         return self.unowned_once()
+
+    def can_occur(self, kinds: Collection[str]) -> bool:
+        """Whether at least one of the given event kinds occurs. Every frequent kind counts as occurring."""
+        return not (FREQUENT_KINDS.isdisjoint(kinds) and self.found.isdisjoint(kinds))
 
     def events_of(self, kinds: Iterable[str]) -> DataFrame:
         """Return the events of the given kinds."""

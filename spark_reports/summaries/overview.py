@@ -100,7 +100,7 @@ def overview(tables: Mapping[str, DataFrame], *, single_partition: bool) -> Data
     null.
 
     Args:
-        tables: the table `sessions` and the summaries of `SOURCES`, by name.
+        tables: the table `sessions` and the summaries of `SOURCES`, by name. Summaries without rows can be omitted.
         single_partition: whether each table has one partition, so that no data needs to be shuffled.
     """
     parts = []

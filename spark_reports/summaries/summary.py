@@ -40,6 +40,8 @@ class Summary:
         keys: the columns that identify a row and by which rows are sorted.
         compute: the pure function that computes the table from the inputs; the same rows always produce the same table.
         worst: the columns that define the worst rows (`severity`), with the most important column first.
+        rows_from: the event kinds from which rows follow. If none of these kinds occurs, the table is empty. If `rows_from` is not given,
+            it contains all kinds that the table needs.
     """
 
     name: str
@@ -51,9 +53,17 @@ class Summary:
     keys: tuple[str, ...]
     compute: Callable[[SummaryInputs], DataFrame]
     worst: tuple[str, ...] = ()
+    rows_from: tuple[str, ...] = attrs.field(default=attrs.Factory(lambda summary: summary.kinds, takes_self=True))
+
+    def can_have_rows(self, inputs: SummaryInputs) -> bool:
+        """Whether a kind of event occurs from which rows follow. If not, the table is empty, and Spark does not need to compute it."""
+        return inputs.can_occur(self.rows_from)
 
     def with_schema(self, inputs: SummaryInputs) -> DataFrame:
         """Return the table with its declared columns and types, unsorted."""
+        if not self.can_have_rows(inputs):
+            columns = (f"CAST(NULL AS {field.dataType.simpleString()}) AS `{field.name}`" for field in self.schema.fields)
+            return inputs.sessions.where("false").selectExpr(*columns)
         result = self.compute(inputs)
         table = result.selectExpr(*(f"CAST(`{field.name}` AS {field.dataType.simpleString()})" for field in self.schema.fields))
         return table.coalesce(1) if inputs.single_partition else table

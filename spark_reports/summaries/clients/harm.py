@@ -90,4 +90,5 @@ HARM: Final = Summary(
     keys=("session", "event"),
     compute=_compute,
     worst=("what", "records"),
+    rows_from=tuple(_WHAT),
 )

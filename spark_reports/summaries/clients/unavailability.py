@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_reports.summaries.inputs import SummaryInputs
-from spark_reports.summaries.intermediate.partition_states import offline, under_min
+from spark_reports.summaries.intermediate.partition_states import STATES_FROM, offline, under_min
 from spark_reports.summaries.intermediate.stall_intervals import STALL_COLUMNS, STALL_KINDS
 from spark_reports.summaries.intermediate.windows import number_windows
 from spark_reports.summaries.summary import Summary, table_schema
@@ -78,4 +78,5 @@ UNAVAILABILITY: Final = Summary(
     keys=("session", "topic", "partition", "what", "from_us"),
     compute=_compute,
     worst=("lasts_us", "what"),
+    rows_from=STATES_FROM,
 )

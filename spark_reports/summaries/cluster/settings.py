@@ -76,4 +76,5 @@ SETTINGS: Final = Summary(
     keys=("session", "change"),
     compute=_compute,
     worst=("lost", "offline", "produce_errors", "elections", "isr_shrinks"),
+    rows_from=("setting-changed",),
 )

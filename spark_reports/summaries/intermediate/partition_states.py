@@ -18,6 +18,9 @@ from spark_reports.severity import STATE_WORDS
 STATE_KINDS: Final = ("partition-changed", "setting-changed", "act")
 """The event kinds that `partition_states` needs."""
 
+STATES_FROM: Final = ("partition-changed",)
+"""The event kinds without which there are no states."""
+
 STATE_COLUMNS: Final = ("topic", "partition", "leader", "replicas", "isr", "adding", "name", "subject", "new", "act", "args")
 """The event columns that `partition_states` needs."""
 

@@ -21,6 +21,9 @@ from spark_reports.summaries.intermediate.partition_states import PARTITION
 TRANSACTION_KINDS: Final = ("append", "became-leader", "marker-appended", "transaction-begun")
 """The event kinds that `partition_transactions` needs."""
 
+TRANSACTIONS_FROM: Final = ("transaction-begun", "marker-appended")
+"""The event kinds without which there are no transactions."""
+
 TRANSACTION_COLUMNS: Final = (
     "topic", "partition", "broker", "producer", "from_offset", "offset", "marker_offset", "first_offset", "producer_id", "transactional_id",
 )  # fmt: skip

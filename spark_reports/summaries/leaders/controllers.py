@@ -57,4 +57,5 @@ CONTROLLERS: Final = Summary(
     keys=("session", "event"),
     compute=_compute,
     worst=("without_us",),
+    rows_from=("controller-elected",),
 )

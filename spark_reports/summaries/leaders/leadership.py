@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_reports.summaries.inputs import SummaryInputs
-from spark_reports.summaries.intermediate.partition_states import STATE_COLUMNS, STATE_KINDS
+from spark_reports.summaries.intermediate.partition_states import STATE_COLUMNS, STATE_KINDS, STATES_FROM
 from spark_reports.summaries.summary import Summary, count_if, sum_if, table_schema
 
 
@@ -47,4 +47,5 @@ LEADERSHIP: Final = Summary(
     keys=("session", "broker"),
     compute=_compute,
     worst=("taken_over", "led_us"),
+    rows_from=STATES_FROM,
 )

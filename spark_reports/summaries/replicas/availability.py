@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_reports.summaries.inputs import SummaryInputs
-from spark_reports.summaries.intermediate.partition_states import PARTITION, offline, under_replicated
+from spark_reports.summaries.intermediate.partition_states import PARTITION, STATES_FROM, offline, under_replicated
 from spark_reports.summaries.intermediate.stall_intervals import STALL_COLUMNS, STALL_KINDS
 from spark_reports.summaries.summary import Summary, count_if, sum_if, table_schema
 
@@ -60,4 +60,5 @@ AVAILABILITY: Final = Summary(
     keys=("session", "topic", "partition"),
     compute=_compute,
     worst=("offline_us", "stalled_us", "under_replicated_us"),
+    rows_from=STATES_FROM,
 )

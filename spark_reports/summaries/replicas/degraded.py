@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from spark_reports.severity import STATE_WORDS
 from spark_reports.summaries.inputs import SummaryInputs
-from spark_reports.summaries.intermediate.partition_states import CONDITIONS, PARTITION
+from spark_reports.summaries.intermediate.partition_states import CONDITIONS, PARTITION, STATES_FROM
 from spark_reports.summaries.intermediate.stall_intervals import STALL_COLUMNS, STALL_KINDS
 from spark_reports.summaries.intermediate.windows import number_windows
 from spark_reports.summaries.summary import Summary, table_schema
@@ -77,4 +77,5 @@ DEGRADED: Final = Summary(
     keys=("session", "by", "name", "state"),
     compute=_compute,
     worst=("state", "some_us", "partitions_us"),
+    rows_from=STATES_FROM,
 )

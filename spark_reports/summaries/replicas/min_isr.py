@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_reports.summaries.inputs import SummaryInputs
-from spark_reports.summaries.intermediate.partition_states import STATE_COLUMNS, STATE_KINDS, at_min, under_min
+from spark_reports.summaries.intermediate.partition_states import STATE_COLUMNS, STATE_KINDS, STATES_FROM, at_min, under_min
 from spark_reports.summaries.summary import Summary, count_if, sum_if, table_schema
 
 
@@ -44,4 +44,5 @@ MIN_ISR: Final = Summary(
     keys=("session", "topic", "partition"),
     compute=_compute,
     worst=("under_min_us", "at_min_us"),
+    rows_from=STATES_FROM,
 )

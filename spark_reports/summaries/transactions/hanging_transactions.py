@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from spark_reports.summaries.inputs import SummaryInputs
 from spark_reports.summaries.intermediate.partition_states import PARTITION
-from spark_reports.summaries.intermediate.partition_transactions import TRANSACTION_COLUMNS, TRANSACTION_KINDS
+from spark_reports.summaries.intermediate.partition_transactions import TRANSACTION_COLUMNS, TRANSACTION_KINDS, TRANSACTIONS_FROM
 from spark_reports.summaries.summary import Summary, table_schema
 
 
@@ -67,4 +67,5 @@ HANGING_TRANSACTIONS: Final = Summary(
     keys=(*PARTITION, "producer_id"),
     compute=_compute,
     worst=("status", "open_us"),
+    rows_from=TRANSACTIONS_FROM,
 )

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from spark_reports.summaries.inputs import SummaryInputs
 from spark_reports.summaries.intermediate.held_intervals import HELD_COLUMNS, HELD_KINDS
 from spark_reports.summaries.intermediate.partition_states import PARTITION
-from spark_reports.summaries.intermediate.partition_transactions import TRANSACTION_COLUMNS, TRANSACTION_KINDS
+from spark_reports.summaries.intermediate.partition_transactions import TRANSACTION_COLUMNS, TRANSACTION_KINDS, TRANSACTIONS_FROM
 from spark_reports.summaries.intermediate.windows import number_windows
 from spark_reports.summaries.summary import Summary, table_schema
 
@@ -59,4 +59,5 @@ STABLE_OFFSETS: Final = Summary(
     keys=PARTITION,
     compute=_compute,
     worst=("longest_us", "held_us", "largest_gap"),
+    rows_from=TRANSACTIONS_FROM,
 )

@@ -94,4 +94,5 @@ TRANSACTIONS: Final = Summary(
     keys=("session", "transactional_id", "outcome"),
     compute=_compute,
     worst=("incomplete", "max_complete_us", "max_decided_us", "transactions"),
+    rows_from=("transaction-state",),
 )  # fmt: skip
