@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_reports.summaries.inputs import SummaryInputs
-from spark_reports.summaries.intermediate.group_offsets import LAG_COLUMNS, LAG_KINDS, NO_OFFSET, OF_GROUP
+from spark_reports.summaries.intermediate.group_offsets import COMMIT_KINDS, LAG_COLUMNS, LAG_KINDS, NO_OFFSET, OF_GROUP
 from spark_reports.summaries.summary import Summary, table_schema
 
 
@@ -48,4 +48,5 @@ GROUP_LAG: Final = Summary(
     keys=("session", "group", "topic", "partition"),
     compute=_compute,
     worst=("lag", "max_lag", "mean_lag"),
+    rows_from=COMMIT_KINDS,
 )

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_reports.summaries.inputs import SummaryInputs
-from spark_reports.summaries.intermediate.group_rebalances import REBALANCE_COLUMNS, REBALANCE_KINDS, unowned_counts
+from spark_reports.summaries.intermediate.group_rebalances import REBALANCE_COLUMNS, REBALANCE_KINDS, STARTS, unowned_counts
 from spark_reports.summaries.intermediate.partition_owners import OWNER_COLUMNS, OWNER_KINDS
 from spark_reports.summaries.summary import Summary, table_schema
 
@@ -54,4 +54,5 @@ GROUPS: Final = Summary(
     keys=_GROUP,
     compute=_compute,
     worst=("longest_unowned_us", "unowned_us", "longest_rebalance_us"),
+    rows_from=("member-started", "member-ended", *STARTS),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_reports.summaries.inputs import SummaryInputs
-from spark_reports.summaries.intermediate.group_rebalances import REBALANCE_COLUMNS, REBALANCE_KINDS, unowned_counts
+from spark_reports.summaries.intermediate.group_rebalances import REBALANCE_COLUMNS, REBALANCE_KINDS, STARTS, unowned_counts
 from spark_reports.summaries.intermediate.partition_owners import OWNER_COLUMNS, OWNER_KINDS
 from spark_reports.summaries.summary import Summary, table_schema
 
@@ -49,4 +49,5 @@ REBALANCES: Final = Summary(
     keys=("session", "group", "number"),
     compute=_compute,
     worst=("lasts_us", "max_unowned"),
+    rows_from=STARTS,
 )

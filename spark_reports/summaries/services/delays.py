@@ -60,4 +60,5 @@ DELAYS: Final = Summary(
     keys=_OF,
     compute=_compute,
     worst=("early", "max_late_us", "forgotten", "inversions"),
+    rows_from=("delayed-forwarded",),
 )  # fmt: skip
