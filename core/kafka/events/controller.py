@@ -50,12 +50,12 @@ class TopicDeleted(
 class TopicDeletionDelayed(
     Event, kind="topic-deletion-delayed", source="TopicDeletionManager#markTopicIneligibleForDeletion", level=NOTABLE
 ):
-    """A ZooKeeper-mode controller cannot complete the deletion of a topic, because some of its replicas cannot be deleted now.
+    """A ZooKeeper-mode controller, `broker`, cannot complete the deletion of a topic, because some of its replicas cannot be deleted now.
 
     `brokers` are the brokers with these replicas.
     """
 
-    controller: int
+    broker: int
     topic: str
     brokers: tuple[int, ...]
 

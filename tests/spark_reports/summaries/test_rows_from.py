@@ -19,7 +19,13 @@ from spark_reports.summaries.registry import CHARTS, SUMMARIES
 from spark_reports.tables import spark_table
 from tests.spark_reports.conftest import Tables
 from tests.spark_reports.event_logs import event, write_log
-from tests.spark_reports.together import Writer
+from tests.spark_reports.together import Writer, summarized_together
+
+
+@summarized_together
+def write_session(folder: Path) -> tuple[list[Path], None]:
+    """A session in which one broker starts, and nothing else happens: no table follows from it."""
+    return [write_log(folder / "only-a-broker.jsonl", [event(0, "broker-started", broker=1)], 10)], None
 
 
 @pytest.mark.parametrize("summary", [*SUMMARIES, *CHARTS], ids=lambda summary: summary.name)
