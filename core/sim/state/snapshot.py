@@ -43,11 +43,12 @@ class Group:
         self.states: list[State] = []
         self._alike: set[int] = set()  # places whose values can equal others without being the same object
 
-    def _differing(self, states: list[State], others: list[State]) -> set[int]:
-        places = set() if states == others else set(compress(count(), map(ne, states, others)))
+    def _differing(self, states: list[State], others: list[State]) -> list[int]:
+        """Return the places at which two lists of states differ, as far as both reach."""
+        places = list(compress(count(), map(ne, states, others)))
         if self._alike:
-            end = min(len(states), len(others))
-            places.update(at for at in self._alike if at < end and any(map(is_not, states[at], others[at])))
+            end, known = min(len(states), len(others)), set(places)
+            places += [at for at in self._alike if at < end and at not in known and any(map(is_not, states[at], others[at]))]
         return places
 
     def add(self, found: list[object], visit: Visit) -> int:
@@ -64,13 +65,14 @@ class Group:
         former = self.states
         states = self.codec.read(self.objects, former)
         changed = self._differing(states, former)
-        changed.update(range(len(former), len(states)))
+        if len(states) > len(former):
+            changed += range(len(former), len(states))
         if not changed:
             return 0
         self.states = now = former + states[len(former) :]
         for at in changed:
             now[at] = states[at]
-        return self._changed(list(changed), former, visit)
+        return self._changed(changed, former, visit)
 
     def _changed(self, places: Sequence[int], former: list[State], visit: Visit) -> int:
         """Visit the values that some places hold now and did not hold before."""
@@ -144,7 +146,7 @@ class Objects:
         if known is not None:
             return known[1]
         cls = type(value)
-        parts: Sequence[FieldValue] | None = parts_of(value)
+        parts: Sequence[FieldValue] | None = value if isinstance(value, tuple) else parts_of(value)
         if parts is None:
             group = self.groups.get(cls)
             if group is None:
