@@ -118,14 +118,20 @@ class KeyframeCache:
         self._due = [0.0, 0.0]  # CPU time of the process at which the next one is due: a whole one, and one that shares
         self._charged = [math.inf, math.inf]  # the assumed cost of the last one of each kind
         self._off = False
+        self._taken, self._taken_at = 0.0, 0  # CPU time and step of the last keyframe
+        self._looked_at = self._look_at = 0  # between these steps, no keyframe can be due
 
     def maybe_add(self, replay_run: ReplayRun, *, seen: bool = True) -> None:
         """Add a keyframe if one is due. If `seen`, a screen shows the cluster move, so the keyframe must be cheap."""
         if self._off or self._has_near(replay_run.steps):
             return
+        steps = replay_run.steps
+        if self._looked_at <= steps < self._look_at:
+            return
         started = self._clock()
         shares = type(replay_run.cluster) is Cluster and replay_run.cluster.snapshots.shares
         if started < self._due[shares]:
+            self._look_later(steps, started, self._due[shares] - started)
             return
         if self._of is not replay_run.cluster:
             self._of, self._large = replay_run.cluster, _replicas(replay_run.cluster) > LARGE_CLUSTER_REPLICAS
@@ -160,6 +166,8 @@ class KeyframeCache:
         self._due[shares] = ended + (
             max(cost / MAX_CPU_SHARE, min(cost / share, MAX_SECONDS_BETWEEN_KEYFRAMES)) if share == CPU_SHARE_OF_DELTAS else cost / share
         )
+        self._looked_at = self._look_at = self._taken_at = steps
+        self._taken = ended
         self._objects += size
         if large:
             self._thin_out_far_ones()
@@ -167,6 +175,14 @@ class KeyframeCache:
             self._every *= 2
             self.keyframes = self.keyframes[::2]
             self._objects = self._weigh()
+
+    def _look_later(self, steps: int, now: float, left: float) -> None:
+        """Look at the clock again when half of the time that is left has passed, judged by the pace since the last keyframe.
+
+        Reading the CPU time takes as long as a step.
+        """
+        pace = (now - self._taken) / (steps - self._taken_at) if steps > self._taken_at else math.inf
+        self._looked_at, self._look_at = steps, steps + int(left / pace / 2) if pace > 0 else steps
 
     def add_first(self, replay_run: ReplayRun) -> None:
         """Add the first whole keyframe of a large cluster. Later keyframes store only the changes to it."""

@@ -95,3 +95,20 @@ def test_moments_of_one_course_share_where_its_steps_ended() -> None:
     assert [ends.seq_before_step_of(seq) for seq in (9, 10)] == [7, 7]
     assert [back.seq_before_step_of(seq) for seq in (9, 10)] == [7, 9]
     assert [again.seq_before_step_of(seq) for seq in (5, 6)] == [3, 5]
+
+
+def test_the_clock_is_read_seldom_between_two_keyframes() -> None:
+    history = History.of(SMALL, seed=7)
+    reads = 0
+
+    def clock() -> float:
+        """Ten µs for each step, and a millisecond for each reading."""
+        nonlocal reads
+        reads += 1
+        return history.replay_run.steps * 1e-5 + reads * 1e-3
+
+    history.keyframe_cache = keyframe_cache.KeyframeCache(clock)
+    history.do(acts.Load("orders", 200))
+    history.run_until(30 * SECOND)
+    assert len(history.keyframe_cache.keyframes) > 2
+    assert reads < 8 * len(history.keyframe_cache.keyframes)
