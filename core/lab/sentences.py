@@ -56,7 +56,8 @@ def _with_unit(name: str, value: object) -> str:
         return f"keep {', '.join(f'{_value(tp)} up to {offset}' for tp, offset in value)}"
     if name == "config" and isinstance(value, list):
         return ", ".join(f"{setting}={text}" for setting, text in value)
-    return name if value is True else f"{name} {_value(value)}"
+    shown = name.replace("_", " ")
+    return shown if value is True else f"{shown} {_value(value)}"
 
 
 def _value(value: object) -> str:
