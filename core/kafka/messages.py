@@ -179,22 +179,24 @@ class ListOffsetsResponse(NamedTuple):
 
 
 class MetadataRequest(NamedTuple):
-    """A client's request for the leaders of a topic's partitions."""
+    """A client's request for the leaders of a topic's partitions, and of the partitions of other topics."""
 
     correlation: int
     topic: str
+    others: tuple[str, ...] = ()
 
 
 class MetadataResponse(NamedTuple):
     """The response to a metadata request: (leader, leader epoch) of each partition; empty for an unknown topic.
 
-    `error` is UNKNOWN_TOPIC_OR_PARTITION if the broker knows that the topic was deleted.
+    `error` is UNKNOWN_TOPIC_OR_PARTITION if the broker knows that the topic was deleted. `others` has (topic, leaders, error) for each other topic.
     """
 
     correlation: int
     topic: str
     leaders: tuple[tuple[int, int], ...]
     error: str = "NONE"
+    others: tuple[tuple[str, tuple[tuple[int, int], ...], str], ...] = ()
 
 
 class ProduceRequest(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Final
 from core.kafka.broker.broker import Broker
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition
-from core.kafka.log.producer_state import ActiveProducer
+from core.kafka.log.producer_state import EXPIRATION_CHECK_SETTING, ActiveProducer
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, java_hash, partition_for
 from core.kafka.transaction.transaction_metadata import TransactionMetadata
 from core.kafka.transaction.transaction_queries import (
@@ -240,7 +240,8 @@ def active_producers(cluster: Cluster, tp: TopicPartition, broker: int | None) -
     if producers is None:
         return []
     expiration = asked.settings.us(asked.release.producer_expiration_setting, broker=asked.id)
-    return hash_order(producers.active_producers(cluster.now, expiration), lambda each: long_hash(each.producer_id))
+    check = asked.settings.us(EXPIRATION_CHECK_SETTING, broker=asked.id)
+    return hash_order(producers.active_producers(cluster.now, expiration, check), lambda each: long_hash(each.producer_id))
 
 
 def _asked(broker: int | None) -> str:

@@ -31,7 +31,7 @@ from core.kafka.durability_observer import PartitionObserver
 from core.kafka.health import effective_min_isr, is_under_min_isr
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 from core.kafka.log.leader_term import Term
-from core.kafka.log.producer_state import ProducerStateManager
+from core.kafka.log.producer_state import EXPIRATION_CHECK_SETTING, ProducerStateManager
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.messages import AlterPartitionItem, FetchFailure, FetchPartitionFields
 from core.kafka.partition_registration import PartitionRegistration
@@ -442,7 +442,7 @@ class Partition:
         """Return the state of the producers, without those that the periodic checks have removed by now (`ProducerStateManager#removeExpiredProducers`)."""
         broker, producers = self.broker, self.log.ensure_producer_state()
         expiration = broker.settings.us(broker.release.producer_expiration_setting, broker=broker.id)
-        producers.remove_expired_if_due(broker.journal.now, expiration)
+        producers.remove_expired_if_due(broker.journal.now, expiration, broker.settings.us(EXPIRATION_CHECK_SETTING, broker=broker.id))
         return producers
 
     def update_last_stable_offset(self) -> None:

@@ -484,7 +484,10 @@ class ReplicaManager:
             waiting.complete()
 
     def _metadata(self, request: MetadataRequest, sender: str) -> None:
-        """Serve a metadata request: return the leaders of a topic according to this broker's metadata."""
-        broker = self.broker
-        error = errors.UNKNOWN_TOPIC_OR_PARTITION if broker.is_deleted(request.topic) else errors.NONE
-        broker.reply(sender, MetadataResponse(request.correlation, request.topic, broker.topic_leaders(request.topic), error))
+        """Serve a metadata request: return the leaders of topics according to this broker's metadata."""
+        others = tuple((topic, *self._topic_metadata(topic)) for topic in request.others)
+        self.broker.reply(sender, MetadataResponse(request.correlation, request.topic, *self._topic_metadata(request.topic), others))
+
+    def _topic_metadata(self, topic: str) -> tuple[tuple[tuple[int, int], ...], str]:
+        error = errors.UNKNOWN_TOPIC_OR_PARTITION if self.broker.is_deleted(topic) else errors.NONE
+        return self.broker.topic_leaders(topic), error

@@ -38,7 +38,7 @@ Kafka: `NetworkClient#poll` calls `#handleTimedOutRequests` after it has handled
 
 
 class Client(Node, metaclass=ABCMeta):
-    """A client of one topic.
+    """A client of one topic. A producer can write other topics, too.
 
     Attributes:
         name: the client's name, which is also its address.
@@ -46,6 +46,7 @@ class Client(Node, metaclass=ABCMeta):
         brokers: the addresses of the bootstrap servers, in the order in which they are asked.
         account: the durability account.
         leaders: (leader, leader epoch) by partition, from the last metadata.
+        other_leaders: the same for each other topic that the client writes.
         config: the client's settings, which do not change after its start.
         clock: the client's own clock, which gives its records their timestamps.
         by_hand: whether the laboratory is in by-hand mode, where metadata does not expire.
@@ -54,11 +55,12 @@ class Client(Node, metaclass=ABCMeta):
 
     __slots__ = (
         "_connected", "_correlation", "_metadata_correlation", "_metadata_node", "_next_broker", "_reconnect", "_wait_armed", "account",
-        "brokers", "by_hand", "clock", "config", "leaders", "name", "topic", "topic_deleted",
+        "brokers", "by_hand", "clock", "config", "leaders", "name", "other_leaders", "topic", "topic_deleted",
     )  # fmt: skip
 
     name: Final[str]
     topic: Final[str]
+    other_leaders: Final[dict[str, list[tuple[int, int]]]]
     _reconnect: Final[dict[str, tuple[int, int]]]
     _connected: Final[dict[str, None]]
 
@@ -71,6 +73,7 @@ class Client(Node, metaclass=ABCMeta):
         self.brokers = tuple(broker_address(broker) for broker in brokers)
         self.account = account
         self.leaders: list[tuple[int, int]] = []
+        self.other_leaders = {}
         self.config = DEFAULT
         self.clock = RIGHT
         self.by_hand = False
@@ -125,13 +128,17 @@ class Client(Node, metaclass=ABCMeta):
         """Return the leader epoch of a partition from the last metadata; NO_EPOCH if it is unknown."""
         return self.leaders[partition][1] if partition < len(self.leaders) else NO_EPOCH
 
+    def leaders_of(self, topic: str) -> list[tuple[int, int]]:
+        """Return (leader, leader epoch) by partition of one of the client's topics, from the last metadata."""
+        return self.leaders if topic == self.topic else self.other_leaders[topic]
+
     def refresh_metadata(self) -> None:
         """Request metadata from a broker, unless a request is in flight."""
         if self._metadata_node:
             return
         self._metadata_node = broker = self.least_loaded_node()
         self._metadata_correlation = self.next_correlation()
-        self.send(broker, MetadataRequest(self._metadata_correlation, self.topic))
+        self.send(broker, MetadataRequest(self._metadata_correlation, self.topic, tuple(self.other_leaders)))
         self.timer(self.config.request_timeout, "metadata-timeout", self._metadata_correlation)
 
     def least_loaded_node(self) -> str:
@@ -177,19 +184,15 @@ class Client(Node, metaclass=ABCMeta):
             return
         self._metadata_node = ""
         self.topic_deleted = response.error != errors.NONE
-        if self.topic_deleted:
-            self.leaders.clear()
-        changed = []
-        for partition, (leader, epoch) in enumerate(response.leaders):
-            if partition >= len(self.leaders):
-                self.leaders.append((leader, epoch))
-            elif epoch >= self.leaders[partition][1]:
-                if self.leaders[partition] != (leader, epoch):
-                    changed.append(partition)
-                self.leaders[partition] = (leader, epoch)
+        changed = _merge(self.leaders, response.leaders, deleted=self.topic_deleted)
+        others = [
+            (topic, _merge(self.other_leaders[topic], leaders, deleted=error != errors.NONE)) for topic, leaders, error in response.others
+        ]
         if not self.by_hand:
             self.timer(self.config.metadata_max_age, "metadata-age", response.correlation)
         self.leaders_changed(changed)
+        for topic, partitions in others:
+            self.other_leaders_changed(topic, partitions)
         self.metadata_updated()
 
     def _metadata_too_old(self, correlation: object) -> None:
@@ -198,6 +201,9 @@ class Client(Node, metaclass=ABCMeta):
 
     def leaders_changed(self, partitions: list[int]) -> None:
         """Handle metadata that contains new leaders or leader epochs of these partitions."""
+
+    def other_leaders_changed(self, topic: str, partitions: list[int]) -> None:
+        """Handle metadata that contains new leaders or leader epochs of these partitions of another topic."""
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
         self.connection_failed(message.node)
@@ -213,3 +219,18 @@ class Client(Node, metaclass=ABCMeta):
     @abstractmethod
     def connection_lost(self, node: str) -> None:
         """Handle a broken connection to a broker."""
+
+
+def _merge(known: list[tuple[int, int]], found: tuple[tuple[int, int], ...], *, deleted: bool) -> list[int]:
+    """Update known leaders from metadata, which can be older. Return the partitions with another leader or leader epoch."""
+    if deleted:
+        known.clear()
+    changed = []
+    for partition, (leader, epoch) in enumerate(found):
+        if partition >= len(known):
+            known.append((leader, epoch))
+        elif epoch >= known[partition][1]:
+            if known[partition] != (leader, epoch):
+                changed.append(partition)
+            known[partition] = (leader, epoch)
+    return changed

@@ -202,11 +202,11 @@ class Process(ConsumingProcess):
         self.failed_before = self.failed
         for tp, start, end in self.polled:
             for copy in range(self.does.copies):
-                partition = (tp.partition + copy) % len(self.leaders)
+                output = TopicPartition(self.topic, (tp.partition + copy) % len(self.leaders))
                 content = ProcessedRecords(self.does.group, self.name, self.instance, tp, start, end, copy, event)
                 if self.transactions is not None:
-                    self.transactions.add_partition(TopicPartition(self.topic, partition))
-                self.enqueue(partition, end - start, RECORD_BYTES, content)
+                    self.transactions.add_partition(output)
+                self.enqueue(output, end - start, RECORD_BYTES, content)
         if self.transactions is not None:
             self.transactions.advance()
         self.send_all()

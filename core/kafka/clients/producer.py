@@ -15,6 +15,7 @@ from core.kafka.clients.producer_sequences import ProducerSequences
 from core.kafka.clients.producer_transaction_state import SEND
 from core.kafka.clients.sender import Sender
 from core.kafka.clients.transaction_manager import TransactionManager
+from core.kafka.clients.transactional_load import TransactionalLoad
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
@@ -51,12 +52,13 @@ class Producer(Sender):
         every: the interval of the load, µs.
         record_bytes: the size of each record of the load.
         load_keys: the keys of the records of the load; None if they have none.
+        transactional_load: the transactions of the load; None if the load has none.
         blocked_since: the time since which a call of send() has been waiting for memory or metadata, µs; -1 while none is.
     """
 
     __slots__ = (
         "_calls", "_load", "_next_key", "_next_partition", "_owed", "_resumes", "_waiting", "blocked_since", "every", "load_keys", "rate",
-        "record_bytes",
+        "record_bytes", "transactional_load",
     )  # fmt: skip
 
     _calls: Final[deque[SendCall]]
@@ -69,8 +71,9 @@ class Producer(Sender):
         self.every = 0
         self.record_bytes = 100
         self.load_keys: KeyedRecords | None = None
+        self.transactional_load: TransactionalLoad | None = None
         self._next_key = 0
-        self._waiting: list[tuple[int, int, KeyedRecords | None]] = []
+        self._waiting: list[tuple[int, int, KeyedRecords | None, str]] = []
         self._owed = 0
         self._next_partition = 0
         self._load = 0
@@ -103,10 +106,18 @@ class Producer(Sender):
 
     # --- making records --------------------------------------------------------------------------------------------
 
-    def produce(self, records: int, record_bytes: int, partition: int | None, keyed: KeyedRecords | None = None) -> None:
+    def write_topic(self, topic: str, leaders: tuple[tuple[int, int], ...] = ()) -> None:
+        """Let the producer write another topic, too. `leaders` are its leaders if the producer knows them already."""
+        if topic != self.topic and topic not in self.other_leaders:
+            self.other_leaders[topic] = list(leaders)
+
+    def produce(
+        self, records: int, record_bytes: int, partition: int | None, keyed: KeyedRecords | None = None, topic: str | None = None
+    ) -> None:
         """Produce records once. Without a partition, the records are spread over all partitions, one batch each.
 
-        Records with keys go to the partitions of their keys; others are spread equally.
+        Records with keys go to the partitions of their keys; others are spread equally. `topic` is one of the producer's topics; by default, its
+        first one.
 
         Raises:
             IllegalStateError: the producer has a transactional.id, and no transaction is open.
@@ -116,38 +127,42 @@ class Producer(Sender):
         if self.batching is not None:
             self._call_send(records, record_bytes, partition, None if keyed is None else keyed.records(0, records))
             return
-        if partition is None and not self.leaders:
-            self._waiting.append((records, record_bytes, keyed))
+        topic = topic or self.topic
+        if partition is None and not self.leaders_of(topic):
+            self._waiting.append((records, record_bytes, keyed, topic))
             self.await_metadata()
             return
         if partition is not None:
-            self._add(partition, records, record_bytes, None if keyed is None else keyed.records(0, records))
+            tp = TopicPartition(topic, partition)
+            self._add(tp, records, record_bytes, None if keyed is None else keyed.records(0, records))
         else:
-            self._spread(records, record_bytes, keyed)
+            self._spread(records, record_bytes, keyed, topic)
         self._send_added()
 
-    def _spread(self, records: int, record_bytes: int, keyed: KeyedRecords | None) -> None:
+    def _spread(self, records: int, record_bytes: int, keyed: KeyedRecords | None, topic: str) -> None:
         if keyed is not None:
-            for number, found in self._by_partition(keyed.records(0, records)).items():
-                self._add(number, len(found), record_bytes, tuple(found))
+            for tp, found in self._by_partition(keyed.records(0, records), topic).items():
+                self._add(tp, len(found), record_bytes, tuple(found))
             return
-        share, rest = divmod(records, len(self.leaders))
-        for number in range(len(self.leaders)):
+        partitions = len(self.leaders_of(topic))
+        share, rest = divmod(records, partitions)
+        for number in range(partitions):
             count = share + (number < rest)
             if count:
-                self._add(number, count, record_bytes, None)
+                self._add(TopicPartition(topic, number), count, record_bytes, None)
 
-    def _by_partition(self, records: Records) -> dict[int, list[tuple[str, str | None]]]:
+    def _by_partition(self, records: Records, topic: str) -> dict[TopicPartition, list[tuple[str, str | None]]]:
         """Return the records of each partition, by the hashes of the keys."""
-        found: dict[int, list[tuple[str, str | None]]] = {}
+        found: dict[TopicPartition, list[tuple[str, str | None]]] = {}
+        partitions = len(self.leaders_of(topic))
         for record in records:
-            found.setdefault(partition_of(record[0], len(self.leaders)), []).append(record)
+            found.setdefault(TopicPartition(topic, partition_of(record[0], partitions)), []).append(record)
         return found
 
-    def _add(self, partition: int, count: int, record_bytes: int, content: Records | None) -> None:
+    def _add(self, tp: TopicPartition, count: int, record_bytes: int, content: Records | None) -> None:
         if self.transactions is not None:
-            self.transactions.add_partition(TopicPartition(self.topic, partition))
-        self.enqueue(partition, count, record_bytes, content)
+            self.transactions.add_partition(tp)
+        self.enqueue(tp, count, record_bytes, content)
 
     def _send_added(self) -> None:
         if self.transactions is not None:
@@ -173,6 +188,9 @@ class Producer(Sender):
         """Stop the load."""
         self.rate = 0
         self._load += 1
+        if self.transactional_load is not None and self.transactions is not None:
+            self.transactional_load.stop(self.transactions)
+            self.transactional_load = None
 
     def _load_tick(self, load: object) -> None:
         if load != self._load:
@@ -180,6 +198,9 @@ class Producer(Sender):
         self.timer(self.every, "load", load)
         if not self.leaders and self.batching is None:
             self.await_metadata()
+            return
+        paced = self.transactional_load
+        if paced is not None and self.transactions is not None and not paced.may_send(self.transactions, self.journal.now):
             return
         self._owed += self.rate * self.every
         count, self._owed = divmod(self._owed, SECOND)
@@ -190,14 +211,22 @@ class Producer(Sender):
         elif count and self.load_keys is not None:
             records = self.load_keys.records(self._next_key, count)
             self._next_key += count
-            for number, found in self._by_partition(records).items():
-                self.enqueue(number, len(found), self.record_bytes, tuple(found))
-                self._send(number)
+            for tp, found in self._by_partition(records, self.topic).items():
+                self._produce_load(tp, len(found), tuple(found))
         elif count:
             partition = self._next_partition % len(self.leaders)
             self._next_partition = partition + 1
-            self.enqueue(partition, count, self.record_bytes)
-            self._send(partition)
+            self._produce_load(TopicPartition(self.topic, partition), count, None)
+        if count and self.transactional_load is not None and self.transactions is not None:
+            self.transactional_load.sent(self.transactions, count, self.journal.now)
+
+    def _produce_load(self, tp: TopicPartition, count: int, content: Records | None) -> None:
+        if self.transactional_load is not None:
+            self._add(tp, count, self.record_bytes, content)
+            self._send_added()
+        else:
+            self.enqueue(tp, count, self.record_bytes, content)
+            self._send(tp)
 
     # --- collecting records in batches -----------------------------------------------------------------------------
 
@@ -293,12 +322,12 @@ class Producer(Sender):
     def metadata_updated(self) -> None:
         """Produce the records that waited for metadata, and send all batches whose leader is known."""
         waiting, self._waiting = self._waiting, []
-        for records, record_bytes, keyed in waiting:
-            if self.leaders:
-                self._spread(records, record_bytes, keyed)
+        for records, record_bytes, keyed, topic in waiting:
+            if self.leaders_of(topic):
+                self._spread(records, record_bytes, keyed, topic)
                 self._send_added()
             else:
-                self._waiting.append((records, record_bytes, keyed))
+                self._waiting.append((records, record_bytes, keyed, topic))
                 self.await_metadata()
         if self.blocked_since >= 0:
             self._resume()
@@ -310,7 +339,7 @@ class Producer(Sender):
 
     def abort_batches(self, error: str, *, unsent_only: bool) -> None:
         """Give up all batches, or those that were never sent, and the records that wait for metadata."""
-        self.failed += sum(records for records, _, _ in self._waiting)
+        self.failed += sum(each[0] for each in self._waiting)
         self._waiting.clear()
         self.failed += self.waiting_records
         self.sent += self.waiting_records

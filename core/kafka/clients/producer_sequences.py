@@ -11,6 +11,7 @@ from typing import Final
 
 from core.kafka import errors
 from core.kafka.clients.producer_batch import ProducerBatch
+from core.kafka.ids import TopicPartition
 from core.kafka.log.producer_state_entry import MAX_SEQUENCE, decrement_sequence, increment_sequence
 
 NONE: Final = -1
@@ -79,11 +80,11 @@ class ProducerSequences:
         self.bumps_epoch = bumps_epoch
         self.producer_id = NONE
         self.producer_epoch = NONE
-        self.partitions: dict[int, PartitionSequences] = {}
-        self.unresolved: dict[int, None] = {}
-        self.to_restart: dict[int, str] = {}
+        self.partitions: dict[TopicPartition, PartitionSequences] = {}
+        self.unresolved: dict[TopicPartition, None] = {}
+        self.to_restart: dict[TopicPartition, str] = {}
 
-    def of(self, partition: int) -> PartitionSequences:
+    def of(self, partition: TopicPartition) -> PartitionSequences:
         """Return the sequence numbers of a partition."""
         known = self.partitions.get(partition)
         if known is None:
@@ -105,18 +106,18 @@ class ProducerSequences:
 
     # --- sending ---------------------------------------------------------------------------------------------------
 
-    def may_send(self, partition: int, batch: ProducerBatch) -> bool:
+    def may_send(self, batch: ProducerBatch) -> bool:
         """Return whether the first batch in the queue of a partition can be sent now (`RecordAccumulator#shouldStopDrainBatchesForPartition`)."""
         if self.producer_id == NONE:
             return False
         if batch.sequence == NONE:
-            return partition not in self.unresolved
-        in_flight = self.of(partition).in_flight
+            return batch.tp not in self.unresolved
+        in_flight = self.of(batch.tp).in_flight
         return not in_flight or in_flight[0] is batch
 
-    def assign(self, partition: int, batch: ProducerBatch) -> None:
+    def assign(self, batch: ProducerBatch) -> None:
         """Give a batch the next sequence numbers of its partition (`RecordAccumulator#drainBatchesForOneNode`)."""
-        entry = self.of(partition)
+        entry = self.of(batch.tp)
         if not entry.in_flight and (entry.producer_id, entry.producer_epoch) != (self.producer_id, self.producer_epoch):
             entry.start_at_beginning(self.producer_id, self.producer_epoch)
         batch.producer_id, batch.producer_epoch = entry.producer_id, entry.producer_epoch
@@ -128,7 +129,7 @@ class ProducerSequences:
 
     def completed(self, batch: ProducerBatch, end: int) -> None:
         """Record that a batch was acknowledged; `end` is the offset after its last record, or NONE (`#handleCompletedBatch`)."""
-        entry = self.of(batch.tp.partition)
+        entry = self.of(batch.tp)
         self._remove(batch)
         if (batch.producer_id, batch.producer_epoch) != (entry.producer_id, entry.producer_epoch):
             return
@@ -143,7 +144,7 @@ class ProducerSequences:
             error: the error of the leader.
             log_start: the log start offset of the leader; NONE if it is unknown.
         """
-        partition = batch.tp.partition
+        partition = batch.tp
         entry = self.of(partition)
         if not self.bumps_epoch and batch.producer_id != self.producer_id:
             return False
@@ -163,7 +164,7 @@ class ProducerSequences:
             return self._restarts_to_retry(partition, error)
         return error == errors.INVALID_PRODUCER_EPOCH and batch.renumbered and not self.transactional
 
-    def _restarts_to_retry(self, partition: int, error: str) -> bool:
+    def _restarts_to_retry(self, partition: TopicPartition, error: str) -> bool:
         if self.transactional or not self.bumps_epoch:
             return False
         self.request_restart(partition, error)
@@ -179,7 +180,7 @@ class ProducerSequences:
         """
         if batch.sequence == NONE:
             return
-        partition = batch.tp.partition
+        partition = batch.tp
         self._remove(batch)
         if error == errors.UNKNOWN_PRODUCER_ID and self.transactional:
             self.of(partition).start_at_beginning(self.producer_id, self.producer_epoch)
@@ -194,7 +195,7 @@ class ProducerSequences:
 
     def _close_gap(self, batch: ProducerBatch) -> None:
         """Lower the sequence numbers of the batches after one that was given up, so that no gap remains (`#adjustSequencesDueToFailedBatch`)."""
-        entry = self.of(batch.tp.partition)
+        entry = self.of(batch.tp)
         if (batch.producer_id, batch.producer_epoch) != (entry.producer_id, entry.producer_epoch):
             return
         entry.next_sequence = decrement_sequence(entry.next_sequence, batch.count)
@@ -204,7 +205,7 @@ class ProducerSequences:
                 later.renumbered = True
 
     def _remove(self, batch: ProducerBatch) -> None:
-        entry = self.of(batch.tp.partition)
+        entry = self.of(batch.tp)
         entry.in_flight = tuple(each for each in entry.in_flight if each is not batch)
 
     # --- unknown fates ---------------------------------------------------------------------------------------------
@@ -212,9 +213,9 @@ class ProducerSequences:
     def mark_unresolved(self, batch: ProducerBatch) -> None:
         """Record that the fate of a batch that was sent is unknown (`TransactionManager#markSequenceUnresolved`)."""
         if batch.sequence != NONE:
-            self.unresolved[batch.tp.partition] = None
+            self.unresolved[batch.tp] = None
 
-    def resolve(self, error: str) -> list[int]:
+    def resolve(self, error: str) -> list[TopicPartition]:
         """Decide how to continue with the unresolved partitions whose other batches have been answered
         (`TransactionManager#maybeResolveSequences`).
 
@@ -232,11 +233,11 @@ class ProducerSequences:
                     self.request_restart(partition, error)
         return missing
 
-    def request_restart(self, partition: int, error: str) -> None:
+    def request_restart(self, partition: TopicPartition, error: str) -> None:
         """Restart the numbers of a partition with the next epoch or producer ID (`#requestIdempotentEpochBumpForPartition`)."""
         self.to_restart.setdefault(partition, error)
 
-    def bump(self) -> dict[int, str]:
+    def bump(self) -> dict[TopicPartition, str]:
         """Begin another epoch if one was requested, or forget the producer ID (`#bumpIdempotentEpochAndResetIdIfNeeded`).
 
         Returns:

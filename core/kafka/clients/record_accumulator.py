@@ -37,7 +37,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
 
     __slots__ = ("_batch_id", "acks", "batching", "exponential_backoff", "in_flight", "queues", "sent", "timeout_check_armed")
 
-    queues: Final[dict[int, deque[ProducerBatch]]]
+    queues: Final[dict[TopicPartition, deque[ProducerBatch]]]
 
     def __init__(
         self, name: str, topic: str, acks: int, brokers: tuple[int, ...], network: Network, journal: Journal, account: DurabilityObserver
@@ -52,19 +52,17 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         self.timeout_check_armed = False
         self.batching: Batching | None = None
 
-    def enqueue(self, partition: int, count: int, record_bytes: int, content: object = None) -> None:
+    def enqueue(self, tp: TopicPartition, count: int, record_bytes: int, content: object = None) -> None:
         """Create a batch, and queue it behind those of its partition (`RecordAccumulator#append`). `content` is None if it does not matter."""
         self._batch_id += 1
         self.sent += count
         journal = self.journal
-        batch = ProducerBatch(
-            self._batch_id, TopicPartition(self.topic, partition), count, count * record_bytes, self.acks, journal.now, journal.cause
-        )
+        batch = ProducerBatch(self._batch_id, tp, count, count * record_bytes, self.acks, journal.now, journal.cause)
         batch.content = content
         self._queue(batch)
 
     def _queue(self, batch: ProducerBatch) -> None:
-        self.queues.setdefault(batch.tp.partition, deque()).append(batch)
+        self.queues.setdefault(batch.tp, deque()).append(batch)
         if not self.timeout_check_armed:
             self.timeout_check_armed = True
             self.timer(min(SECOND, self.config.request_timeout), "watch")
@@ -115,11 +113,11 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
 
     def queue_lengths(self) -> list[int]:
         """Return the number of batches that wait to be sent, by partition."""
-        return [len(self.queues.get(number, ())) for number in range(len(self.leaders))]
+        return [len(self.queues.get(TopicPartition(self.topic, number), ())) for number in range(len(self.leaders))]
 
     def _open_batch(self, partition: int, shape: RecordShape) -> BufferedBatch | None:
         """Return the last batch of a partition if the next record fits; otherwise close the batch, and return None (`#tryAppend`)."""
-        queue = self.queues.get(partition)
+        queue = self.queues.get(TopicPartition(self.topic, partition))
         last = queue[-1] if queue else None
         if not isinstance(last, BufferedBatch) or last.closed:
             return None

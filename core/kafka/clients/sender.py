@@ -20,7 +20,7 @@ from core.kafka.clients.producer_sequences import NONE, ProducerSequences
 from core.kafka.clients.record_accumulator import RecordAccumulator
 from core.kafka.clients.transaction_manager import TransactionManager
 from core.kafka.durability_observer import DurabilityObserver
-from core.kafka.ids import NO_LEADER, NO_OFFSET, broker_address
+from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition, broker_address
 from core.kafka.messages import InitProducerIdRequest, InitProducerIdResponse, ProduceRequest, ProduceResponse
 from core.sim.clock import RIGHT
 from core.sim.journal import Journal
@@ -45,9 +45,9 @@ class Sender(RecordAccumulator):
         "transactions",
     )  # fmt: skip
 
-    _partition_in_flight: Final[dict[int, int]]
-    _muted: Final[dict[int, int]]
-    _scheduled_sends: Final[dict[int, int]]
+    _partition_in_flight: Final[dict[TopicPartition, int]]
+    _muted: Final[dict[TopicPartition, int]]
+    _scheduled_sends: Final[dict[TopicPartition, int]]
 
     def __init__(
         self, name: str, topic: str, acks: int, brokers: tuple[int, ...], network: Network, journal: Journal, account: DurabilityObserver
@@ -83,13 +83,13 @@ class Sender(RecordAccumulator):
     def send_all(self) -> None:
         """Send the batches that can be sent now. A broker that gets one batch also gets the others that wait for it (`#drain`)."""
         ready = self._ready_leaders()
-        for partition in list(self.queues):
-            self._send(partition, ready)
+        for tp in list(self.queues):
+            self._send(tp, ready)
 
-    def _send_next(self, partition: int) -> None:
+    def _send_next(self, tp: TopicPartition) -> None:
         """Send the next batches of a partition, and what can be sent together with them."""
         if self.batching is None:
-            self._send(partition)
+            self._send(tp)
         else:
             self.send_all()
 
@@ -98,21 +98,26 @@ class Sender(RecordAccumulator):
         if self.batching is None:
             return ()
         now = self.journal.now
-        return {self.leader_of(partition) for partition, queue in self.queues.items() if queue and self.sendable_at(queue) <= now}
+        return {self._leader_of(tp) for tp, queue in self.queues.items() if queue and self.sendable_at(queue) <= now}
 
-    def _send(self, partition: int, ready: Container[int] = ()) -> None:
-        queue = self.queues.get(partition)
+    def _leader_of(self, tp: TopicPartition) -> int:
+        """Return the leader of a partition from the last metadata; NO_LEADER if it is unknown."""
+        leaders = self.leaders_of(tp.topic)
+        return leaders[tp.partition][0] if tp.partition < len(leaders) else NO_LEADER
+
+    def _send(self, tp: TopicPartition, ready: Container[int] = ()) -> None:
+        queue = self.queues.get(tp)
         if not queue:
             return
-        leader = self.leader_of(partition)
+        leader = self._leader_of(tp)
         if leader == NO_LEADER:
-            self.refresh_metadata_soon() if self.leaders else self.refresh_metadata()
+            self.refresh_metadata_soon() if self.leaders_of(tp.topic) else self.await_metadata()
             return
         journal = self.journal
         node = broker_address(leader)
-        wait = max(self._muted.get(partition, 0), self.reconnect_time(node))
+        wait = max(self._muted.get(tp, 0), self.reconnect_time(node))
         if wait > journal.now:
-            self._schedule_send(partition, wait)
+            self._schedule_send(tp, wait)
             return
         sequences = self.sequences
         if sequences is not None and sequences.producer_id == NONE and self.transactions is None:
@@ -120,11 +125,11 @@ class Sender(RecordAccumulator):
             return
         outer_cause = journal.cause
         limit = 1 if node in self._reconnect else self.config.max_in_flight
-        while queue and self._partition_in_flight.get(partition, 0) < limit:
-            if sequences is not None and not self._may_send(partition, queue[0]):
+        while queue and self._partition_in_flight.get(tp, 0) < limit:
+            if sequences is not None and not self._may_send(queue[0]):
                 break
             if self.batching is not None and leader not in ready and (due := self.sendable_at(queue)) > journal.now:
-                self._schedule_send(partition, due)
+                self._schedule_send(tp, due)
                 break
             batch = queue.popleft()
             if isinstance(batch, BufferedBatch) and not batch.attempt:
@@ -141,7 +146,7 @@ class Sender(RecordAccumulator):
             if sequences is not None:
                 batch.renumbered = False
                 if batch.sequence == NONE:
-                    sequences.assign(partition, batch)
+                    sequences.assign(batch)
             transactional_id, adds_partition = self._transaction()
             request = ProduceRequest(
                 batch.correlation, self.name, batch.tp, batch.count, batch.bytes, batch.acks, self.config.request_timeout, batch.id, batch.attempt,
@@ -153,7 +158,7 @@ class Sender(RecordAccumulator):
                 self._acknowledged(batch, -1, -1)
             else:
                 self.in_flight[batch.correlation] = batch
-                self._partition_in_flight[partition] = self._partition_in_flight.get(partition, 0) + 1
+                self._partition_in_flight[tp] = self._partition_in_flight.get(tp, 0) + 1
         journal.cause = outer_cause
 
     def flushes(self) -> bool:
@@ -169,11 +174,11 @@ class Sender(RecordAccumulator):
             self.name, batch.tp.topic, batch.tp.partition, batch.count, size, self.journal.now - batch.created, full,
         )  # fmt: skip
 
-    def _may_send(self, partition: int, batch: ProducerBatch) -> bool:
+    def _may_send(self, batch: ProducerBatch) -> bool:
         """Return whether sequence numbers and the transaction allow sending a batch now."""
         sequences, transactions = self.sequences, self.transactions
         assert sequences is not None, "only idempotent producers request an ID"
-        return sequences.may_send(partition, batch) and (transactions is None or transactions.is_send_allowed(batch.tp))
+        return sequences.may_send(batch) and (transactions is None or transactions.is_send_allowed(batch.tp))
 
     def _transaction(self) -> tuple[str, bool]:
         """Return the transactional.id of a batch, and whether its leader adds the partition to the transaction."""
@@ -207,10 +212,10 @@ class Sender(RecordAccumulator):
         if restarted and sequences.producer_id == NONE:
             self._request_producer_id(self.least_loaded_node())
             return
-        for partition, reason in restarted.items():
+        for tp, reason in restarted.items():
             self.journal.emit(
                 events.ProducerEpochBumped.kind,
-                self.name, self.topic, partition, sequences.producer_id, sequences.producer_epoch, reason,
+                self.name, tp.topic, tp.partition, sequences.producer_id, sequences.producer_epoch, reason,
             )  # fmt: skip
 
     def _can_retry(self, batch: ProducerBatch, error: str, log_start: int) -> bool:
@@ -227,7 +232,7 @@ class Sender(RecordAccumulator):
     def _remove_in_flight(self, correlation: int) -> ProducerBatch | None:
         batch = self.in_flight.pop(correlation, None)
         if batch is not None:
-            self._partition_in_flight[batch.tp.partition] -= 1
+            self._partition_in_flight[batch.tp] -= 1
         return batch
 
     def _handle_produce_response(self, response: ProduceResponse, sender: str) -> None:
@@ -250,7 +255,7 @@ class Sender(RecordAccumulator):
         if self.sequences is not None:
             self.sequences.completed(batch, end)
             self._settle_sequences(errors.REQUEST_TIMED_OUT)
-        self._send_next(batch.tp.partition)
+        self._send_next(batch.tp)
         if self.transactions is not None:
             self.transactions.advance()
 
@@ -281,13 +286,13 @@ class Sender(RecordAccumulator):
         if retry:
             if not unsent:
                 batch.queued_at = now
-            queue = self.queues.setdefault(batch.tp.partition, deque())
+            queue = self.queues.setdefault(batch.tp, deque())
             behind = 0
             while behind < len(queue) and queue[behind].id < batch.id:
                 behind += 1
             queue.insert(behind, batch)
-            self._muted[batch.tp.partition] = now + backoff
-        self._schedule_send(batch.tp.partition, now + backoff if retry else now)
+            self._muted[batch.tp] = now + backoff
+        self._schedule_send(batch.tp, now + backoff if retry else now)
         if error in errors.INVALID_METADATA:
             self.refresh_metadata_soon()
 
@@ -295,7 +300,13 @@ class Sender(RecordAccumulator):
         """Retry at once if a new leader is known (since 3.7, KAFKA-15415)."""
         if self.exponential_backoff:
             for partition in partitions:
-                self._muted.pop(partition, None)
+                self._muted.pop(TopicPartition(self.topic, partition), None)
+
+    def other_leaders_changed(self, topic: str, partitions: list[int]) -> None:
+        """Retry at once if a new leader of another topic is known."""
+        if self.exponential_backoff:
+            for partition in partitions:
+                self._muted.pop(TopicPartition(topic, partition), None)
 
     def _expire(self, batch: ProducerBatch, *, in_retry: bool) -> None:
         """Give up a batch whose delivery.timeout.ms is over (`Sender#sendProducerData`).
@@ -354,18 +365,18 @@ class Sender(RecordAccumulator):
             )  # fmt: skip
             journal.cause = before
 
-    def _schedule_send(self, partition: int, time: int) -> None:
+    def _schedule_send(self, tp: TopicPartition, time: int) -> None:
         """Schedule the sending of a partition's batches, unless it is already scheduled for an earlier time."""
-        if partition not in self._scheduled_sends or time < self._scheduled_sends[partition]:
-            self._scheduled_sends[partition] = time
-            self.timer(time - self.journal.now, "retry", (partition, time))
+        if tp not in self._scheduled_sends or time < self._scheduled_sends[tp]:
+            self._scheduled_sends[tp] = time
+            self.timer(time - self.journal.now, "retry", (tp, time))
 
     def _retry_due(self, about: object) -> None:
         assert isinstance(about, tuple)
-        partition, time = about
-        if self._scheduled_sends.get(partition) == time:
-            del self._scheduled_sends[partition]
-            self._send_next(partition)
+        tp, time = about
+        if self._scheduled_sends.get(tp) == time:
+            del self._scheduled_sends[tp]
+            self._send_next(tp)
 
     def metadata_updated(self) -> None:
         """Send all batches whose leader is known."""

@@ -31,7 +31,10 @@ from core.kafka.release import CURRENT, Release
 from core.sim.units import US_PER_MS
 
 EXPIRATION_CHECK: Final = 600_000 * US_PER_MS
-"""The interval of the check for idle producers (producer.id.expiration.check.interval.ms), µs."""
+"""The default of producer.id.expiration.check.interval.ms, the interval of the check for idle producers, µs."""
+
+EXPIRATION_CHECK_SETTING: Final = "producer.id.expiration.check.interval.ms"
+"""The setting of that interval."""
 
 LATE_TRANSACTION_BUFFER: Final = 300_000 * US_PER_MS
 """How long after transaction.max.timeout.ms a transaction counts as late, µs (`ProducerStateManager.LATE_TRANSACTION_BUFFER_MS`)."""
@@ -218,18 +221,19 @@ class ProducerStateManager:
         """Return the aborted transactions with records or a marker in [start, end) (`UnifiedLog#collectAbortedTransactions`)."""
         return collect_aborted(self.aborted, start, end).aborted
 
-    def active_producers(self, now: int | None = None, expiration: int = 0) -> tuple[ActiveProducer, ...]:
+    def active_producers(self, now: int | None = None, expiration: int = 0, interval: int = EXPIRATION_CHECK) -> tuple[ActiveProducer, ...]:
         """Return the producers as DescribeProducers shows them (`UnifiedLog#activeProducers`).
 
         Args:
             now: the present time, µs; producers that a periodic check has removed by this time are left out. None means that no check has
                 run.
             expiration: the time after which an idle producer expires, µs.
+            interval: the interval of the check, µs.
         """
         return tuple(
             ActiveProducer(each.producer_id, each.epoch, each.coordinator_epoch, each.last_sequence, each.last_timestamp, each.open_from)
             for each in self.entries.values()
-            if now is None or not each.is_expired(now - now % EXPIRATION_CHECK, expiration)
+            if now is None or not each.is_expired(now - now % interval, expiration)
         )
 
     # --- what is stable --------------------------------------------------------------------------------------------

@@ -21,6 +21,10 @@ COORDINATOR_SETTINGS: Final = (
         "A partition forgets the sequence numbers of a producer that has been idle for this long.", least=1, since="3.6",
     ),
     Setting(
+        "producer.id.expiration.check.interval.ms", "int", 600_000, "broker", False,
+        "The interval at which a broker forgets producers that have been idle for too long.", least=1, since="3.6",
+    ),
+    Setting(
         "offsets.topic.num.partitions", "int", 50, "broker", False, "The number of partitions of __consumer_offsets.", least=1, most=1_000,
     ),
     Setting(

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from typing import Final
 
+from core.kafka.admin_requests import CreateTopic
 from core.kafka.clients.client_config import CONSUMER, PRODUCER, ClientConfig, client_config, client_setting_named
 from core.kafka.clients.consumer import Consumer
 from core.kafka.clients.consuming_process import ConsumingProcess
 from core.kafka.clients.keyed_records import KeyedRecords, keys_of
 from core.kafka.clients.producer import Producer
 from core.kafka.clients.producer_transaction_state import SEND
+from core.kafka.clients.transactional_load import TransactionalLoad
 from core.kafka.ids import CONTROLLER, ZOOKEEPER
+from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.act_handlers import find
+from core.lab.act_handlers.internal_topics import transaction_state_topic
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
+from core.sim.units import SECOND
 
 MAX_KEYED: Final = 1_000_000
 """The largest number of records with keys that one act produces, because each of them is kept in memory."""
@@ -47,14 +52,15 @@ def config_of(cluster: ClusterNodes, kind: str, config: tuple[tuple[str, str], .
         raise ActRefused(str(wrong)) from None
 
 
-def _producer_config(cluster: ClusterNodes, act: acts.Produce | acts.Load) -> ClientConfig:
+def _producer_config(cluster: ClusterNodes, act: acts.Produce | acts.Load, *, transactional: bool = False) -> ClientConfig:
     """Return the configuration of the act's producer, which can be new.
 
     Raises:
         ActRefused: the producer exists with another configuration.
     """
     known = cluster.producer(act.producer)
-    config = config_of(cluster, PRODUCER, act.config, idempotent=act.idempotence if known is None else known.idempotent)
+    idempotent = act.idempotence or transactional if known is None else known.idempotent
+    config = config_of(cluster, PRODUCER, act.config, idempotent=idempotent)
     if known is None:
         return config
     if act.config and config != known.config:
@@ -88,8 +94,8 @@ def producer_named(
     return known
 
 
-def check_client(cluster: ClusterNodes, name: str, topic: str, kind: type, what: str) -> None:
-    """Check that a client of that name exists with this kind and topic, or that the name is free.
+def check_client(cluster: ClusterNodes, name: str, topic: str, kind: type, what: str, *, several: bool = False) -> None:
+    """Check that a client of that name exists with this kind and topic, or that the name is free. With `several`, the client can use other topics.
 
     Raises:
         ActRefused: the name belongs to another node, or to a client of another kind or topic.
@@ -102,7 +108,7 @@ def check_client(cluster: ClusterNodes, name: str, topic: str, kind: type, what:
         return
     if not isinstance(known, kind) or (isinstance(known, ConsumingProcess) and not issubclass(kind, ConsumingProcess)):
         raise ActRefused(f"{name} is not a {what}; use another name")
-    if known.topic != topic:  # type: ignore[attr-defined]
+    if known.topic != topic and not several:  # type: ignore[attr-defined]
         raise ActRefused(f"{what} {name} already uses topic {known.topic}; give the new {what} another name")  # type: ignore[attr-defined]
 
 
@@ -136,7 +142,8 @@ def _check_compression(act: acts.Produce | acts.Load, config: ClientConfig) -> N
 
 def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
     acks_value = find.acks(act.acks)
-    check_client(cluster, act.producer, act.topic, Producer, "producer")
+    known = cluster.producer(act.producer)
+    check_client(cluster, act.producer, act.topic, Producer, "producer", several=type(known) is Producer and known.batching is None)
     _check_idempotence(cluster, act, acks_value)
     config = _producer_config(cluster, act)
     if act.records < 1:
@@ -151,7 +158,6 @@ def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
         raise ActRefused(f"{act.topic} has partitions 0 to {len(partitions) - 1}, not {act.partition}")
 
     _check_compression(act, config)
-    known = cluster.producer(act.producer)
     if known is not None and known.transactions is not None and (refusal := known.transactions.refusal(SEND)):
         raise ActRefused(refusal)
 
@@ -166,35 +172,69 @@ def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
         cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence, compression_percent=act.compression
     )
     producer.acks = acks_value
+    producer.write_topic(act.topic)
+    leaders = producer.leaders_of(act.topic)
     if cluster.by_hand:
-        producer.leaders = list(cluster.controller.leaders(act.topic))
+        leaders[:] = cluster.controller.leaders(act.topic)
     if act.to is not None:
-        producer.leaders = [(act.to, epoch) for _, epoch in producer.leaders]
-    producer.produce(act.records, act.bytes, act.partition, keyed)
+        leaders[:] = [(act.to, epoch) for _, epoch in leaders]
+    producer.produce(act.records, act.bytes, act.partition, keyed, act.topic)
 
 
 def _load(cluster: ClusterNodes, act: acts.Load) -> find.CheckThenDo:
     acks_value = find.acks(act.acks)
     check_client(cluster, act.producer, act.topic, Producer, "producer")
     _check_idempotence(cluster, act, acks_value)
-    config = _producer_config(cluster, act)
+    config = _producer_config(cluster, act, transactional=bool(act.transactional_id))
     known = cluster.producer(act.producer)
-    if known is not None and known.transactions is not None:
-        raise ActRefused(f"producer {act.producer} has a transactional.id; give the load a producer of its own")
+    creation = _check_transactions(cluster, act, known, acks_value)
     if act.rate < 1 or act.every < 1 or act.bytes < 1:
         raise ActRefused("a load needs a rate, an interval, and a record size of at least 1")
     keyed = _keyed(act.keys)
     _check_compression(act, config)
     yield
+    if creation is not None:
+        cluster.submit_admin_request(CreateTopic(creation))
     producer = producer_named(
         cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence, compression_percent=act.compression
     )
     producer.acks = acks_value
     producer.load_keys = keyed
+    if act.transactional_id:
+        if producer.transactions is None:
+            producer.enable_transactions(cluster.release, act.transactional_id, config.transaction_timeout)
+        limited = act.commit_records or act.commit_every
+        producer.transactional_load = TransactionalLoad(act.commit_records, act.commit_every if limited else SECOND)
     if cluster.switched_to_by_hand:
         producer.rate, producer.every, producer.record_bytes = act.rate, act.every, act.bytes
     else:
         producer.start_load(act.rate, act.every, act.bytes)
+
+
+def _check_transactions(cluster: ClusterNodes, act: acts.Load, known: Producer | None, acks_value: int) -> TopicSpec | None:
+    """Check the transactions of a load. Return the topic `__transaction_state` if the load needs it and it does not exist.
+
+    Raises:
+        ActRefused: the producer or the release does not allow this load.
+    """
+    if not act.transactional_id:
+        if known is not None and known.transactions is not None:
+            raise ActRefused(
+                f"producer {act.producer} has a transactional.id; give the load a producer of its own, or add transactional-id: "
+                f"{known.transactions.transactional_id}"
+            )
+        if act.commit_records or act.commit_every:
+            raise ActRefused("only a load with transactions commits; add transactional-id")
+        return None
+    if not cluster.release.transactions:
+        raise ActRefused(f"release {cluster.release.name} has no transactions; use 0.11 or later (KIP-98)")
+    if acks_value != -1:
+        raise ActRefused("Must set acks to all in order to use the idempotent producer. Otherwise we cannot guarantee idempotence.")
+    if known is not None and (known.transactions is None or known.transactions.transactional_id != act.transactional_id):
+        raise ActRefused(
+            f"producer {act.producer} already exists without transactional.id {act.transactional_id}; give the transactional producer another name"
+        )
+    return transaction_state_topic(cluster)
 
 
 def existing_producer(cluster: ClusterNodes, name: str) -> Producer:

@@ -13,7 +13,7 @@ from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC
 from core.lab import acts
 from core.lab.act_handlers import find
 from core.lab.act_handlers.clients import check_client, config_of
-from core.lab.act_handlers.transactions import transaction_state_topic
+from core.lab.act_handlers.internal_topics import transaction_state_topic
 from core.lab.cluster_nodes import ClusterNodes
 from core.lab.spec import reject_too_many
 from core.sim.errors import ActRefused

@@ -13,9 +13,9 @@ from core.kafka.clients.services.service_config import DueFrom, ServiceCommit, S
 from core.lab import acts
 from core.lab.act_handlers import find
 from core.lab.act_handlers.clients import config_of
+from core.lab.act_handlers.internal_topics import transaction_state_topic
 from core.lab.act_handlers.processes import offsets_topic
 from core.lab.act_handlers.services import check_workers, missing_topics, next_instance, start_worker
-from core.lab.act_handlers.transactions import transaction_state_topic
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 from core.sim.units import parse_duration

@@ -16,6 +16,9 @@ class Produce(Act, word="produce", does="produce a burst of records"):
     max.in.flight.requests.per.connection. With linger.ms, batch.size, or buffer.memory, the producer collects records in batches
     as Kafka's producers do; max.block.ms then limits how long send() blocks. Without them, each act makes one batch for each partition.
 
+    A producer can write several topics: the first act that names it determines its main topic, and other acts can name other topics. Only
+    producers that do not collect records in batches can do so.
+
     Compacted topics take only records with `keys`: a list of names, or a number of keys `k0`, `k1`, …, which the records use in turn.
     `value` is the value of all these records. The value `none` makes them tombstones. Without `value`, the values are 0, 1, 2, and so on.
     """
@@ -45,6 +48,10 @@ class Load(Act, word="load", does="produce steadily until stop-load"):
     """Produce `rate` records per second until `stop-load`. `every` is the time between two batches.
 
     `config`, `keys`, and `compression` have the same meaning as for `produce`.
+
+    With `transactional-id`, the records are sent in transactions. A transaction is committed when it has `commit-records` records or when it is
+    `commit-every` old; by default, after one second. While the producer waits for the result of a call, it sends nothing. If a transaction fails,
+    the producer aborts it and begins the next one. `stop-load` commits the last transaction.
     """
 
     topic: str
@@ -61,6 +68,12 @@ class Load(Act, word="load", does="produce steadily until stop-load"):
     """The keys of the records, separated by commas, or the number of keys; empty if the records have no keys."""
     compression: int = 100
     """The size of a compressed batch, percent of its size before compression; 100 without compression. Only for producers that collect records."""
+    transactional_id: str = ""
+    """The transactional.id of a new producer; empty for a load without transactions."""
+    commit_records: int = 0
+    """The number of records after which a transaction is committed; 0 for no limit."""
+    commit_every: int = 0
+    """The age at which a transaction is committed; 0 for no limit."""
 
 
 @attrs.frozen(eq=False, repr=False)

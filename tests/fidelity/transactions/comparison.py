@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import attrs
 
-from core.kafka.errors import REQUEST_TIMED_OUT
+from core.kafka.errors import INVALID_PRODUCER_ID_MAPPING, REQUEST_TIMED_OUT
 from core.kafka.ids import NO_LEADER
 from tests.fidelity.comparison import Comparison
 from tests.fidelity.transactions import observing
@@ -210,6 +210,8 @@ class Comparer:
         """Return the entries of all files. If the recording names no broker, they are those of the leader. The recording never names the
         partition, which is the first one.
         """
+        if not files:
+            return
         name = self.recording.partitions[0]
         leader = self.player.cluster.partition_view(self.player.partition(name)).leader
         by_broker = files if all(key.isdecimal() for key in files) else {str(leader): files}
@@ -225,6 +227,8 @@ def error_of(text: str) -> str:
     name = text.rpartition("<- ")[2].removeprefix("EXC ").partition(":")[0]
     if name == "TimeoutException":
         return REQUEST_TIMED_OUT
+    if name == "InvalidPidMappingException":
+        return INVALID_PRODUCER_ID_MAPPING
     words = re.findall("[A-Z][a-z]+", name.removesuffix("Exception"))
     return "_".join(words).upper()
 

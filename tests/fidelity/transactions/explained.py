@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 TRANSACTIONS_EXPLAINED: Final = {
+    "answers: p-expiry act 0": "the broker had no block of producer IDs yet; the player asks again until it has one",
     "answers: a-basic-tv2 act 3": "commitTransaction returned before the client's own thread had moved on to READY; the next call found it READY",
     **dict.fromkeys(
         (

@@ -6,12 +6,13 @@ from typing import Any, Final
 
 from core.kafka import events
 from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition
+from core.kafka.log.producer_state import EXPIRATION_CHECK_SETTING
 from core.kafka.transaction.transaction_log import partition_for
 from core.kafka.transaction.transaction_metadata import TransactionTransit
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.sim.units import SECOND, US_PER_MS
-from tests.fidelity.transactions.player import STATE_PARTITIONS, TOPIC, Player
+from tests.fidelity.transactions.player import STATE_PARTITIONS, Player
 from tests.fidelity.transactions.recording import STATE_TOPIC
 
 READING: Final = 3 * SECOND
@@ -28,7 +29,9 @@ def offsets(player: Player, name: str) -> dict[str, int] | None:
 
 def producers(player: Player, name: str) -> list[dict[str, Any]]:
     """Return the producers of a partition as DescribeProducers shows them."""
-    state = player.leader_log(name).producer_state()
+    cluster, log = player.cluster, player.leader_log(name)
+    settings, state = cluster.settings, log.producer_state()
+    expiration, check = settings.us(cluster.release.producer_expiration_setting), settings.us(EXPIRATION_CHECK_SETTING)
     return [
         {
             "pid": each.producer_id,
@@ -37,7 +40,7 @@ def producers(player: Player, name: str) -> list[dict[str, Any]]:
             "lastSeq": each.last_sequence,
             "openFrom": None if each.open_from == NO_OFFSET else each.open_from,
         }
-        for each in (() if state is None else state.active_producers())
+        for each in (() if state is None else state.active_producers(cluster.now, expiration, check))
     ]
 
 
@@ -103,17 +106,19 @@ def read(player: Player, isolation: str) -> dict[str, tuple[list[int], int]]:
     """
     heard: list[Any] = []
     copy = Cluster.restore(player.cluster.snapshot(), heard.append)
-    copy.do(acts.Consume(TOPIC, "reader", isolation=isolation))
+    there = {name: tp for name in player.recording.partitions if (tp := player.partition(name)).topic in copy.controller.replication.topics}
+    for topic in dict.fromkeys(tp.topic for tp in there.values()):
+        copy.do(acts.Consume(topic, f"reader of {topic}", isolation=isolation))
     copy.run_until(copy.now + READING)
-    reader = copy.consumer("reader")
-    assert reader is not None
     found: dict[str, tuple[list[int], int]] = {}
-    for number, name in enumerate(player.recording.partitions):
+    for name, tp in there.items():
+        reader = copy.consumer(f"reader of {tp.topic}")
+        assert reader is not None
         offsets_read = [
             offset
             for event in heard
-            if event[3] == events.Consumed.kind and event[4] == "reader" and event[6] == number
+            if event[3] == events.Consumed.kind and event[4] == reader.name and event[6] == tp.partition
             for offset in range(event[8], event[9])
         ]
-        found[name] = (offsets_read, reader.positions[number])
+        found[name] = (offsets_read, reader.positions[tp.partition])
     return found

@@ -2,7 +2,7 @@
 
 If the real client waited for a call of a producer, the player also waits for it. If the model takes longer than the real cluster,
 everything after that happens later by the same amount. In the model, all data partitions of a recording are partitions of one topic, in
-alphabetical order.
+alphabetical order. If a recording deletes a topic, they keep their topics.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, Final
 from core.kafka import events
 from core.kafka.errors import COORDINATOR_LOAD_IN_PROGRESS
 from core.kafka.ids import TopicPartition
+from core.kafka.settings.registry import SETTINGS as KAFKA_SETTINGS
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.kafka.transaction.transaction_log import partition_for
 from core.lab import acts
@@ -97,11 +98,11 @@ class Player:
 
     def partition(self, name: str) -> TopicPartition:
         """Return the model's partition for a recorded one."""
-        return TopicPartition(TOPIC, self.recording.partitions.index(name))
+        return partition_in(self.recording, name)
 
     def recorded_name(self, tp: TopicPartition) -> str:
         """Return the recorded name of a data partition of the model."""
-        return self.recording.partitions[tp.partition]
+        return next(name for name in self.recording.partitions if self.partition(name) == tp)
 
     # --- time ------------------------------------------------------------------------------------------------------
 
@@ -137,6 +138,9 @@ class Player:
                 return self._wait(act)
             case "kafka-transactions abort":
                 self._abort_hanging(act)
+            case "delete topic":
+                self.cluster.do(acts.DeleteTopic(act.words[0]))
+                self._settle(act)
             case "delete records":
                 name, _, offset = act.words
                 self.cluster.do(acts.DeleteRecords(self.partition(name), int(offset)))
@@ -187,10 +191,11 @@ class Player:
         if op == "p.send":
             partition, records = self.partition(act.words[1]), int(act.words[2])
             acks = self.settings[name].get("acks", "all")
-            asked = acts.Produce(TOPIC, records, partition.partition, producer=name, acks=acks)
+            asked = acts.Produce(partition.topic, records, partition.partition, producer=name, acks=acks)
         elif op == "p.init":
             config = tuple((key, value) for key, value in self.settings[name].items() if key == "transaction.timeout.ms")
-            asked = acts.InitTransactions(TOPIC, self.producers[name], name, config)
+            topic = self.partition(self.recording.partitions[0]).topic
+            asked = acts.InitTransactions(topic, self.producers[name], name, config)
         else:
             asked = CALLS[op](name)
         start = len(self.events)
@@ -217,7 +222,7 @@ class Player:
             return self._state(name) if op == "p.begin" or self._producer(name).state.value not in BUSY else None
         acknowledged: list[str] = []
         for event in self.events[start:]:
-            if event[3] == events.ProduceAcked.kind and event[4] == name and event[6] == self.partition(act.words[1]).partition:
+            if event[3] == events.ProduceAcked.kind and event[4] == name and TopicPartition(*event[5:7]) == self.partition(act.words[1]):
                 acknowledged += map(str, range(event[7], event[8]))
             if event[3] == events.ProduceGivenUp.kind and event[4] == name:
                 return f"EXC {event[9]}"
@@ -297,8 +302,18 @@ class Player:
         return None
 
 
+def partition_in(recording: TransactionRecording, name: str) -> TopicPartition:
+    """Return the model's partition for a recorded one."""
+    if recording.deletes_a_topic:
+        topic, _, number = name.rpartition("-")
+        return TopicPartition(topic, int(number))
+    return TopicPartition(TOPIC, recording.partitions.index(name))
+
+
 def _spec(recording: TransactionRecording) -> ClusterSpec:
-    data = tuple(PartitionSpec(recording.replicas_of(name)) for name in recording.partitions)
+    topics: dict[str, list[PartitionSpec]] = {}
+    for name in recording.partitions:
+        topics.setdefault(partition_in(recording, name).topic, []).append(PartitionSpec(recording.replicas_of(name)))
     leaders = {partition_for(each, STATE_PARTITIONS): broker for each, broker in recording.coordinators().items()}
     epochs = {partition_for(each, STATE_PARTITIONS): epoch for each, epoch in recording.coordinator_epochs().items()}
     state = []
@@ -309,10 +324,13 @@ def _spec(recording: TransactionRecording) -> ClusterSpec:
     return ClusterSpec(
         tuple(BrokerSpec(broker) for broker in (1, 2, 3)),
         (
-            TopicSpec(TOPIC, assignment=data, config=tuple(recording.config.items())),
+            *(TopicSpec(name, assignment=tuple(data), config=tuple(recording.config.items())) for name, data in topics.items()),
             TopicSpec(STATE_TOPIC, assignment=tuple(state), config=STATE_CONFIG),
         ),
-        settings=SETTINGS,
+        settings=(
+            *SETTINGS,
+            *((name, value) for name, value in recording.settings.items() if name in KAFKA_SETTINGS and isinstance(value, int)),
+        ),
         network=NetworkSpec(latency=300, jitter=100),
         features=recording.features,
         clients=CLIENTS,

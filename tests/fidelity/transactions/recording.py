@@ -67,13 +67,18 @@ class TransactionRecording:
     @property
     def features(self) -> tuple[tuple[str, int], ...]:
         """The feature levels that differ from those of a new cluster."""
-        return ((TRANSACTION_VERSION, 0),) if "tv0" in self.name else ()
+        return ((TRANSACTION_VERSION, 0),) if "tv0" in self.name or self.name == "p-expiry" else ()
 
     @property
     def partitions(self) -> tuple[str, ...]:
         """The names of the data partitions, in alphabetical order."""
         asked = {word for act in self.acts if act.op.startswith(("raw Add", "raw Produce", "p.send")) for word in act.words}
         return tuple(sorted(self._observed() | {word for word in asked if re.fullmatch(r"[a-z]\w*-\d+", word)}))
+
+    @property
+    def deletes_a_topic(self) -> bool:
+        """Whether a topic is deleted."""
+        return any(act.op == "delete topic" for act in self.acts)
 
     def _observed(self) -> set[str]:
         return {name for look in self.looks() for kind in OBSERVED for name in look.get(kind, ())}

@@ -7,6 +7,7 @@ from typing import Final
 from core.kafka.clients.producer import Producer
 from core.kafka.clients.services.service_records import DelayedRecords
 from core.kafka.durability_observer import DurabilityObserver
+from core.kafka.ids import TopicPartition
 from core.sim.journal import Journal
 from core.sim.network import Network
 
@@ -42,11 +43,11 @@ class DelayProducer(Producer):
         self.wanted = wanted
         self.left = 0
 
-    def enqueue(self, partition: int, count: int, record_bytes: int, content: object = None) -> None:
+    def enqueue(self, tp: TopicPartition, count: int, record_bytes: int, content: object = None) -> None:
         """Create a batch with the headers of delayed records."""
         if self.rate:
             count = min(count, self.left)
             self.left -= count
             if not self.left:
                 self.stop_load()
-        super().enqueue(partition, count, record_bytes, DelayedRecords(self.real_topic, self.wanted, self.journal.now))
+        super().enqueue(tp, count, record_bytes, DelayedRecords(self.real_topic, self.wanted, self.journal.now))

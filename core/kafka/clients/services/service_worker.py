@@ -296,15 +296,15 @@ class ServiceWorker(ConsumingProcess):
 
     def _forward(self, records: HeldRecords, content: object) -> None:
         """Send records to the target."""
-        number = records.partition % len(self.leaders)
+        tp = TopicPartition(self.topic, records.partition % len(self.leaders))
         before, self.journal.cause = self.journal.cause, records.event or self.journal.cause
         if self.transactions is not None:
-            self.transactions.add_partition(TopicPartition(self.topic, number))
-        self.enqueue(number, records.size, RECORD_BYTES, content)
+            self.transactions.add_partition(tp)
+        self.enqueue(tp, records.size, RECORD_BYTES, content)
         self.sending[self._batch_id] = records
         if self.transactions is not None:
             self.transactions.advance()
-        self._send(number)
+        self._send(tp)
         self.journal.cause = before
 
     def _acknowledged(self, batch: ProducerBatch, base: int, end: int) -> None:

@@ -8,6 +8,7 @@ import pytest
 from core.kafka import errors, events
 from core.kafka.clients.client_config import PRODUCER, client_config
 from core.kafka.clients.producer_sequences import MAX_EPOCH
+from core.kafka.ids import TopicPartition
 from core.kafka.log.producer_state_entry import increment_sequence
 from core.kafka.messages import ProduceRequest
 from core.kafka.release import RELEASES
@@ -32,7 +33,7 @@ def test_txp_02_exhausted_epochs_need_another_producer_id() -> None:
         for request in bench.batches(partition, 3):
             bench.acked(request)
     assert [bench.of(partition).next_sequence for partition in (0, 1)] == [3, 3]
-    bench.sequences.request_restart(0, errors.UNKNOWN_PRODUCER_ID)
+    bench.sequences.request_restart(TopicPartition("t", 0), errors.UNKNOWN_PRODUCER_ID)
     bench.sequences.bump()
     assert bench.sequences.producer_id == -1
     assert [bench.of(partition).next_sequence for partition in (0, 1)] == [0, 3]

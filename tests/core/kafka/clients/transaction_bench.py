@@ -68,7 +68,7 @@ class SenderBench(NodeBench):
 
     def of(self, partition: int) -> PartitionSequences:
         """Return the sequence numbers of one partition."""
-        return self.sequences.of(partition)
+        return self.sequences.of(TopicPartition("t", partition))
 
     def answer_metadata(self) -> None:
         """Answer all metadata requests."""

@@ -1,0 +1,62 @@
+"""The steady load of a producer with a transactional.id: its records are sent in transactions, one after the other."""
+
+from __future__ import annotations
+
+import attrs
+
+from core.kafka.clients.producer_transaction_state import ProducerTransactionState
+from core.kafka.clients.transaction_manager import TransactionManager
+
+_S = ProducerTransactionState
+
+
+@attrs.define(slots=True, eq=False)
+class TransactionalLoad:
+    """An application that sends records, and commits them after a number of records or after a time.
+
+    It waits for the result of each call before it continues. If a transaction fails, it aborts the transaction and begins the next one; the records
+    of the failed transaction are not sent again.
+
+    Attributes:
+        commit_records: the number of records after which a transaction is committed; 0 for no limit.
+        commit_every: the age at which a transaction is committed, µs; 0 for no limit.
+        records: the number of records in the open transaction.
+        began: when the open transaction began, µs.
+    """
+
+    commit_records: int
+    commit_every: int
+    records: int = 0
+    began: int = 0
+
+    def may_send(self, transactions: TransactionManager, now: int) -> bool:
+        """Make the next call of the application if one is due. Return whether the application can send records now."""
+        if transactions.call:
+            return False
+        state = transactions.state
+        if state is _S.UNINITIALIZED:
+            transactions.init()
+        elif state is _S.ABORTABLE_ERROR:
+            transactions.abort()
+        elif state is _S.READY:
+            transactions.begin()
+            self.records, self.began = 0, now
+        elif state is _S.IN_TRANSACTION:
+            self.commit_if_due(transactions, now)
+        return transactions.state is _S.IN_TRANSACTION
+
+    def sent(self, transactions: TransactionManager, records: int, now: int) -> None:
+        """Count the records that were sent, and commit the transaction if it is full."""
+        self.records += records
+        if transactions.state is _S.IN_TRANSACTION and not transactions.call:
+            self.commit_if_due(transactions, now)
+
+    def commit_if_due(self, transactions: TransactionManager, now: int) -> None:
+        """Commit the open transaction if it has enough records or is old enough."""
+        if 0 < self.commit_records <= self.records or 0 < self.commit_every <= now - self.began:
+            transactions.commit()
+
+    def stop(self, transactions: TransactionManager) -> None:
+        """Commit the open transaction, because the load ends."""
+        if transactions.state is _S.IN_TRANSACTION and not transactions.call:
+            transactions.commit()
