@@ -3,8 +3,8 @@
 Each mutant is one small change (`operators`), drawn by the seed. Its tests are those that ran its basic block when all passed; they run
 quickest first, in a copy of the tree, until one fails. Everything is imported and collected once: a mutant has a process that is
 forked from there, in which the changed functions get their new code (a fresh process, if importing runs what is changed). A test
-that takes far longer than before counts as failed (timed out). Changes that were judged to change nothing are listed, with the
-reason, in `equivalent.yaml`, and are not drawn.
+that takes far longer than before counts as failed (timed out). A mutant whose tests cannot all run in time is undecided. Changes that
+were judged to change nothing are listed, with the reason, in `equivalent.yaml`, and are not drawn.
 
 The recording of what each test runs is kept in `build/mutants` and made anew when sources or tests change (some minutes).
 `--only 3,17 --tests tests/core/kafka/log` tries mutants of the draw with tests of one's choice instead, without a recording.
@@ -201,7 +201,7 @@ def main() -> int:
                 )
                 if "::" in outcome.by:
                     killers.add(outcome.by)
-                if outcome.word == "survived":
+                if outcome.word in ("survived", "undecided"):
                     survivors.append((number, mutant, outcome))
                     print(difference(mutant, files[mutant.path]), flush=True)
         except KeyboardInterrupt:
@@ -214,11 +214,11 @@ def main() -> int:
         benches.get().close()
     total = words.total()
     for number, mutant, outcome in sorted(survivors):
-        print(f"\n{number}. survived {outcome.tests} tests, {mutant.path}:{mutant.line}\n    {mutant.before}\n    {mutant.after}")
-    share = 100 * len(survivors) / total if total else 0.0
+        print(f"\n{number}. {outcome.word}, {outcome.tests} tests, {mutant.path}:{mutant.line}\n    {mutant.before}\n    {mutant.after}")
+    share = 100 * len(survivors) / total if total else 0.0  # what is undecided may live
     print(
         f"\nseed {arguments.seed}: {total} mutants, {words['killed']} killed, {words['timed out']} timed out, "
-        f"{len(survivors)} survived ({share:.1f} %), in {(time.monotonic() - began) / 60:.0f} minutes"
+        f"{words['survived']} survived, {words['undecided']} undecided ({share:.1f} %), in {(time.monotonic() - began) / 60:.0f} minutes"
     )
     return int(share > 5)
 

@@ -9,7 +9,6 @@ import json
 import os
 import resource
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -20,15 +19,27 @@ import pytest
 
 TIMED_OUT = 86
 """The exit code of a run in which a test took too long."""
+OUT_OF_TIME = 88
+"""The exit code of a run that did not come to its last test in time."""
 NOT_PLANTED = 87
 """The exit code of a forked process that cannot contain a mutant, because its functions differ from those of the source."""
 MEMORY = 6 << 30
 WAITING = 10
-"""The factor by which a test can last longer than its processor time, because it may wait for others or the machine may be busy."""
+"""The factor by which a test can last longer than its processor time, because it may wait for others."""
 
 hypothesis.settings.register_profile(
     "mutants", derandomize=True, database=None, phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate]
 )
+
+
+def processor_seconds() -> float:
+    """Return the processor time of this process and of its child processes that have ended."""
+    return sum(os.times()[:4])
+
+
+def crowding() -> float:
+    """Return how much longer than on an idle machine a process may have to wait for a processor."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 class Recorder:
@@ -54,9 +65,9 @@ class Recorder:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
         self.failed = False
-        began = sum(os.times()[:4])
+        began = processor_seconds()
         done = yield
-        seconds = sum(os.times()[:4]) - began
+        seconds = processor_seconds() - began
         if self.failed:
             self.take(self.left)
         else:
@@ -68,7 +79,7 @@ class Recorder:
 
 
 class Chosen:
-    """Runs the tests that are named in a file, in its order, each within its processor time in the file, and all before a deadline."""
+    """Runs the tests that are named in a file, in its order, within the processor times in the file: one for each test, and one for all."""
 
     def __init__(self, path: str) -> None:
         self.path = Path(path)
@@ -79,7 +90,7 @@ class Chosen:
     def read(self, items: list[pytest.Item]) -> None:
         listed = json.loads(self.path.read_text())
         self.limits = listed["limits"]
-        self.end = time.monotonic() + listed["seconds"]
+        self.end = processor_seconds() + listed["seconds"]
         self.result.write_text("")
         by_name = {item.nodeid: item for item in items}
         items[:] = [by_name[name] for name in self.limits if name in by_name]
@@ -94,13 +105,12 @@ class Chosen:
             self.result.write_text(item.nodeid)
             os._exit(TIMED_OUT)
 
+        if processor_seconds() > self.end:
+            os._exit(OUT_OF_TIME)
         limit = self.limits[item.nodeid]
-        left = self.end - time.monotonic()
-        if left <= 0:
-            too_long()
         for sort, number, seconds in (
             (signal.ITIMER_PROF, signal.SIGPROF, limit),
-            (signal.ITIMER_REAL, signal.SIGALRM, min(left, WAITING * limit)),
+            (signal.ITIMER_REAL, signal.SIGALRM, WAITING * crowding() * limit),
         ):
             signal.signal(number, too_long)
             signal.setitimer(sort, seconds)

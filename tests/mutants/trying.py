@@ -15,18 +15,25 @@ from pathlib import Path
 from typing import NamedTuple, TextIO
 
 from tests.mutants.operators import Mutant
-from tests.mutants.plugin import NOT_PLANTED, TIMED_OUT
+from tests.mutants.plugin import NOT_PLANTED, OUT_OF_TIME, TIMED_OUT, crowding
 
 ROOT = Path(__file__).parents[2]
 BUILD = ROOT / "build" / "mutants"
 COPIED = ("core", "scenarios", "tui", "spark_reports", "tests", "docs", "locks")
 PYTEST = ("-m", "pytest", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p", "pytest_asyncio", "-p", "tests.mutants.plugin")
 COLLECTING = 120.0
-"""The maximum time in seconds of a process until its first test."""
+"""The maximum time in seconds of a process until its first test, on an idle machine."""
+
+WORDS = {0: "survived", TIMED_OUT: "timed out", OUT_OF_TIME: "undecided"}
+"""The outcomes by exit code. With any other code, a test failed: the mutant was killed."""
 
 
 class Outcome(NamedTuple):
-    """The outcome for a mutant: killed, timed out, or survived; the test, the seconds, and the number of tests."""
+    """The outcome for a mutant; the test that decided it, the seconds, and the number of tests.
+
+    A mutant is killed, timed out (a test took far longer than before), survived, or undecided (no test failed, but not all could run in
+    time).
+    """
 
     word: str
     by: str
@@ -40,7 +47,7 @@ class Tests(NamedTuple):
     Attributes:
         forked: the tests for a process in which everything is already imported, and in which only functions are changed.
         fresh: the tests for processes that import everything again, one after another, if the mutant has not been killed before.
-        seconds: the maximum wall time of each of these processes.
+        seconds: the maximum processor time of each of these processes.
     """
 
     forked: dict[str, float]
@@ -75,12 +82,12 @@ def started(copy: Path, arguments: list[str], pipes: tuple[int, ...] = (), **var
 
 
 def run(copy: Path, arguments: list[str], seconds: float | None = None, **variables: str) -> int:
-    """Run pytest in a copy with a time limit in seconds, and return its exit code."""
+    """Run pytest in a copy with a time limit in seconds of an idle machine, and return its exit code."""
     pytest = started(copy, arguments, **variables)
     try:
-        return pytest.wait(seconds)
+        return pytest.wait(None if seconds is None else seconds * crowding())
     except subprocess.TimeoutExpired:
-        return TIMED_OUT
+        return OUT_OF_TIME
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(pytest.pid, signal.SIGKILL)  # what it started, too
@@ -134,8 +141,7 @@ class Bench:
         finally:
             path.write_bytes(source)
             os.utime(path, (stat.st_atime, stat.st_mtime))
-        word = "survived" if code == 0 else "timed out" if code == TIMED_OUT else "killed"
-        return Outcome(word, by or (f"exit code {code}" if code else ""), time.monotonic() - began, ran)
+        return Outcome(WORDS.get(code, "killed"), by or (f"exit code {code}" if code else ""), time.monotonic() - began, ran)
 
     def failing(self, tests: Collection[str]) -> list[str]:
         """Return the tests that also fail without a mutant."""

@@ -50,6 +50,13 @@ BAD: list[tuple[str, str, str, str]] = [
         "is a setting of the controller",
     ),
     ("topic-config", "cluster: {brokers: 3, topics: {t: {config: {retention.mss: 5}}}}\n", "1:45", "did you mean 'retention.ms'?"),
+    ("no-controllers", "cluster: {brokers: 3, controllers: 0}\n", "1:36", "0 is out of range; write a whole number from 1 to "),
+    (
+        "client-name",
+        CLUSTER + "timeline:\n  - produce: {topic: orders, records: 1, producer: 'a b'}\n",
+        "3:52",
+        "'a b' is not a client name",
+    ),
     ("topic-name", "cluster: {brokers: 3, topics: {'a b': {}}}\n", "1:32", "'a b' is not a topic name"),
     (
         "replica-not-there",

@@ -58,7 +58,7 @@ def _first_unstable(log: ReplicaLog, release: Release) -> int:
 
 def _dirty_segments(bases: tuple[int, ...], first_dirty: int) -> list[tuple[int, int]]:
     """Return the segments, starting with the one that contains the first dirty offset, without the active segment."""
-    first = max(bisect_right(bases, first_dirty) - 1, 0)
+    first = bisect_right(bases, first_dirty) - 1
     return [*zip(bases[first:-1], bases[first + 1 :], strict=True)]
 
 
@@ -96,8 +96,8 @@ class LogToClean(NamedTuple):
 def log_to_clean(log: ReplicaLog, offsets: OffsetsToClean, now: int) -> LogToClean:
     """Return the part of a log that a pass would cover. The pass ends before the segment with the first uncleanable offset."""
     bases = log.roll()
-    floor = bases[max(bisect_right(bases, offsets.first_uncleanable) - 1, 0)]
-    first = bases[max(bisect_right(bases, min(offsets.first_dirty, floor)) - 1, 0)]
+    floor = bases[bisect_right(bases, offsets.first_uncleanable) - 1]
+    first = bases[bisect_right(bases, min(offsets.first_dirty, floor)) - 1]
     clean_until = next((base for base in bases if base >= offsets.first_dirty), log.leo)  # a segment that is partly clean counts twice
     return LogToClean(
         log,

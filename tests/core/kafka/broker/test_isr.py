@@ -377,3 +377,14 @@ def test_isr_21_under_min_isr() -> None:
     assert not bench.partition().under_min_isr
     bench.partition_is((1, 2), (1,), leader_epoch=1, partition_epoch=2)
     assert bench.partition().under_min_isr
+
+
+def test_a_follower_that_lacks_exactly_the_allowed_records_stays() -> None:
+    """replica.lag.max.messages, which only releases before 0.9 have, is the largest lag that is allowed."""
+    bench = BrokerBench(attrs.evolve(CURRENT, counts_lag=True))
+    bench.partition_is((1, 2), (1, 2))
+    bench.fetch(2, 0)
+    bench.produce(4_000)
+    assert bench.partition().out_of_sync_replicas() == ()
+    bench.produce(1)
+    assert bench.partition().out_of_sync_replicas() == (2,)

@@ -16,11 +16,13 @@ from core.kafka.group_coordinator.consumer.messages import ConsumerGroupHeartbea
 from core.kafka.group_coordinator.consumer.records import (
     EpochKey,
     EpochValue,
+    PartitionMetadataKey,
     TargetEpochKey,
     TargetMemberKey,
     TargetMemberValue,
     current_assignment_record,
     member_record,
+    record_bytes,
 )
 from core.kafka.group_coordinator.messages import GroupMembership
 from core.kafka.release import RELEASES
@@ -350,3 +352,10 @@ def test_cgn_16_waiting_for_unreleased_partitions() -> None:
     cluster.put(member("m2", 10, "", "foo zar", pending_revocation=tps("zar:7"), state=UNREVOKED), "")
     assert cluster.group.waits_for_unreleased_partition(waiting), "it still counts as owned"
     assert not cluster.group.waits_for_unreleased_partition(cluster.group.members["m2"])
+
+
+def test_the_size_of_metadata_grows_with_the_topics() -> None:
+    """Each topic of the subscription metadata counts 8 bytes. A tombstone counts 6."""
+    key = PartitionMetadataKey("g")
+    sizes = [record_bytes((key, value)) for value in ((), (("a", 1),), (("a", 1), ("b", 2)), None)]
+    assert [size - sizes[0] for size in sizes] == [0, 8, 16, 6]
