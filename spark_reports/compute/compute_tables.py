@@ -25,7 +25,7 @@ from spark_reports.severity import sql_order
 from spark_reports.summaries.clients.unavailability import UNAVAILABILITY
 from spark_reports.summaries.inputs import Lazy, SummaryInputs
 from spark_reports.summaries.intermediate.partition_states import PARTITION
-from spark_reports.summaries.overview import NAME, NOTES, SOURCES, TITLE, WORST, overview
+from spark_reports.summaries.overview import FIGURES, NAME, NOTES, SOURCES, TITLE, WORST, overview
 from spark_reports.summaries.registry import CHARTS, SUMMARIES
 from spark_reports.summaries.summary import Summary
 from spark_reports.tables.comparison import MOST
@@ -107,7 +107,7 @@ class Computation:
             return table, None
         result = table.fetched(max(self.wanted, 1))
         if self.write:
-            table.written(self.write, result.count)
+            table.written(self.write, result.count, None if result.more else list(result.rows))
         self._tell(result)
         return table, result
 
@@ -118,7 +118,7 @@ class Computation:
         result = Result(summary.name, summary.title, summary.notes, tuple(summary.schema.names), [], worst=summary.worst)
         if self.write:
             frame = summary.with_schema(self.inputs)
-            Table(summary.name, summary.title, summary.notes, summary.keys, summary.worst, frame, True).written(self.write, 0)
+            Table(summary.name, summary.title, summary.notes, summary.keys, summary.worst, frame, True).written(self.write, 0, [])
         self._tell(result)
         return result
 
@@ -146,8 +146,9 @@ class Computation:
         if self.write:
             own = every.where("session IS NOT NULL")
             Table(NAME, "", "", ("session",), (), own, self.inputs.single_partition).written(self.write, len(self.logs))
-        result = Result(NAME, TITLE, NOTES, tuple(every.columns), worst, len(self.logs) - len(worst), worst=WORST)
-        return result, dict(zip(every.columns[1:], totals[1:], strict=True))
+        columns = ("session", *FIGURES)
+        result = Result(NAME, TITLE, NOTES, columns, worst, len(self.logs) - len(worst), worst=WORST)
+        return result, dict(zip(FIGURES, totals[1:], strict=True))
 
     def _drawn(self, overview: Result, tables: Mapping[str, Table]) -> tuple[list[Result], int]:
         """Return the rows for charts of the worst partitions of the worst sessions, and the total number of partitions."""

@@ -23,8 +23,13 @@ if TYPE_CHECKING:
 PART_ROWS: Final = 200_000
 """The maximum number of rows in one file."""
 
-Write = Callable[[str, "DataFrame"], None]
-"""A function that writes a table under a name. The rows that the function receives are sorted, with one partition for each file."""
+Rows = list[tuple[object, ...]]
+"""The rows of a table that have been fetched."""
+
+Write = Callable[[str, "DataFrame", Rows | None], None]
+"""A function that writes a table under a name. The rows that the function receives are sorted, with one partition for each file. If all rows
+have been fetched, the function also receives these.
+"""
 
 
 @attrs.frozen
@@ -48,38 +53,37 @@ class Table:
 
     def fetched(self, most: int) -> Result:
         """Return all rows, sorted by the keys, or the worst rows if there are more than `most`."""
-        rows = _rows(self.frame.orderBy(*self.keys), most + 1)
+        found = self.frame.orderBy(*self.keys).limit(most + 1).collect()
+        # To ask Spark for the columns takes longer, because Spark analyzes the query again.
+        columns = tuple(found[0].__fields__) if found else tuple(self.frame.columns)
+        rows = [tuple(row) for row in found]
         count = len(rows)
         if count > most:
             count = self.frame.count()
-            rows = _rows(self.frame.orderBy(*sql_order(self.worst, self.keys)), most)
-        return Result(self.name, self.title, self.notes, tuple(self.frame.columns), rows, count - len(rows), worst=self.worst)
+            rows = [tuple(row) for row in self.frame.orderBy(*sql_order(self.worst, self.keys)).limit(most).collect()]
+        return Result(self.name, self.title, self.notes, columns, rows, count - len(rows), worst=self.worst)
 
-    def written(self, write: Sequence[Write], count: int) -> None:
-        """Write all rows with each writer. `count` is the number of rows."""
+    def written(self, write: Sequence[Write], count: int, fetched: Rows | None = None) -> None:
+        """Write all rows with each writer. `count` is the number of rows, and `fetched` contains all of them if they have been fetched."""
         parts = math.ceil(count / PART_ROWS)
         if parts > 1:
             placed = self.frame.repartitionByRange(parts, *self.keys)
         else:
             placed = self.frame if self.single_partition else self.frame.coalesce(1)
         for one in write:
-            one(self.name, placed.sortWithinPartitions(*self.keys))
-
-
-def _rows(frame: DataFrame, most: int) -> list[tuple[object, ...]]:
-    return [tuple(row) for row in frame.limit(most).collect()]
+            one(self.name, placed.sortWithinPartitions(*self.keys), fetched)
 
 
 def parquet(out: Path | str) -> Write:
     """Return a writer that writes each table as a Parquet dataset with its name, and replaces an existing dataset."""
     where = f"file://{out}" if isinstance(out, Path) else out.rstrip("/")
-    return lambda name, frame: frame.write.mode("overwrite").parquet(f"{where}/{name}")
+    return lambda name, frame, fetched: frame.write.mode("overwrite").parquet(f"{where}/{name}")
 
 
 def csv(out: Path) -> Write:
     """Return a writer that writes tables as CSV to a directory on this machine."""
 
-    def rows(frame: DataFrame) -> Iterator[tuple[object, ...]]:
-        return (tuple(row) for row in frame.toLocalIterator())
+    def rows(frame: DataFrame, fetched: Rows | None) -> Iterator[tuple[object, ...]]:
+        return iter(fetched) if fetched is not None else (tuple(row) for row in frame.toLocalIterator())
 
-    return lambda name, frame: csv_files.write(name, frame.columns, rows(frame), out, PART_ROWS)
+    return lambda name, frame, fetched: csv_files.write(name, frame.columns, rows(frame, fetched), out, PART_ROWS)

@@ -7,10 +7,21 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
+from core.kafka.ids import TopicPartition
+from core.kafka.release import CURRENT
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.units import SECOND
+from scenarios.logs.log_header import make_header
+from scenarios.logs.log_writer import LogWriter
 from spark_reports.compute import session_settings
 from spark_reports.spark.session import spark_session
+from spark_reports.tables.result import Report
 from tests.spark_reports.together import WRITERS, Writer
 
 Tables = dict[str, list[dict[str, Any]]]
@@ -43,7 +54,8 @@ def summarise(spark: Any) -> Callable[[Sequence[Path]], Tables]:
             inputs = summary_inputs(frames, session_table(spark, logs), occurring_kinds(frames.infrequent))
             tables, measured = {}, {"sessions": inputs.sessions}
             for summary in every:
-                frame = summary(inputs)
+                # The overview reads these tables again.
+                frame = summary(inputs).cache() if summary.name in SOURCES else summary(inputs)
                 assert [(field.name, field.dataType) for field in frame.schema] == [(f.name, f.dataType) for f in summary.schema]
                 tables[summary.name] = [row.asDict() for row in frame.collect()]
                 if summary.name in SOURCES:
@@ -53,6 +65,49 @@ def summarise(spark: Any) -> Callable[[Sequence[Path]], Tables]:
         return tables
 
     return run
+
+
+@attrs.frozen
+class Reported:
+    """A report with charts, and what it was made from.
+
+    Attributes:
+        log: the log of the session.
+        events: the number of its events.
+        report: the report.
+    """
+
+    log: Path
+    events: int
+    report: Report
+
+
+@pytest.fixture(scope="session")
+def follower_killed(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Reported:
+    """b3 leads nothing, is killed at 10 s, and starts again at 40 s. Then the controller refuses an election, since the partition has a leader."""
+    from spark_reports.compute import compute_tables, load_logs
+    from spark_reports.logs.session_log import open_log
+    from spark_reports.output import html
+    from spark_reports.rows.staging import stage_logs
+
+    place = tmp_path_factory.mktemp("follower-killed")
+    spec = ClusterSpec(
+        brokers=tuple(BrokerSpec(broker) for broker in (1, 2, 3)), topics=(TopicSpec("orders", assignment=(PartitionSpec((1, 2, 3)),)),)
+    )
+    log = place / "killed.jsonl"
+    with LogWriter(log, make_header(spec, CURRENT, 1, None)) as writer:
+        cluster = Cluster(spec, CURRENT, seed=1, sink=writer)
+        cluster.do(acts.Load("orders", rate=100, producer="app"))
+        refused = acts.Elect("unclean", TopicPartition("orders", 0))
+        for until, act in ((10, acts.Kill(3)), (40, acts.Start(3)), (41, refused)):
+            cluster.run_until(until * SECOND)
+            cluster.do(act)
+        cluster.run_until(45 * SECOND)
+        writer.close(cluster.now)
+    staged = stage_logs([open_log(log)], [], place / "staged", *load_logs.needed_kinds_and_columns(charts=True))
+    loaded = load_logs.load_logs(spark, [], staged, [], [], True, place, lambda _: None)
+    report = compute_tables.compute_tables(loaded, html.ROWS, [], True, lambda _: None)
+    return Reported(log, cluster.journal.seq, report)
 
 
 @pytest.fixture(scope="session")

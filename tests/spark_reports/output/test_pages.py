@@ -9,19 +9,10 @@ from typing import Any
 
 import pytest
 
-from core.kafka.release import CURRENT
-from core.kafka.topic_spec import PartitionSpec, TopicSpec
-from core.lab import acts
-from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND, format_duration
-from scenarios.logs.log_header import make_header
-from scenarios.logs.log_writer import LogWriter
-from spark_reports.compute import compute_tables, load_logs
-from spark_reports.logs.session_log import open_log
 from spark_reports.output import html
-from spark_reports.rows.staging import stage_logs
 from spark_reports.sweep.output import html as sweep_html
+from tests.spark_reports.conftest import Reported
 from tests.spark_reports.output import pages
 from tests.spark_reports.output.browser import browser, pixels
 from tests.spark_reports.output.devtools import Page, opened
@@ -119,22 +110,9 @@ async def _brightness(page: Page, marks: list[dict[str, Any]], look: str) -> flo
 
 @pytest.mark.spark
 @pytest.mark.slow
-async def test_a_killed_follower_is_on_the_first_screen_as_a_stall(tmp_path: Path, spark: Any) -> None:
-    """b3 leads nothing. Until the controller fences it, some seconds after its death at 10 s, nothing that was sent with acks=all is acknowledged."""
-    spec = ClusterSpec(
-        brokers=tuple(BrokerSpec(broker) for broker in (1, 2, 3)), topics=(TopicSpec("orders", assignment=(PartitionSpec((1, 2, 3)),)),)
-    )
-    log = tmp_path / "killed.jsonl"
-    with LogWriter(log, make_header(spec, CURRENT, 1, None)) as writer:
-        cluster = Cluster(spec, CURRENT, seed=1, sink=writer)
-        cluster.do(acts.Load("orders", rate=100, producer="app"))
-        cluster.run_until(10 * SECOND)
-        cluster.do(acts.Kill(3))
-        cluster.run_until(40 * SECOND)
-        writer.close(cluster.now)
-    staged = stage_logs([open_log(log)], [], tmp_path / "staged", *load_logs.needed_kinds_and_columns(charts=True))
-    loaded = load_logs.load_logs(spark, [], staged, [], [], True, tmp_path, lambda _: None)
-    report = compute_tables.compute_tables(loaded, html.ROWS, [], True, lambda _: None)
+async def test_a_killed_follower_is_on_the_first_screen_as_a_stall(tmp_path: Path, follower_killed: Reported) -> None:
+    """Until the controller fences b3, some seconds after its death at 10 s, nothing that was sent with acks=all is acknowledged."""
+    report = follower_killed.report
     stalled = report.totals["longest_stalled_us"] or 0
     assert 3 * SECOND < stalled < 12 * SECOND
     path = tmp_path / "killed.html"
