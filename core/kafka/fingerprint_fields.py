@@ -90,7 +90,7 @@ KAFKA_FIELDS: Final[Table] = {
         wiring=("client",), times=("callback_at", "next_heartbeat", "heartbeat_timer", "poll_deadline"),
     ),
     ConsumerGroup: Declared(times=("assigned_at",)),
-    MemberTimers: Declared(times=("deadline", "due", "revoked_by")),
+    MemberTimers: Declared(times=("deadline", "due", "revoked_by", "joined_by", "synced_by")),
     CoordinatorCalls: Declared(wiring=("client",), labels={"in_flight": "correlation"}),
     GroupMember: Declared(history=("processed",), times=("batch_began", "auto_commit_due")),
     OffsetCommits: Declared(wiring=("client",)),

@@ -192,6 +192,8 @@ class Release(ReprMixin):
         verifies_offset_commits: a group coordinator verifies a TxnOffsetCommit like a produce request (KAFKA-15784, 3.7).
         commits_below_min_isr: a group coordinator appends offsets even if the ISR of their partition is smaller than min.insync.replicas. The
             commit waits for the high watermark (the coordinator of KIP-848, 4.0).
+        responses_wait_for_writes: a group coordinator responds, even to a request that writes nothing, when all records that it has written so
+            far are committed (`CoordinatorRuntime`, 4.0). Before that, only the response to a write waits.
         plain_commits_unstable: an offset that is being committed outside of a transaction is unstable too (before 4.0).
         unknown_group_not_found: an OffsetCommit with a generation for an unknown group gets GROUP_ID_NOT_FOUND; before 4.0,
             ILLEGAL_GENERATION.
@@ -366,6 +368,7 @@ class Release(ReprMixin):
     transactional_commits_name_members: bool = _since("2.7")
     verifies_offset_commits: bool = _since("3.7")
     commits_below_min_isr: bool = _since("4.0")
+    responses_wait_for_writes: bool = _since("4.0")
     plain_commits_unstable: bool = _until("4.0")
     unknown_group_not_found: bool = _since("4.0")
     consumer_groups: bool = _since("0.9")

@@ -202,6 +202,7 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
             "j1-initial-delay": ("generation(billing) == 1", "generation(billing) == 4"),
             "j1-killed-member": "member-removed {group=billing, why=session-timeout}",
             "j1-killed-member-consumer": "never group-rebalancing",
+            "j1-upgrade-to-consumer": ("count group-converted {group=billing} == 2", "repeats(billing) == 0"),
             "j1-static-member": ("generation(billing) == 3", "count group-rebalancing {group=billing} == 3"),
             "j1-slow-member": ("processed-by(eager) == 0", "processed-by(coop) == 30", "repeats(coop) == 20"),
             "j1-max-poll-interval": ("poll-interval-exceeded {client=slow", "repeats(billing) == 10"),

@@ -60,6 +60,7 @@ _GLYPHS: Final = {
     "group-generation": ("◆", "good"),
     "group-stable": ("✓", "good"),
     "group-epoch": ("⇄", "text"),
+    "group-converted": ("⇋", "warn"),
     "target-assigned": ("◆", "good"),
     "member-reconciled": ("◇", "text"),
     "group-state": ("◆", "text"),

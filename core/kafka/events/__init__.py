@@ -42,7 +42,7 @@ from core.kafka.events.clients import (
     ReadReplica,
     SendTimedOut,
 )
-from core.kafka.events.consumer_groups import ConsumerGroupStateChanged, GroupEpochBumped, MemberReconciled, TargetAssigned
+from core.kafka.events.consumer_groups import ConsumerGroupStateChanged, GroupConverted, GroupEpochBumped, MemberReconciled, TargetAssigned
 from core.kafka.events.controller import (
     AlterPartitionRefused,
     ControllerCandidate,
@@ -218,7 +218,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     CoordinatorLoaded, CoordinatorUnloaded, TransactionBegun, TransactionStateChanged, TransactionEnded, TransactionRefused, TransactionTimedOut,
     MarkerAppended, MarkerRefused, MarkerSkipped, LastStableOffsetAdvanced, VerificationFailed, ProducerStateChanged, AbortedRecordsSkipped,
     GroupsLoaded, GroupsUnloaded, OffsetCommitted, OffsetPending, OffsetMaterialized, OffsetDropped, GroupRequestRefused,
-    GroupEpochBumped, TargetAssigned, MemberReconciled, ConsumerGroupStateChanged,
+    GroupConverted, GroupEpochBumped, TargetAssigned, MemberReconciled, ConsumerGroupStateChanged,
     MemberIdGiven, GroupMemberJoined, StaticMemberReplaced, GroupRebalancing, GroupGeneration, GroupStable, GroupEmptied, GroupMemberRemoved,
     OffsetDeleted, OffsetExpired, GroupDeleted, MemberStarted, MemberEnded, PollFailed, MemberFrozen, MemberThawed, CoordinatorFound, CoordinatorLost, RejoinNeeded,
     PartitionsAssigned, PartitionsRevoked, PartitionsLost, PollTooLate, CommitFailed, PositionSet, RecordsProcessed,

@@ -24,6 +24,35 @@ class GroupEpochBumped(Event, kind="group-epoch", source="GroupMetadataManager#c
         return f"group {self.group} is at epoch {self.group_epoch} on b{self.broker}, with {count_of(self.members, 'member')}"
 
 
+class GroupConverted(
+    Event,
+    kind="group-converted",
+    source="GroupMetadataManager#convertToConsumerGroup",
+    level=NOTABLE,
+    words={"protocol": ("classic", "consumer")},
+):
+    """A group changed its protocol. `members` members speak the classic protocol."""
+
+    broker: int
+    group: str
+    protocol: str
+    group_epoch: int
+    members: int
+
+    def sentence(self) -> str:
+        who = count_of(self.members, "member")
+        if self.protocol == "consumer":
+            s = "s" if self.members == 1 else ""
+            return (
+                f"b{self.broker} makes group {self.group} a consumer group at epoch {self.group_epoch}, which was its generation; "
+                f"{who} still speak{s} the classic protocol"
+            )
+        return (
+            f"b{self.broker} makes group {self.group} a classic group of generation {self.group_epoch}, which was its epoch, with {who}; "
+            "no member speaks the consumer protocol anymore"
+        )
+
+
 class TargetAssigned(Event, kind="target-assigned", source="TargetAssignmentBuilder#build", level=NOTABLE):
     """A coordinator computed which partitions each member of a group should have."""
 

@@ -8,6 +8,7 @@ from core.kafka import errors, events
 from core.kafka.group_coordinator.classic_protocol.classic_group_coordinator import ClassicGroupCoordinator
 from core.kafka.group_coordinator.consumer_protocol.consumer_group_coordinator import ConsumerGroupCoordinator
 from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext
+from core.kafka.group_coordinator.deferred_responses import TIMER, timed_out
 from core.kafka.group_coordinator.group_metadata import GroupMetadata
 from core.kafka.group_coordinator.group_metadata_manager import GroupMetadataManager
 from core.kafka.group_coordinator.messages import (
@@ -51,7 +52,7 @@ class GroupCoordinator:
         self.broker = broker
         self.groups = GroupMetadataManager(broker)
         self.classic = ClassicGroupCoordinator(broker, self.groups)
-        self.consumer = ConsumerGroupCoordinator(broker, self.groups)
+        self.consumer = ConsumerGroupCoordinator(broker, self.groups, self.classic)
         self.expiry = OffsetExpiry(broker, self.groups)
         broker.handlers.update(
             {
@@ -60,7 +61,7 @@ class GroupCoordinator:
                 OffsetFetchRequest: self._fetch,
             }
         )
-        broker.timers.update({"offset-commit-timeout": self._commit_timed_out, "load-groups": self._load})
+        broker.timers.update({"offset-commit-timeout": self._commit_timed_out, "load-groups": self._load, TIMER: timed_out})
 
     # --- leadership of __consumer_offsets --------------------------------------------------------------------------
 
@@ -71,7 +72,7 @@ class GroupCoordinator:
             if known is not None:
                 del self.groups.caches[partition]
                 self.classic.unloaded(known)
-                self.consumer.unloaded(known)
+                known.deferred.unloaded()
             self.groups.begin_loading(partition, coordinator_epoch)
 
     def _load(self, about: object) -> None:
@@ -87,7 +88,7 @@ class GroupCoordinator:
         cache = self.groups.unload(partition)
         if cache is not None:
             self.classic.unloaded(cache)
-            self.consumer.unloaded(cache)
+            cache.deferred.unloaded()
 
     def partitions_deleted(self, tps: tuple[TopicPartition, ...]) -> None:
         """Delete the offsets that groups have committed for the partitions of a deleted topic (`#onPartitionsDeleted`)."""
@@ -104,7 +105,6 @@ class GroupCoordinator:
     def reset(self) -> None:
         """Drop all state, because the process has ended."""
         self.groups.reset()
-        self.consumer.reset()
 
     # --- OffsetCommit ----------------------------------------------------------------------------------------------
 
@@ -135,7 +135,7 @@ class GroupCoordinator:
         if known is None:
             return errors.NONE if membership.generation == NO_GENERATION else unknown
         if known.consumer is not None:
-            return known.consumer.commit_error(membership)
+            return known.consumer.commit_error(membership, transactional=transactional)
         return known.classic.commit_error(membership, transactional=transactional)
 
     def _group(self, name: str) -> GroupMetadata | None:

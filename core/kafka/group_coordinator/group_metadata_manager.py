@@ -10,10 +10,12 @@ from collections.abc import Iterable
 from typing import Final
 
 from core.kafka import errors, events
+from core.kafka.group_coordinator.classic.classic_group import ClassicGroup
 from core.kafka.group_coordinator.classic.group_records import GroupMetadataKey, GroupMetadataValue, loaded
 from core.kafka.group_coordinator.consumer.consumer_group import ConsumerGroup
 from core.kafka.group_coordinator.consumer.records import CONSUMER_GROUP_KEYS, ConsumerGroupKey, ConsumerGroupValue, EpochKey
 from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext
+from core.kafka.group_coordinator.deferred_responses import DeferredResponses
 from core.kafka.group_coordinator.group_metadata import GroupMetadata, StoredOffset
 from core.kafka.group_coordinator.offsets_log import CommittedOffset, OffsetKey, partition_of
 from core.kafka.ids import NO_OFFSET, TopicPartition
@@ -26,17 +28,24 @@ LOAD_DELAY: Final = US_PER_MS
 
 
 class GroupCache:
-    """The groups of one partition of `__consumer_offsets`, under the leadership of `coordinator_epoch`."""
+    """The groups of one partition of `__consumer_offsets`, under the leadership of `coordinator_epoch`.
 
-    __slots__ = ("coordinator_epoch", "groups", "partition")
+    Attributes:
+        groups: the groups by name.
+        deferred: the writes that are not committed, and the responses that wait for them.
+    """
+
+    __slots__ = ("coordinator_epoch", "deferred", "groups", "partition")
 
     partition: Final[int]
     coordinator_epoch: Final[int]
+    deferred: Final[DeferredResponses]
     groups: Final[dict[str, GroupMetadata]]
 
-    def __init__(self, partition: int, coordinator_epoch: int) -> None:
+    def __init__(self, partition: int, coordinator_epoch: int, deferred: DeferredResponses) -> None:
         self.partition = partition
         self.coordinator_epoch = coordinator_epoch
+        self.deferred = deferred
         self.groups = {}
 
     def group(self, name: str) -> GroupMetadata:
@@ -74,8 +83,11 @@ class GroupCache:
         if value is not None:
             metadata = self.group(key.group)
             metadata.classic, metadata.consumer = loaded(key.group, value), None
-        elif key.group in self.groups and not self.groups[key.group].offsets:
-            del self.groups[key.group]
+        elif key.group in self.groups:
+            metadata = self.groups[key.group]
+            metadata.classic = ClassicGroup(key.group)
+            if not metadata.offsets and metadata.consumer is None:
+                del self.groups[key.group]
 
     def _replay_consumer_group(self, key: ConsumerGroupKey, value: ConsumerGroupValue) -> None:
         metadata = self.group(key.group)
@@ -144,7 +156,7 @@ class GroupMetadataManager:
         if self.loading.get(partition) != coordinator_epoch:
             return None
         del self.loading[partition]
-        cache = self.caches[partition] = GroupCache(partition, coordinator_epoch)
+        cache = self.caches[partition] = GroupCache(partition, coordinator_epoch, DeferredResponses(self.broker))
         cache.replay(self.broker.internal_batches(partition_of(partition)))
         groups = cache.groups.values()
         committed = sum(len(group.offsets) for group in groups)

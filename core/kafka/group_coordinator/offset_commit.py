@@ -99,7 +99,7 @@ class OffsetCommit:
             broker.timer(timeout, "offset-commit-timeout", self)
         group = cache.group(self.request.group)
         group.commit_begun(self._partitions(), transactional=self._is_transactional)
-        broker.append_offsets(self.tp, self._batch, deadline, self, guard, below_min_isr=broker.release.commits_below_min_isr)
+        cache.deferred.append(self.tp, self._batch, deadline, self, guard, below_min_isr=broker.release.commits_below_min_isr)
 
     def _batch(self, base: int) -> BatchFields:
         now, request = self.broker.journal.now, self.request

@@ -87,7 +87,7 @@ class RemovedOffsets:
         deadline = (
             FOREVER if below else self.broker.journal.now + self.broker.settings.us("offsets.commit.timeout.ms", broker=self.broker.id)
         )
-        self.broker.append_offsets(partition_of(self.cache.partition), self._batch, deadline, self, 0, below_min_isr=below)
+        self.cache.deferred.append(partition_of(self.cache.partition), self._batch, deadline, self, below_min_isr=below)
 
     def _batch(self, base: int) -> BatchFields:
         offsets = tuple((OffsetKey(self.group.name, tp), None) for tp in self.tps)

@@ -79,6 +79,12 @@ COORDINATOR_SETTINGS: Final = (
         since="4.0",
     ),
     Setting(
+        "group.consumer.migration.policy", "word", "bidirectional", "broker", False,
+        "Whether a classic group becomes a consumer group when a member joins that speaks the consumer protocol (upgrade), and a classic group "
+        "again when the last such member leaves (downgrade).", words=("bidirectional", "upgrade", "downgrade", "disabled"),
+        since="4.0",
+    ),
+    Setting(
         "group.consumer.assignment.interval.ms", "int", 1_000, "broker", False,
         "The minimum time between two target assignments of a group of the consumer protocol.", since="4.3",
     ),

@@ -56,7 +56,7 @@ class Setting(ReprMixin):
 
     Attributes:
         name: the name in Kafka.
-        type: `int`, `long`, `double` (a ratio from 0 to 1), `boolean`, `class`, or `list`.
+        type: `int`, `long`, `double` (a ratio from 0 to 1), `boolean`, `class`, `list`, or `word`.
         default: the default in the newest release.
         scope: the scope in addition to the whole cluster: `broker`, `topic`, or `controller`. A list of replicas can be set only for a topic.
         dynamic: whether Kafka accepts a change at run time.
@@ -113,12 +113,20 @@ class Setting(ReprMixin):
             return self._ratio(str(raw))
         if self.type == "class":
             return self._class(str(raw).strip())
+        if self.type == "word":
+            return self._word(str(raw).strip().lower())
         if self.type == "boolean":
             text = str(raw).strip().lower()
             if text in ("true", "false"):
                 return text == "true"
             raise ValueError(f"{self.name} takes true or false, not '{raw}'")
         return number_within(self.name, str(raw), self.least, self.most)
+
+    def _word(self, text: str) -> str:
+        """Return one of the words (`ConfigDef.ValidString`)."""
+        if text not in self.words:
+            raise ValueError(f"{self.name} takes {', '.join(self.words[:-1])}, or {self.words[-1]}, not '{text[:80]}'")
+        return text
 
     def _words(self, text: str) -> str:
         """Return a list of words without spaces (`ConfigDef.ValidList`)."""

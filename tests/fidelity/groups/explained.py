@@ -46,6 +46,7 @@ GROUPS_EXPLAINED: Final = {
         ),
         "how many times the group goes round until the ISR has grown depends on the speed of the machine: about seven times a second, in the model six; the log is not complete",
     ),
+    "times: 4.1.1-offsets-below-min-isr bm-classic-2 line 2": "the real broker needed 8.4 s from its start until it was unfenced; in the model, it needs 4 s",
     **dict.fromkeys(
         (
             "positions: 4.1.1-auto-offset-reset e 1",
@@ -57,17 +58,5 @@ GROUPS_EXPLAINED: Final = {
 }
 """The reasons."""
 
-GROUPS_DIFFERENT: Final = {
-    **dict.fromkeys(
-        (
-            "generations: 4.1.1-offsets-below-min-isr bm-classic-2",
-            "times: 4.1.1-offsets-below-min-isr bm-classic-2 line 2",
-            "assignments: 4.1.1-offsets-below-min-isr k1 generation 2",
-            "callbacks: 4.1.1-offsets-below-min-isr k1",
-            "assignments: 4.1.1-offsets-below-min-isr k2 generation 2",
-            "callbacks: 4.1.1-offsets-below-min-isr k2",
-        ),
-        "since 4.0, an answer that writes nothing waits behind the pending records of its coordinator; in the model, only writes wait",
-    ),
-}
+GROUPS_DIFFERENT: Final[dict[str, str]] = {}
 """Known differences of the model."""

@@ -71,7 +71,7 @@ class GroupPlayer:
             for second in range(1, act["seconds"])
         ]
         todo += list(self._load())
-        with patch.object(GroupJoins, "_new_member_id", self._member_id):
+        with patch.object(GroupJoins, "new_member_id", self._member_id):
             for at, _, act in sorted(todo, key=lambda each: (each[0], each[1])):
                 self._run_to(at)
                 try:
@@ -94,7 +94,7 @@ class GroupPlayer:
     def _run_to(self, seconds: float) -> None:
         self.cluster.run_until(max(LEAD + int(seconds * SECOND), self.cluster.now))
 
-    def _member_id(self, _cache: object, group: Any, request: Any) -> str:
+    def _member_id(self, _cache: object, group: Any, request: Any, *, bare: bool = False) -> str:
         """Return the next recorded ID of a client."""
         who = request.client.removeprefix(PREFIX)
         known = self.ids.get(who)

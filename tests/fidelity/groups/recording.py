@@ -103,7 +103,7 @@ class GroupRecording:
 
 
 def read_groups(file: Path, protocol: str = "classic") -> GroupRecording:
-    """Read the groups of a protocol, `classic` or `consumer`, in a recording.
+    """Read the groups of a protocol in a recording: `classic`, `consumer`, or `both` for a group that changes its protocol.
 
     Raises:
         ValueError: the file is not a recording of groups.
@@ -115,7 +115,7 @@ def read_groups(file: Path, protocol: str = "classic") -> GroupRecording:
     starts = {
         act["who"]: act
         for act in raw["acts"]
-        if act["op"] in ("join", "new") and act["config"].get("group.protocol", "classic") == protocol
+        if act["op"] in ("join", "new") and protocol in (act["config"].get("group.protocol", "classic"), "both")
     }
     refused = {event["who"] for event in raw["events"] if event.get("ev") == "error" and event.get("at") == "new"}
     starts = {who: act for who, act in starts.items() if who not in refused}

@@ -6,9 +6,7 @@ each poll(). Then the background thread sends a heartbeat at once, which tells t
 
 from __future__ import annotations
 
-import base64
 import enum
-import hashlib
 from typing import Final, NamedTuple, Protocol
 
 from core.kafka import errors, events
@@ -22,6 +20,7 @@ from core.kafka.group_coordinator.consumer.consumer_group_member import (
     Partitions,
     partitions,
 )
+from core.kafka.group_coordinator.consumer.member_ids import new_member_id
 from core.kafka.group_coordinator.consumer.messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from core.kafka.group_coordinator.messages import GroupMembership
 from core.kafka.ids import TopicPartition
@@ -97,13 +96,6 @@ class BackgroundApplication(Application, Protocol):
     @property
     def incarnation(self) -> int:
         """The number of the process."""
-
-
-def new_member_id(seed: str) -> str:
-    """Return an ID in the form of Kafka's, which is random and does not begin with a dash (`Uuid#randomUuid`)."""
-    digest = hashlib.sha256(seed.encode("utf-8", "surrogatepass")).digest()
-    found = base64.urlsafe_b64encode(digest[:16]).decode().rstrip("=")
-    return new_member_id(found) if found.startswith("-") else found
 
 
 class MembershipManager:

@@ -43,7 +43,6 @@ class ClassicGroupCoordinator:
         self.rebalances = Rebalances(broker, groups)
         self.joins = GroupJoins(self.rebalances)
         self.syncs = GroupSyncs(self.rebalances)
-        broker.handlers.update({HeartbeatRequest: self._heartbeat, LeaveGroupRequest: self._leave})
         broker.timers[TIMER] = self._write_timed_out
 
     def _write_timed_out(self, write: object) -> None:
@@ -73,7 +72,7 @@ class ClassicGroupCoordinator:
 
     # --- Heartbeat -------------------------------------------------------------------------------------------------
 
-    def _heartbeat(self, request: HeartbeatRequest, sender: str) -> None:
+    def heartbeat(self, request: HeartbeatRequest, sender: str) -> None:
         """Renew the session of a member, and tell it whether the group rebalances (`#classicGroupHeartbeat`)."""
         error = self.groups.error_of(request.group)
         cache = self.groups.cache_of(request.group)
@@ -82,9 +81,12 @@ class ClassicGroupCoordinator:
             error = errors.UNKNOWN_MEMBER_ID
         if error == errors.NONE and cache is not None and known is not None:
             error = self._heartbeat_of(cache, known.classic, request)
-        if error not in (errors.NONE, errors.REBALANCE_IN_PROGRESS):
-            self.rebalances.emit(events.GroupRequestRefused.kind, request.group, "Heartbeat", error)
-        self.broker.reply(sender, HeartbeatResponse(request.correlation, error))
+        response = HeartbeatResponse(request.correlation, error)
+        if cache is not None and error in (errors.NONE, errors.REBALANCE_IN_PROGRESS):
+            cache.deferred.respond(sender, response, response)
+            return
+        self.rebalances.emit(events.GroupRequestRefused.kind, request.group, "Heartbeat", error)
+        self.broker.reply(sender, response)
 
     def _heartbeat_of(self, cache: GroupCache, group: ClassicGroup, request: HeartbeatRequest) -> str:
         release = self.rebalances.release
@@ -110,7 +112,7 @@ class ClassicGroupCoordinator:
 
     # --- LeaveGroup ------------------------------------------------------------------------------------------------
 
-    def _leave(self, request: LeaveGroupRequest, sender: str) -> None:
+    def leave(self, request: LeaveGroupRequest, sender: str) -> None:
         """Remove members that leave, or that an administrator removes (`#classicGroupLeave`)."""
         error = self.groups.error_of(request.group)
         cache = self.groups.cache_of(request.group)
@@ -129,10 +131,15 @@ class ClassicGroupCoordinator:
         cause = self.broker.journal.cause
         results = tuple(self._remove(group, member_id, instance_id) for member_id, instance_id in request.members)
         leaves = self.broker.journal.cause != cause
-        self.broker.reply(sender, LeaveGroupResponse(request.correlation, errors.NONE, results))
+        response = LeaveGroupResponse(request.correlation, errors.NONE, results)
+        waits = self.rebalances.release.responses_wait_for_writes
+        if not waits:
+            self.broker.reply(sender, response)
         if leaves:
             left = [member_id or instance_id for member_id, instance_id in request.members]
             self.rebalances.after_removal(cache, group, f"{', '.join(left)} left")
+        if waits:
+            cache.deferred.respond(sender, response, response._replace(members=()))
 
     def _remove(self, group: ClassicGroup, member_id: str, instance_id: str) -> str:
         """Remove one member, and return its error."""

@@ -13,6 +13,7 @@ from core.kafka.group_coordinator.classic.messages import JoinGroupRequest, Join
 from core.kafka.group_coordinator.classic_protocol.rebalances import Rebalances
 from core.kafka.group_coordinator.classic_protocol.sessions import NEW_MEMBER_JOIN_TIMEOUT
 from core.kafka.group_coordinator.classic_protocol.static_members import StaticMembers
+from core.kafka.group_coordinator.consumer.member_ids import new_member_id
 from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext
 from core.kafka.group_coordinator.group_metadata_manager import GroupCache
 
@@ -50,20 +51,13 @@ class GroupJoins:
         self.broker = rebalances.broker
         self.rebalances = rebalances
         self.statics = StaticMembers(rebalances)
-        self.broker.handlers[JoinGroupRequest] = self._join
 
-    def _join(self, request: JoinGroupRequest, sender: str) -> None:
+    def join(self, request: JoinGroupRequest, sender: str) -> None:
         """Handle a JoinGroup: refuse it, answer it, or let it wait for the end of the join phase."""
-        error = self._error(request)
+        error = self.request_error(request)
         groups = self.rebalances.groups
         cache = groups.cache_of(request.group)
         known = None if cache is None else cache.groups.get(request.group)
-        if error == errors.NONE and known is not None and known.consumer is not None:
-            # The members of a group speak the same protocol. An empty group can change its protocol.
-            if known.consumer.members:
-                error = errors.INCONSISTENT_GROUP_PROTOCOL
-            else:
-                known.consumer = None
         if error == errors.NONE and known is None and request.member_id:
             error = errors.UNKNOWN_MEMBER_ID
         if error != errors.NONE:
@@ -83,10 +77,13 @@ class GroupJoins:
             self._refuse(request, sender, errors.INCONSISTENT_GROUP_PROTOCOL)
         elif request.member_id:
             self._join_existing(cache, group, request, sender)
+            member = group.members.get(request.member_id)
+            if member is not None and member.join is not None:
+                cache.deferred.limit(sender, JoinGroupResponse(request.correlation, errors.NONE, request.member_id), member)
         else:
             self._join_new(cache, group, request, sender, is_new_group=known is None)
 
-    def _error(self, request: JoinGroupRequest) -> str:
+    def request_error(self, request: JoinGroupRequest) -> str:
         """Return the error of a request that does not depend on the state of its group; NONE if there is none."""
         if (error := self.rebalances.groups.error_of(request.group)) != errors.NONE:
             return error
@@ -102,7 +99,7 @@ class GroupJoins:
 
     def _join_new(self, cache: GroupCache, group: ClassicGroup, request: JoinGroupRequest, sender: str, *, is_new_group: bool) -> None:
         """Give a client a member ID (`#classicGroupJoinNewMember`)."""
-        member_id = self._new_member_id(cache, group, request)
+        member_id = self.new_member_id(cache, group, request)
         static = bool(request.instance_id) and self.rebalances.release.static_members
         if static and request.instance_id in group.static_members:
             self.statics.rejoin(cache, group, request, sender, member_id)
@@ -118,10 +115,15 @@ class GroupJoins:
             else:
                 self.broker.reply(sender, response)
 
-    def _new_member_id(self, cache: GroupCache, group: ClassicGroup, request: JoinGroupRequest) -> str:
-        """Return a member ID. Kafka appends a random UUID; here, it is a number that follows from the state of the group."""
+    def new_member_id(self, cache: GroupCache, group: ClassicGroup, request: JoinGroupRequest, *, bare: bool = False) -> str:
+        """Return a member ID. Kafka appends a random UUID; here, it is a number that follows from the state of the group.
+
+        In a consumer group, the ID is only the UUID (`bare`).
+        """
         seed = f"{group.name}/{cache.coordinator_epoch}/{self.broker.journal.now}/{group.next_id}/{request.client}"
         group.next_id += 1
+        if bare:
+            return new_member_id(seed)
         return f"{request.instance_id or request.client}-{zlib.crc32(seed.encode('utf-8', 'surrogatepass')):08x}"
 
     def _add(self, cache: GroupCache, group: ClassicGroup, request: JoinGroupRequest, sender: str, member_id: str) -> None:

@@ -61,9 +61,9 @@ class GroupSyncs:
     def __init__(self, rebalances: Rebalances) -> None:
         self.broker = rebalances.broker
         self.rebalances = rebalances
-        self.broker.handlers[SyncGroupRequest] = self._sync
 
-    def _sync(self, request: SyncGroupRequest, sender: str) -> None:
+    def sync(self, request: SyncGroupRequest, sender: str) -> None:
+        """Handle a SyncGroup: refuse it, answer it, or let it wait for the assignment of the leader."""
         error = self.rebalances.groups.error_of(request.group)
         cache = self.rebalances.groups.cache_of(request.group)
         known = None if cache is None else cache.groups.get(request.group)
@@ -82,6 +82,7 @@ class GroupSyncs:
             self.broker.reply(sender, SyncGroupResponse(request.correlation, errors.NONE, member.assignment))
             return
         member.sync = Parked(sender, request.correlation)
+        cache.deferred.limit(sender, SyncGroupResponse(request.correlation, errors.NONE, ()), member)
         if member.member_id == group.leader:
             assignments = dict.fromkeys(group.members, ()) | {name: tps for name, tps in request.assignments if name in group.members}
             self.rebalances.write(cache, group, assignments, AssignmentStored(self.rebalances, group.generation, assignments))

@@ -79,7 +79,7 @@ class GroupWrite:
             deadline = FOREVER
             broker.timer(timeout, TIMER, self)
         below = broker.release.commits_below_min_isr
-        broker.append_offsets(partition_of(self.cache.partition), self._batch, deadline, self, 0, below_min_isr=below)
+        self.cache.deferred.append(partition_of(self.cache.partition), self._batch, deadline, self, below_min_isr=below)
 
     def _batch(self, base: int) -> BatchFields:
         content = ((GroupMetadataKey(self.group.name), self.value),)

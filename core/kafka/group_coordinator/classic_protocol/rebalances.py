@@ -70,6 +70,14 @@ class Rebalances:
             return None
         return cache, cache.groups[name].classic, detail
 
+    def dissolve(self, group: ClassicGroup) -> None:
+        """Let the requests that wait fail, because the group becomes a consumer group: the members join again."""
+        for member in group.members.values():
+            self.answer_join(member, JoinGroupResponse(0, errors.REBALANCE_IN_PROGRESS, member.member_id))
+            parked, member.sync = member.sync, None
+            if parked is not None:
+                self.broker.reply(parked.sender, SyncGroupResponse(parked.correlation, errors.REBALANCE_IN_PROGRESS, ()))
+
     # --- the join phase --------------------------------------------------------------------------------------------
 
     def maybe_prepare(self, cache: GroupCache, group: ClassicGroup, reason: str) -> None:

@@ -27,7 +27,7 @@ from core.kafka.group_coordinator.consumer.records import (
     TargetMemberKey,
     TargetMemberValue,
 )
-from core.kafka.group_coordinator.messages import GroupMembership
+from core.kafka.group_coordinator.messages import NOT_A_MEMBER, GroupMembership
 from core.kafka.ids import TopicPartition
 
 NO_EPOCH: Final = -1
@@ -41,14 +41,18 @@ class MemberTimers:
         deadline: when the session ends unless the member sends a heartbeat, µs.
         due: when the timer of the session is due, µs; -1 if there is none.
         revoked_by: when the member must have given up partitions, µs; -1 if it need not give up any.
+        joined_by: when a member of the classic protocol must have joined again, µs; -1 if it need not join.
+        synced_by: when a member of the classic protocol must have sent SyncGroup, µs; -1 if it need not.
     """
 
-    __slots__ = ("deadline", "due", "revoked_by")
+    __slots__ = ("deadline", "due", "joined_by", "revoked_by", "synced_by")
 
     def __init__(self) -> None:
         self.deadline = -1
         self.due = -1
         self.revoked_by = -1
+        self.joined_by = -1
+        self.synced_by = -1
 
 
 class ConsumerGroup:
@@ -137,11 +141,35 @@ class ConsumerGroup:
                 votes[member.assignor] = votes.get(member.assignor, 0) + 1
         return max(votes, key=votes.__getitem__) if votes else default
 
+    # --- members of the classic protocol ---------------------------------------------------------------------------
+
+    def classic_members(self) -> list[ConsumerGroupMember]:
+        """Return the members that speak the classic protocol."""
+        return [member for member in self.members.values() if member.classic is not None]
+
+    def supports_classic_protocols(self, names: tuple[str, ...]) -> bool:
+        """Whether all members of the classic protocol support one of these assignors (`#supportsClassicProtocols`)."""
+        supported = [frozenset(member.classic.names()) for member in self.members.values() if member.classic is not None]
+        return any(all(name in each for each in supported) for name in names)
+
+    def member_error(self, member_id: str, instance_id: str, generation: int) -> str:
+        """Return the error of a request of the classic protocol, or NONE (`#validateConsumerGroupMember`, `#throwIfGenerationIdUnmatched`)."""
+        if instance_id:
+            known = self.static_members.get(instance_id)
+            if known is not None and known != member_id:
+                return errors.FENCED_INSTANCE_ID
+        member = self.members.get(member_id)
+        if member is None or member.classic is None or member.instance_id != instance_id:
+            return errors.UNKNOWN_MEMBER_ID
+        return errors.NONE if generation == member.epoch else errors.ILLEGAL_GENERATION
+
     # --- commits ---------------------------------------------------------------------------------------------------
 
-    def commit_error(self, membership: GroupMembership) -> str:
+    def commit_error(self, membership: GroupMembership, *, transactional: bool = False) -> str:
         """Return the error of a commit, or NONE (`#validateOffsetCommit`)."""
         if membership.generation < 0 and not self.members:
+            return errors.NONE
+        if transactional and membership == NOT_A_MEMBER:
             return errors.NONE
         return self._epoch_error(membership.member_id, membership.generation)
 

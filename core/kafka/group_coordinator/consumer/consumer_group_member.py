@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from core.kafka.group_coordinator.classic.messages import Protocols
 from core.kafka.group_coordinator.consumer.member_state import MemberState
 from core.kafka.ids import TopicPartition
 
@@ -27,7 +28,11 @@ class ClassicMemberMetadata(NamedTuple):
     """What a consumer group knows of a member that speaks the classic protocol: its assignors with its subscriptions, and its session timeout, µs."""
 
     session_timeout: int
-    protocols: tuple[str, ...]
+    protocols: Protocols
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the assignors that the member supports, in the order of its preference."""
+        return tuple(name for name, _ in self.protocols)
 
 
 class ConsumerGroupMember(NamedTuple):

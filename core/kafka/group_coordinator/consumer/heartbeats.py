@@ -5,7 +5,7 @@ The functions change nothing. They return records, which the coordinator writes 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from core.kafka import errors
@@ -100,15 +100,44 @@ def heartbeat(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, rule
     updated = _updated(member, request)
     if updated != member:
         records.append(member_record(group.name, updated))
-    metadata = subscription_metadata(group, rules, group.members.get(updated.member_id) or _replaced(group, request), updated)
+    reconciled, assigns = advance(group, member, updated, request.owned, records, rules, now)
+    told = reconciled.assigned if request.is_full() or reconciled.assigned != member.assigned else None
+    return HeartbeatResult(errors.NONE, tuple(records), reconciled, told, assigns)
+
+
+def advance(
+    group: ConsumerGroup,
+    member: ConsumerGroupMember,
+    updated: ConsumerGroupMember,
+    owned: Partitions | None,
+    records: list[ConsumerGroupRecord],
+    rules: ConsumerGroupRules,
+    now: int,
+) -> tuple[ConsumerGroupMember, bool]:
+    """Raise the group epoch, compute the target assignment, and let the member take its next step, as far as each of them is needed.
+
+    Args:
+        group: the group.
+        member: the member before the request.
+        updated: the member with what the request says.
+        owned: the partitions that the member says it owns; None if it does not say.
+        records: the records so far; what follows is added.
+        rules: the settings.
+        now: the time, µs.
+
+    Returns:
+        The member after its step, and whether a target assignment was computed.
+    """
+    former = group.members.get(updated.member_id) or (group.static_member(updated.instance_id) if updated.instance_id else None)
+    metadata = subscription_metadata(group, rules, former, updated)
     epoch = group.epoch
     if updated.topics != member.topics or metadata != group.metadata:
         epoch += 1
         records += epoch_records(group, epoch, metadata, rules.release)
     target_epoch = group.assignment_epoch
     target = group.target.get(updated.member_id, ())
-    if member.member_id not in group.members and request.instance_id:
-        target = group.target.get(group.static_members.get(request.instance_id, ""), ())
+    if member.member_id not in group.members and updated.instance_id:
+        target = group.target.get(group.static_members.get(updated.instance_id, ""), ())
     assigns = epoch > group.assignment_epoch and not _assigned_recently(group, rules, now)
     if assigns:
         target_epoch = epoch
@@ -121,11 +150,10 @@ def heartbeat(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, rule
         target = targets[updated.member_id]
     reconciled = updated
     if not updated.is_reconciled_to(target_epoch):
-        reconciled = next_assignment(updated, target_epoch, target, group.current_partition_epoch, request.owned)
+        reconciled = next_assignment(updated, target_epoch, target, group.current_partition_epoch, owned)
         if reconciled != updated:
             records.append(current_assignment_record(group.name, reconciled))
-    told = reconciled.assigned if request.is_full() or reconciled.assigned != member.assigned else None
-    return HeartbeatResult(errors.NONE, tuple(records), reconciled, told, assigns)
+    return reconciled, assigns
 
 
 def _assigned_recently(group: ConsumerGroup, rules: ConsumerGroupRules, now: int) -> bool:
@@ -150,17 +178,17 @@ def _member(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, record
         return ConsumerGroupMember(request.member_id)
     if known.classic is None and known.epoch != LEAVE_GROUP_STATIC_MEMBER_EPOCH:
         return errors.UNRELEASED_INSTANCE_ID
-    member = known._replace(member_id=request.member_id, epoch=0, previous_epoch=0)
+    return replaced(group, known, request.member_id, records)
+
+
+def replaced(group: ConsumerGroup, known: ConsumerGroupMember, member_id: str, records: list[ConsumerGroupRecord]) -> ConsumerGroupMember:
+    """Return a static member with another member ID, and add the records of the replacement (`#replaceMember`)."""
+    member = known._replace(member_id=member_id, epoch=0, previous_epoch=0)
     records += member_tombstones(group.name, known.member_id)
     records.append(member_record(group.name, member))
     records.append((TargetMemberKey(group.name, member.member_id), TargetMemberValue(group.target.get(known.member_id, ()))))
     records.append(current_assignment_record(group.name, member))
     return member
-
-
-def _replaced(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupMember | None:
-    """Return the static member whose place a new member takes; None if there is none."""
-    return group.static_member(request.instance_id) if request.instance_id else None
 
 
 def _static_error(known: ConsumerGroupMember | None, request: ConsumerGroupHeartbeatRequest) -> str:
@@ -207,7 +235,12 @@ def subscription_metadata(
             subscribers[topic] = subscribers.get(topic, 0) + 1
         for topic in former.topics if former is not None else ():
             subscribers[topic] -= 1
-    counts = ((topic, rules.partition_count(topic)) for topic in sorted(subscribers) if subscribers[topic])
+    return topic_metadata((topic for topic, count in subscribers.items() if count), rules)
+
+
+def topic_metadata(topics: Iterable[str], rules: ConsumerGroupRules) -> SubscriptionMetadata:
+    """Return topics with their numbers of partitions, without the topics that do not exist."""
+    counts = ((topic, rules.partition_count(topic)) for topic in sorted(topics))
     return tuple((topic, count) for topic, count in counts if count)
 
 
@@ -240,5 +273,14 @@ def _leave(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, rules: 
 
 def fence_member(group: ConsumerGroup, member: ConsumerGroupMember, rules: ConsumerGroupRules) -> tuple[ConsumerGroupRecord, ...]:
     """Return the records that remove a member. The next heartbeat of another member computes the target assignment (`#consumerGroupFenceMember`)."""
-    metadata = subscription_metadata(group, rules, member, None)
-    return (*member_tombstones(group.name, member.member_id), *epoch_records(group, group.epoch + 1, metadata, rules.release))
+    return fence_members(group, (member,), rules)
+
+
+def fence_members(
+    group: ConsumerGroup, members: tuple[ConsumerGroupMember, ...], rules: ConsumerGroupRules
+) -> tuple[ConsumerGroupRecord, ...]:
+    """Return the records that remove several members, which raises the group epoch once (`#consumerGroupFenceMembers`)."""
+    remaining = {member_id: member for member_id, member in group.members.items() if member not in members}
+    topics = {topic for member in remaining.values() for topic in member.topics}
+    tombstones = [record for member in members for record in member_tombstones(group.name, member.member_id)]
+    return (*tombstones, *epoch_records(group, group.epoch + 1, topic_metadata(topics, rules), rules.release))

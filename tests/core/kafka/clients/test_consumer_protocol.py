@@ -209,13 +209,10 @@ def test_offsets_of_an_empty_consumer_group_expire_with_the_group() -> None:
     assert run.owned("m2") == [[0, 1, 2, 3, 4, 5]]
 
 
-def test_all_members_speak_the_same_protocol_but_an_empty_group_can_change_it() -> None:
-    """Kafka converts a group while it has members; this model does not."""
-    run = Run()
+def test_without_migration_all_members_speak_the_same_protocol_but_an_empty_group_can_change_it() -> None:
+    """A classic member that joins a consumer group is welcome, but a member of the consumer protocol that joins a classic group is not."""
+    run = Run(group_consumer_migration_policy="disabled")
     join(run, "new")
-    run.at(1).join("classic")
-    run.at(3)
-    assert run.events(events.MemberEnded)[0][1].error == "InconsistentGroupProtocolException"  # type: ignore[attr-defined]
     run.cluster.do(acts.CloseConsumer("new"))
     run.at(4).join("classic")
     run.at(12)

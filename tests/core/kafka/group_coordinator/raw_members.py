@@ -132,7 +132,7 @@ class Member:
     def sync(self, leads: bool = False, tps: tuple[TopicPartition, ...] = (TopicPartition("foo", 0),)) -> int:
         """Send a SyncGroup."""
         assignments = ((self.member_id, tps),) if leads else ()
-        fields = (GROUP, self.generation, self.member_id, self.instance, self.group.state.protocol, assignments)
+        fields = (GROUP, self.generation, self.member_id, self.instance, self.group.state.protocol or self.protocols[0], assignments)
         return self.raw.start(self.group.broker, SyncGroupRequest, *fields)
 
     def heartbeat(self, generation: int | None = None) -> str:

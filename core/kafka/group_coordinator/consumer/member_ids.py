@@ -1,0 +1,13 @@
+"""Member IDs in the form of Kafka's random ones (`Uuid#randomUuid`)."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+
+def new_member_id(seed: str) -> str:
+    """Return an ID that follows from a text. Like Kafka's, it does not begin with a dash."""
+    digest = hashlib.sha256(seed.encode("utf-8", "surrogatepass")).digest()
+    found = base64.urlsafe_b64encode(digest[:16]).decode().rstrip("=")
+    return new_member_id(found) if found.startswith("-") else found

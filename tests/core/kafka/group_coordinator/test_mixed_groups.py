@@ -1,0 +1,164 @@
+"""Members of both protocols in one group (KIP-848): upgrade, downgrade, and what a classic member is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core.kafka import errors, events
+from core.kafka.group_coordinator.consumer.consumer_group import ConsumerGroup
+from core.kafka.group_coordinator.consumer.messages import ConsumerGroupHeartbeatRequest
+from core.lab import acts
+from core.sim.units import SECOND, US_PER_MS
+from tests.core.kafka.clients.test_consumer_protocol import join
+from tests.core.kafka.clients.test_group_member import Run
+from tests.core.kafka.group_coordinator.raw_members import GROUP, Group, Member
+
+
+class Modern:
+    """A client of the consumer protocol that sends single heartbeats."""
+
+    def __init__(self, group: Group, member: Member, member_id: str) -> None:
+        self.group = group
+        self.raw = member.raw
+        self.member_id = member_id
+
+    def heartbeat(self, epoch: int, **fields: Any) -> Any:
+        full = {"rebalance_timeout": 10 * SECOND, "topics": ("foo",), "owned": ()} if epoch == 0 else {}
+        number = self.raw.number + 1
+        self.raw.number = number
+        request = ConsumerGroupHeartbeatRequest(number, self.raw.address, GROUP, self.member_id, epoch)
+        self.raw.send(f"b{self.group.broker}", request._replace(**(full | fields)))
+        self.group.cluster.run_until(self.group.cluster.now + 20 * US_PER_MS)
+        return self.raw.responses[number]
+
+
+def mixed(group: Group) -> tuple[Member, Member, Modern]:
+    """Two classic members, of which the leader has one partition, and one member of the consumer protocol that has just joined."""
+    one, two = group.member("one"), group.member("two")
+    group.form(one, two)
+    modern = Modern(group, group.member("new"), "new-member")
+    assert modern.heartbeat(0).error == errors.NONE
+    return one, two, modern
+
+
+def consumer(group: Group) -> ConsumerGroup:
+    found = group.metadata.consumer
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def group() -> Group:
+    return Group()
+
+
+def test_the_epoch_continues_from_the_generation_and_members_keep_what_they_have(group: Group) -> None:
+    one, _, _ = mixed(group)
+    state = consumer(group)
+    assert state.epoch == one.generation + 1
+    assert {member.epoch for member in state.classic_members()} == {one.generation}
+    assert [len(member.assigned) for member in state.classic_members()] in ([1, 0], [0, 1])
+    assert not group.state.members
+
+
+def test_a_heartbeat_tells_a_classic_member_to_join_again_and_it_gets_its_part(group: Group) -> None:
+    one, two, modern = mixed(group)
+    assert one.heartbeat() == errors.REBALANCE_IN_PROGRESS
+    for member in (one, two):
+        number = member.join()
+        group.cluster.run_until(group.cluster.now + 20 * US_PER_MS)
+        answer = member.answer(number)
+        assert (answer.error, answer.generation, answer.leader, answer.members) == (errors.NONE, consumer(group).epoch, "", ())
+        member.generation = answer.generation
+        number = member.sync(False)
+        group.cluster.run_until(group.cluster.now + 20 * US_PER_MS)
+        assert member.answer(number).assignment == consumer(group).members[member.member_id].assigned
+    owners = [tp for member in consumer(group).members.values() for tp in member.assigned]
+    assert len(owners) == len(set(owners))
+    assert modern.heartbeat(consumer(group).epoch).error == errors.NONE
+    assert len([tp for member in consumer(group).members.values() for tp in member.assigned]) == 2
+
+
+def test_a_classic_member_that_does_not_join_again_is_removed_after_its_rebalance_timeout(group: Group) -> None:
+    one, two, modern = mixed(group)
+    end = group.cluster.now + 11 * SECOND
+    while group.cluster.now < end:
+        told = [member.heartbeat() for member in (one, two)]
+        group.cluster.run_until(group.cluster.now + 2 * SECOND)
+    assert told == [errors.UNKNOWN_MEMBER_ID] * 2
+    assert list(consumer(group).members) == [modern.member_id]
+
+
+def test_the_session_of_a_classic_member_is_its_own(group: Group) -> None:
+    """It asked for 5 s. Members of the consumer protocol have 45 s."""
+    _, _, modern = mixed(group)
+    group.cluster.run_until(group.cluster.now + 6 * SECOND)
+    assert list(consumer(group).members) == [modern.member_id]
+
+
+def test_when_the_last_consumer_member_leaves_the_group_is_classic_again_and_rebalances(group: Group) -> None:
+    one, _, modern = mixed(group)
+    epoch = consumer(group).epoch
+    assert modern.heartbeat(-1).error == errors.NONE
+    assert group.metadata.consumer is None
+    assert (group.state.generation, group.state.state.value) == (epoch, "PreparingRebalance")
+    assert one.member_id in group.state.members
+
+
+def test_a_static_classic_member_replaces_the_last_consumer_member_without_a_rebalance(group: Group) -> None:
+    modern = Modern(group, group.member("new"), "new-member")
+    assert modern.heartbeat(0, instance_id="i1").error == errors.NONE
+    static = group.member("old", instance="i1")
+    number = static.join()
+    group.cluster.run_until(group.cluster.now + 20 * US_PER_MS)
+    assert static.answer(number).error == errors.NONE
+    assert group.metadata.consumer is None
+    assert (group.state.state.value, [len(each.assignment) for each in group.state.members.values()]) == ("Stable", [2])
+
+
+@pytest.mark.parametrize(
+    ("policy", "upgrades", "downgrades"), [("upgrade", True, False), ("downgrade", False, True), ("disabled", False, False)]
+)
+def test_migration_policy(policy: str, upgrades: bool, downgrades: bool) -> None:
+    group = Group(group_consumer_migration_policy=policy)
+    one = group.member("one")
+    if not upgrades:
+        group.form(one)
+        refused = Modern(group, group.member("new"), "new-member").heartbeat(0)
+        assert refused.error == errors.GROUP_ID_NOT_FOUND
+        one.leave()
+        group.cluster.run_until(group.cluster.now + SECOND)
+    modern = Modern(group, group.member("newer"), "other-member")
+    assert modern.heartbeat(0).error == errors.NONE
+    two = group.member("two")
+    number = two.join()
+    group.cluster.run_until(group.cluster.now + 20 * US_PER_MS)
+    assert two.answer(number).error == errors.NONE
+    assert modern.heartbeat(-1).error == errors.NONE
+    assert (group.metadata.consumer is None) == downgrades
+
+
+def test_a_new_coordinator_knows_an_upgraded_group_and_a_downgraded_one() -> None:
+    """The records of the other protocol are removed, so the log tells which one the group has."""
+    run = Run()
+    run.join("m1", assignors=("range",))
+    run.at(5)
+    join(run, "m2")
+    run.at(20)
+    coordinator = run.events(events.CoordinatorFound)[0][1].broker  # type: ignore[attr-defined]
+    run.cluster.do(acts.Kill(coordinator))
+    run.at(50)
+    assert sorted(map(len, run.owned("m1") + run.owned("m2"))) == [3, 3]
+    (view,) = run.cluster.view().groups
+    assert (view.state, len(view.members)) == ("Stable", 2)
+    run.cluster.do(acts.CloseConsumer("m2"))
+    run.at(70)
+    other = view.coordinator
+    run.cluster.do(acts.Start(coordinator))
+    run.at(80)
+    run.cluster.do(acts.Kill(other))
+    run.at(110)
+    assert run.owned("m1") == [[0, 1, 2, 3, 4, 5]]
+    assert [event.protocol for _, event in run.events(events.GroupConverted)] == ["consumer", "classic"]  # type: ignore[attr-defined]
