@@ -68,6 +68,8 @@ _GLYPHS: Final = {
     "member-removed": ("○", "bad"),
     "offset-expired": ("✕", "warn"),
     "group-deleted": ("✕", "warn"),
+    "offset-removed": ("✕", "warn"),
+    "group-administered": ("⚙", "text"),
     "member-started": ("▷", "good"),
     "member-ended": ("✕", "warn"),
     "poll-failed": ("✕", "bad"),

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from core.kafka.events.base import NOTABLE, Event, count_of, offsets, records
 
+OPERATIONS: dict[str, tuple[str, str]] = {
+    "reset-offsets": ("reset the offsets of", "reset the offsets of"),
+    "delete-offsets": ("deleted offsets of", "delete offsets of"),
+    "delete-group": ("deleted", "delete"),
+}
+"""What an administrator did with a group, and could not do, in words."""
+
 REMOVALS: dict[str, str] = {
     "left": "it left the group",
     "removed": "an administrator removed it",
@@ -165,6 +172,37 @@ class OffsetExpired(Event, kind="offset-expired", source="OffsetMetadataManager#
 
     def sentence(self) -> str:
         return f"the committed offset {self.committed_offset} of group {self.group} for {self.tp} expired on b{self.broker} (offsets.retention.minutes)"
+
+
+class OffsetRemoved(Event, kind="offset-removed", source="OffsetMetadataManager#deleteOffsets", level=NOTABLE):
+    """An administrator deleted a committed offset of a group."""
+
+    broker: int
+    group: str
+    topic: str
+    partition: int
+    committed_offset: int
+
+    def sentence(self) -> str:
+        return (
+            f"an administrator deleted the committed offset {self.committed_offset} of group {self.group} for {self.tp} on b{self.broker}"
+        )
+
+
+class GroupAdministered(
+    Event, kind="group-administered", source="ConsumerGroupCommand", level=NOTABLE, words={"operation": tuple(OPERATIONS)}
+):
+    """A command of an administrator on a group ended. `error` is empty if the command succeeded."""
+
+    group: str
+    operation: str
+    error: str
+
+    def sentence(self) -> str:
+        did, could_not = OPERATIONS[self.operation]
+        if self.error:
+            return f"an administrator could not {could_not} group {self.group}: {self.error}"
+        return f"an administrator {did} group {self.group}"
 
 
 class GroupDeleted(Event, kind="group-deleted", source="GroupMetadataManager#maybeDeleteGroup", level=NOTABLE):

@@ -23,7 +23,9 @@ from core.kafka.group_coordinator.messages import (
     TxnOffsetCommitResponse,
 )
 from core.kafka.group_coordinator.offset_commit import OffsetCommit
-from core.kafka.group_coordinator.offset_expiry import OffsetExpiry, RemovedOffsets
+from core.kafka.group_coordinator.offset_deletion import OffsetDeletion
+from core.kafka.group_coordinator.offset_expiry import OffsetExpiry
+from core.kafka.group_coordinator.offset_tombstones import OffsetTombstones
 from core.kafka.group_coordinator.offsets_log import partition_of
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
 from core.kafka.log.producer_state import NO_GUARD
@@ -38,15 +40,17 @@ class GroupCoordinator:
         classic: the classic protocol.
         consumer: the consumer protocol (KIP-848).
         expiry: the expiration of offsets.
+        deletion: the deletion of offsets and groups by administrators.
     """
 
-    __slots__ = ("broker", "classic", "consumer", "expiry", "groups")
+    __slots__ = ("broker", "classic", "consumer", "deletion", "expiry", "groups")
 
     broker: Final[GroupCoordinatorContext]
     groups: Final[GroupMetadataManager]
     classic: Final[ClassicGroupCoordinator]
     consumer: Final[ConsumerGroupCoordinator]
     expiry: Final[OffsetExpiry]
+    deletion: Final[OffsetDeletion]
 
     def __init__(self, broker: GroupCoordinatorContext) -> None:
         self.broker = broker
@@ -54,6 +58,7 @@ class GroupCoordinator:
         self.classic = ClassicGroupCoordinator(broker, self.groups)
         self.consumer = ConsumerGroupCoordinator(broker, self.groups, self.classic)
         self.expiry = OffsetExpiry(broker, self.groups)
+        self.deletion = OffsetDeletion(broker, self.groups)
         broker.handlers.update(
             {
                 OffsetCommitRequest: self._commit,
@@ -96,7 +101,7 @@ class GroupCoordinator:
             for group in list(cache.groups.values()):
                 deleted = tuple(tp for tp in tps if tp in group.offsets)
                 if deleted:
-                    RemovedOffsets(self.broker, self.groups, cache, group, deleted, False, topic_deleted=True).start()
+                    OffsetTombstones(self.broker, self.groups, cache, group, deleted, False, events.OffsetDeleted.kind).start()
 
     def transaction_completed(self, partition: int, producer_id: int, *, commit: bool) -> None:
         """Apply or drop the pending offsets of a transaction (`#scheduleHandleTxnCompletion`)."""

@@ -98,3 +98,33 @@ class OffsetFetchResponse(NamedTuple):
     correlation: int
     error: str
     offsets: tuple[tuple[TopicPartition, int, int, str], ...]
+
+
+class OffsetDeleteRequest(NamedTuple):
+    """An administrator's request to delete the committed offsets of a group for some partitions."""
+
+    correlation: int
+    group: str
+    partitions: tuple[TopicPartition, ...]
+
+
+class OffsetDeleteResponse(NamedTuple):
+    """The result of an OffsetDelete: an error for the whole request, and one for each partition."""
+
+    correlation: int
+    error: str
+    partitions: tuple[tuple[TopicPartition, str], ...]
+
+
+class DeleteGroupsRequest(NamedTuple):
+    """An administrator's request to delete a group."""
+
+    correlation: int
+    group: str
+
+
+class DeleteGroupsResponse(NamedTuple):
+    """The result of a DeleteGroups."""
+
+    correlation: int
+    error: str

@@ -31,12 +31,15 @@ from core.lab.acts.disks import FailDir, MoveReplica, RepairDir, SlowDisk
 from core.lab.acts.groups import (
     CloseConsumer,
     CommitOffsets,
+    DeleteGroup,
+    DeleteOffsets,
     FreezeConsumer,
     JoinGroup,
     KillConsumer,
     PausePartitions,
     ProcessingTime,
     RemoveMember,
+    ResetOffsets,
     ResumePartitions,
     StallConsumer,
     ThawConsumer,
@@ -53,7 +56,8 @@ ACTS: Final[dict[str, type[Act]]] = {
         PauseController, ResumeController, Cut, Heal, Isolate, Link, Hold, Release, Set, CreateTopic, CreatePartitions, DeleteTopic, SetClock, Elect,
         Reassign, CancelReassignment, Unregister, DeleteRecords, Clean, Produce, Load, StopLoad, Acks, Consume, StopConsume, InitTransactions,
         BeginTransaction, CommitTransaction, AbortTransaction, AbortHanging, StartProcess, StopProcess, KillProcess, JoinGroup, CloseConsumer, KillConsumer,
-        FreezeConsumer, ThawConsumer, ProcessingTime, StallConsumer, CommitOffsets, PausePartitions, ResumePartitions, RemoveMember, StartDelayService,
+        FreezeConsumer, ThawConsumer, ProcessingTime, StallConsumer, CommitOffsets, PausePartitions, ResumePartitions, RemoveMember, ResetOffsets,
+        DeleteOffsets, DeleteGroup, StartDelayService,
         ProduceDelayed, StartRetryService, FailProcessing, StopService, KillService, SetPace, Fetch, Arrive, Answer, Fence, Bounce, Checkpoint, CheckIsr,
     )
 }  # fmt: skip

@@ -122,3 +122,42 @@ class RemoveMember(Act, word="remove-member", does="remove a static member from 
 
     instance_id: str
     group: str = "group"
+
+
+@attrs.frozen(eq=False, repr=False)
+class ResetOffsets(
+    Act, word="reset-offsets", does="commit other offsets for a group without members (kafka-consumer-groups --reset-offsets)"
+):
+    """Commit other offsets for a group (`kafka-consumer-groups --reset-offsets --execute`). The group must not have members; it need not exist.
+
+    `offset` is `earliest`, `latest`, `current`, or an offset. Instead, `shift-by` adds a number to the committed offset, `to-datetime` goes to the
+    first record at or after a moment such as `1970-01-01T00:01:00.000` (virtual time begins with 1970 in UTC), and `by-duration` to that of
+    a moment in the past, such as `PT30S`. Without `topics`, the act applies to all topics for which the group has a committed offset. With
+    `partition`, it applies to one partition of one topic. An offset outside of the log becomes the nearest one inside.
+    """
+
+    group: str = "group"
+    offset: str | None = None
+    topics: tuple[str, ...] = ()
+    shift_by: str | None = None
+    to_datetime: str | None = None
+    by_duration: str | None = None
+    partition: int | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
+class DeleteOffsets(
+    Act, word="delete-offsets", does="delete the committed offsets of a group for topics (kafka-consumer-groups --delete-offsets)"
+):
+    """Delete the committed offsets of a group for topics, or for one `partition` of a topic, to which no member subscribes (KIP-496, 2.4)."""
+
+    topics: tuple[str, ...]
+    group: str = "group"
+    partition: int | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
+class DeleteGroup(Act, word="delete-group", does="delete a group without members and its offsets (kafka-consumer-groups --delete)"):
+    """Delete a group with its committed offsets (KIP-229, 1.1). The coordinator refuses to delete a group with members."""
+
+    group: str = "group"

@@ -1,0 +1,129 @@
+"""The new offsets of `kafka-consumer-groups --reset-offsets` (Kafka: `OffsetsUtils`, before 4.2 `ConsumerGroupCommand`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from core.kafka.clients.group_member.member_config import reset_duration
+from core.kafka.ids import TopicPartition
+from core.sim.units import SECOND, US_PER_MS
+
+TO_EARLIEST: Final = "to-earliest"
+TO_LATEST: Final = "to-latest"
+TO_CURRENT: Final = "to-current"
+TO_OFFSET: Final = "to-offset"
+SHIFT_BY: Final = "shift-by"
+TO_DATETIME: Final = "to-datetime"
+BY_DURATION: Final = "by-duration"
+FROM_FILE: Final = "from-file"
+
+DATETIME: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{3})(?:Z|([+-])(\d\d):?(\d\d)?)?")
+"""A moment as the tool takes it; without a time zone, it is UTC. Virtual time begins at 1970-01-01T00:00:00.000Z."""
+
+DAYS_BEFORE: Final = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
+"""The number of days of a year before each month."""
+
+DAYS_TO_1970: Final = 719_162
+"""The number of days from the first day of the year 1 to that of 1970."""
+
+
+class Target(NamedTuple):
+    """The target of a reset.
+
+    Attributes:
+        option: the option of the tool.
+        number: the value of `to-offset` and `shift-by`; for `to-datetime` and `by-duration`, the moment, µs.
+        offsets: the offsets of `from-file`.
+    """
+
+    option: str
+    number: int = 0
+    offsets: tuple[tuple[TopicPartition, int], ...] = ()
+
+
+class LogBounds(NamedTuple):
+    """What a reset asks the leader of a partition.
+
+    Attributes:
+        start: the log start offset.
+        end: the high watermark.
+        at_time: the offset of the first record at or after the moment of the target; -1 if there is none.
+    """
+
+    start: int
+    end: int
+    at_time: int = -1
+
+
+def moment(text: str) -> int:
+    """Return the moment of `--to-datetime`, µs (`Utils#getDateTime`).
+
+    Raises:
+        ValueError: the text is not a moment.
+    """
+    if "T" not in text:
+        raise ValueError("Error parsing timestamp. It does not contain a 'T' according to ISO8601 format")
+    found = DATETIME.fullmatch(text)
+    if found is None:
+        raise ValueError(f'Unparseable date: "{text[:80]}"')
+    year, month, day, hour, minute, second, milliseconds = (int(found[number]) for number in range(1, 8))
+    if not (year >= 1 and 1 <= month <= 12 and 1 <= day <= 31 and hour < 24 and minute < 60 and second < 60):
+        raise ValueError(f'Unparseable date: "{text[:80]}"')
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    past = year - 1
+    days = past * 365 + past // 4 - past // 100 + past // 400 + DAYS_BEFORE[month - 1] + (leap and month > 2) + day - 1 - DAYS_TO_1970
+    ahead = 0 if found[8] is None else (int(found[9]) * 60 + int(found[10] or 0)) * (1 if found[8] == "+" else -1)
+    return (((days * 24 + hour) * 60 + minute - ahead) * 60 + second) * SECOND + milliseconds * US_PER_MS
+
+
+def moment_before(now: int, text: str) -> int:
+    """Return the moment of `--by-duration`, µs.
+
+    Raises:
+        ValueError: the text is not a duration.
+    """
+    try:
+        return now - reset_duration(f"by_duration:{text}")
+    except ValueError:
+        raise ValueError("Text cannot be parsed to a Duration") from None
+
+
+def new_offset(target: Target, tp: TopicPartition, bounds: LogBounds, committed: int | None, warn: Callable[[str], None]) -> int:
+    """Return the new offset of a partition. An offset outside of the log becomes the nearest one inside (`#checkOffsetsRange`).
+
+    Args:
+        target: the target.
+        tp: the partition.
+        bounds: what its leader says.
+        committed: the committed offset; None if there is none.
+        warn: a function that gets the warnings of the tool.
+
+    Raises:
+        ValueError: `shift-by` for a partition without a committed offset.
+    """
+    start, end = bounds.start, bounds.end
+    if target.option == TO_EARLIEST:
+        return start
+    if target.option == TO_LATEST:
+        return end
+    if target.option == TO_CURRENT:
+        return end if committed is None else committed
+    if target.option in (TO_DATETIME, BY_DURATION):
+        return end if bounds.at_time < 0 else bounds.at_time
+    if target.option == FROM_FILE:
+        wanted = dict(target.offsets)[tp]
+    elif target.option == SHIFT_BY:
+        if committed is None:
+            raise ValueError(f"Cannot shift offset for partition {tp} since there is no current committed offset")
+        wanted = committed + target.number
+    else:
+        wanted = target.number
+    if wanted > end:
+        warn(f"New offset ({wanted}) is higher than latest offset for topic partition {tp}. Value will be set to {end}")
+        return end
+    if wanted < start:
+        warn(f"New offset ({wanted}) is lower than earliest offset for topic partition {tp}. Value will be set to {start}")
+        return start
+    return wanted
