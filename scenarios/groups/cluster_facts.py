@@ -14,7 +14,7 @@ from core.kafka.broker.partition import Partition
 from core.kafka.group_coordinator.classic.group_state import GroupState
 from core.kafka.group_coordinator.consumer.consumer_group import ConsumerGroup
 from core.kafka.group_coordinator.group_metadata import GroupMetadata
-from core.kafka.ids import TopicPartition, broker_address
+from core.kafka.ids import NO_OFFSET, TopicPartition, broker_address
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, partition_for
 from core.lab.cluster import Cluster
 from scenarios.groups.facts import CONSUMER, Brokers, Committed, Group, Member
@@ -114,16 +114,20 @@ def _offsets(metadata: GroupMetadata) -> dict[TopicPartition, Committed]:
     return {tp: Committed(stored.committed.offset, stored.committed.leader_epoch) for tp, stored in metadata.offsets.items()}
 
 
-def brokers_of(cluster: Cluster, tps: Iterable[TopicPartition]) -> Brokers:
-    """Return what the leaders of partitions answer to ListOffsets: the high watermark and the log start offset."""
+def brokers_of(cluster: Cluster, tps: Iterable[TopicPartition], moment: int | None = None) -> Brokers:
+    """Return what the leaders of partitions answer to ListOffsets: the high watermark, the log start offset, and the offset at a moment, µs."""
     ends: dict[TopicPartition, int | None] = {}
     starts: dict[TopicPartition, int] = {}
+    at_time: dict[TopicPartition, int] = {}
     for tp in tps:
         partition = leader_of(cluster, tp)
         ends[tp] = None if partition is None else partition.log.high_watermark
         if partition is not None:
             starts[tp] = partition.log.log_start
-    return Brokers(ends, starts)
+            found = NO_OFFSET if moment is None else partition.log.offset_for_timestamp(moment)
+            if 0 <= found < partition.log.high_watermark:
+                at_time[tp] = found
+    return Brokers(ends, starts, at_time)
 
 
 def leader_of(cluster: Cluster, tp: TopicPartition) -> Partition | None:
@@ -134,3 +138,14 @@ def leader_of(cluster: Cluster, tp: TopicPartition) -> Partition | None:
     leader = next((broker for broker in answering_brokers(cluster) if broker.id == registration.leader), None)
     partition = None if leader is None else leader.partitions.get(tp)
     return partition if partition is not None and partition.is_leader else None
+
+
+def subscribed_topics(cluster: Cluster, name: str) -> frozenset[str]:
+    """Return the topics to which the members of a group subscribe, as its coordinator knows them."""
+    for broker in answering_brokers(cluster):
+        for cache in broker.groups.groups.caches.values():
+            metadata = cache.groups.get(name)
+            if metadata is not None:
+                topics = metadata.consumer.subscribers if metadata.consumer is not None else metadata.classic.subscribed_topics()
+                return frozenset(topics or ())
+    return frozenset()

@@ -92,10 +92,12 @@ class Brokers:
     Attributes:
         log_ends: the high watermark of each partition, as ListOffsets returns it; None if the partition has no leader that answers.
         log_starts: the log start offset of each partition that has a leader.
+        at_time: for a moment that was asked for, the offset of the first record at or after it in each partition that has one.
     """
 
     log_ends: Mapping[TopicPartition, int | None]
     log_starts: Mapping[TopicPartition, int] = {}
+    at_time: Mapping[TopicPartition, int] = {}
 
 
 class Printed(NamedTuple):

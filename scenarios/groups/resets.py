@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from typing import Final, NamedTuple
+import re
+from collections.abc import Callable, Collection, Sequence
+from typing import Final
 
-from core.kafka.ids import TopicPartition
+from core.kafka.clients.group_member.offset_reset import BY_DURATION, TO_DATETIME, LogBounds, Target
+from core.kafka.clients.group_member.offset_reset import new_offset as offset_after_reset
+from core.kafka.ids import NO_OFFSET, TopicPartition
 from core.kafka.release import GroupsTool
 from scenarios.describe.java_hash_table import hash_order, partition_hash
 from scenarios.groups.columns import Column, table
 from scenarios.groups.errors import leaderless
 from scenarios.groups.facts import INACTIVE, Brokers, Group, Printed
 
-
-class Target(NamedTuple):
-    """The target of a reset.
-
-    Attributes:
-        option: `to-offset`, `to-earliest`, `to-latest`, `to-current`, or `shift-by`.
-        number: the value of `to-offset` and `shift-by`.
-    """
-
-    option: str
-    number: int = 0
-
+NUMBER: Final = re.compile(r"[0-9]{1,18}")
+"""A number in a file of offsets."""
 
 LOGGERS: Final = {GroupsTool.JAVA: "consumer.group.ConsumerGroupCommand", GroupsTool.SORTED: "OffsetsUtils"}
 """The classes that log a warning about an offset outside of the log."""
 
 
-def reset(tool: GroupsTool, group: Group, tps: Collection[TopicPartition], brokers: Brokers, target: Target) -> Printed:
+def reset(
+    tool: GroupsTool,
+    group: Group,
+    tps: Collection[TopicPartition],
+    brokers: Brokers,
+    target: Target,
+    *,
+    all_topics: bool = False,
+    exports: bool = False,
+) -> Printed:
     """Return what a dry run prints.
 
     Args:
@@ -38,6 +40,8 @@ def reset(tool: GroupsTool, group: Group, tps: Collection[TopicPartition], broke
         tps: the partitions to reset.
         brokers: the log start offsets and high watermarks of these partitions.
         target: the target of the reset.
+        all_topics: whether the partitions come from `--all-topics`, in the order of a hash table.
+        exports: whether the new offsets are printed as lines of a file (`--export`).
 
     Raises:
         ValueError: `shift-by` for a partition without a committed offset.
@@ -50,39 +54,62 @@ def reset(tool: GroupsTool, group: Group, tps: Collection[TopicPartition], broke
     without = sorted(tp for tp in tps if brokers.log_ends.get(tp) is None)
     if without:
         return leaderless(tool, without)
-    ordered = sorted(tps) if tool < GroupsTool.JAVA else hash_order(sorted(tps), partition_hash)
+    in_order = tool < GroupsTool.JAVA and not all_topics
+    ordered = sorted(tps) if in_order else hash_order(sorted(tps, reverse=all_topics), partition_hash)
     warnings: list[str] = []
     offsets = {tp: new_offset(group, tp, brokers, target, warnings.append) for tp in ordered}
     logger = LOGGERS[GroupsTool.SORTED if tool >= GroupsTool.SORTED else GroupsTool.JAVA]
     logged = "".join(f"WARN org.apache.kafka.tools.{logger} - {warning}\n" for warning in warnings)
-    return Printed(_rows(tool, group.name, offsets), logged if tool >= GroupsTool.JAVA else "")
+    falls_back = tool >= GroupsTool.JAVA and target.option in (TO_DATETIME, BY_DURATION)
+    notes = "".join(
+        f"\nWarn: Partition {tp.partition} from topic {tp.topic} is empty. Falling back to latest known offset.\n"
+        for tp in ordered
+        if falls_back and brokers.at_time.get(tp, NO_OFFSET) == NO_OFFSET
+    )
+    out = export([(group.name, offsets)]) if exports else _rows(tool, group.name, offsets)
+    return Printed(notes + out, logged if tool >= GroupsTool.JAVA else "")
 
 
 def new_offset(group: Group, tp: TopicPartition, brokers: Brokers, target: Target, warn: Callable[[str], None]) -> int:
-    """Return the new offset of a partition. An offset outside of the log becomes the nearest one inside (`#checkOffsetsRange`).
+    """Return the new offset of a partition that has a leader.
 
     Raises:
         ValueError: `shift-by` for a partition without a committed offset.
     """
-    start, end = brokers.log_starts[tp], brokers.log_ends[tp]
+    end, committed = brokers.log_ends[tp], group.offsets.get(tp)
     assert end is not None, "checked before"
-    committed = group.offsets.get(tp)
-    if target.option == "to-earliest":
-        return start
-    if target.option == "to-latest":
-        return end
-    if target.option == "to-current":
-        return end if committed is None else committed.offset
-    if target.option == "shift-by" and committed is None:
-        raise ValueError(f"Cannot shift offset for partition {tp} since there is no current committed offset")
-    wanted = target.number + (committed.offset if target.option == "shift-by" and committed is not None else 0)
-    if wanted > end:
-        warn(f"New offset ({wanted}) is higher than latest offset for topic partition {tp}. Value will be set to {end}")
-        return end
-    if wanted < start:
-        warn(f"New offset ({wanted}) is lower than earliest offset for topic partition {tp}. Value will be set to {start}")
-        return start
-    return wanted
+    bounds = LogBounds(brokers.log_starts[tp], end, brokers.at_time.get(tp, NO_OFFSET))
+    return offset_after_reset(target, tp, bounds, None if committed is None else committed.offset, warn)
+
+
+def export(groups: Sequence[tuple[str, dict[TopicPartition, int]]]) -> str:
+    """Return the lines of `--export`: topic, partition, and offset, after the group if there are several groups."""
+    several = len(groups) > 1
+    lines = [
+        f"{name + ',' if several else ''}{tp.topic},{tp.partition},{offset}\n" for name, offsets in groups for tp, offset in offsets.items()
+    ]
+    return "".join(lines) + "\n"
+
+
+def read_offsets(text: str, groups: Sequence[str]) -> dict[str, dict[TopicPartition, int]]:
+    """Return the offsets of `--from-file` by group, from lines as `--export` prints them.
+
+    Raises:
+        ValueError: a line is wrong. The message names its number.
+    """
+    found: dict[str, dict[TopicPartition, int]] = {name: {} for name in groups}
+    for number, line in enumerate(text.splitlines(), 1):
+        cells = [cell.strip() for cell in line.split(",")]
+        if cells == [""]:
+            continue
+        if len(cells) == 3 and len(groups) == 1:
+            cells.insert(0, groups[0])
+        if len(cells) != 4 or not NUMBER.fullmatch(cells[2]) or not NUMBER.fullmatch(cells[3].removeprefix("-")):
+            wanted = "topic,partition,offset" if len(groups) == 1 else "group,topic,partition,offset"
+            raise ValueError(f"line {number}: write {wanted}, for example {'g,' if len(groups) > 1 else ''}orders,0,100")
+        if cells[0] in found:
+            found[cells[0]][TopicPartition(cells[1], int(cells[2]))] = int(cells[3])
+    return found
 
 
 def _rows(tool: GroupsTool, group: str, offsets: dict[TopicPartition, int]) -> str:

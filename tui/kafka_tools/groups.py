@@ -31,12 +31,21 @@ def add_commands(commands: Any) -> None:
     action.add_argument("--list", action="store_true", help="list all groups")
     action.add_argument("--describe", action="store_true", help="describe groups: their offsets and lags, or another view")
     action.add_argument("--reset-offsets", action="store_true", help="show the offsets that a reset would commit; a dry run (0.11)")
-    groups.add_argument("--topic", metavar="T[:0,1]", action="append", help="with --reset-offsets: a topic, or some of its partitions")
+    action.add_argument("--delete-offsets", action="store_true", help="show what a deletion of offsets would print (2.4)")
+    action.add_argument("--delete", action="store_true", help="show what a deletion of groups would print (1.1)")
+    groups.add_argument(
+        "--topic", metavar="T[:0,1]", action="append", help="with --reset-offsets and --delete-offsets: a topic, or some of its partitions"
+    )
+    groups.add_argument("--all-topics", action="store_true", help="with --reset-offsets: all topics with a committed offset of the group")
     groups.add_argument("--to-offset", metavar="N", help="with --reset-offsets: go to this offset")
     groups.add_argument("--to-earliest", action="store_true", help="with --reset-offsets: go to the log start")
     groups.add_argument("--to-latest", action="store_true", help="with --reset-offsets: go to the log end")
     groups.add_argument("--to-current", action="store_true", help="with --reset-offsets: stay at the committed offset")
     groups.add_argument("--shift-by", metavar="N", help="with --reset-offsets: add N to the committed offset")
+    groups.add_argument("--to-datetime", metavar="TIME", help="with --reset-offsets: go to a moment; virtual time begins with 1970 in UTC")
+    groups.add_argument("--by-duration", metavar="PT1H", help="with --reset-offsets: go back by a duration")
+    groups.add_argument("--from-file", metavar="FILE", help="with --reset-offsets: take the offsets of a file that --export has printed")
+    groups.add_argument("--export", action="store_true", help="with --reset-offsets: print the new offsets as lines of a file")
     groups.add_argument("--group", metavar="G", action="append", help="a group; repeat this option for several groups (2.4)")
     groups.add_argument("--all-groups", action="store_true", help="all groups (2.4)")
     groups.add_argument("--offsets", action="store_true", help="with --describe: the offsets and lags; this is the default")
@@ -60,7 +69,13 @@ def _run(arguments: argparse.Namespace) -> int:
     _check_release(arguments, cluster.release)
     coordinators = coordinators_of(cluster)
     if arguments.reset_offsets:
-        printed = _reset(arguments, cluster, coordinators)
+        from tui.kafka_tools.group_offsets import reset_text
+
+        printed = reset_text(arguments, cluster, coordinators)
+    elif arguments.delete_offsets or arguments.delete:
+        from tui.kafka_tools.group_offsets import deletion_text
+
+        printed = deletion_text(arguments, cluster, coordinators)
     else:
         printed = _list(arguments, cluster, coordinators) if arguments.list else _describe(arguments, cluster, coordinators)
     print_text(printed.out)
@@ -86,8 +101,17 @@ def _check(arguments: argparse.Namespace, *, log: bool) -> None:
     if arguments.type is not None:
         raise InputError("--type is an option of --list; omit it")
     if arguments.reset_offsets:
+        scopes = bool(arguments.topic) + arguments.all_topics + (arguments.from_file is not None)
+        if len(arguments.group or ()) != 1 or scopes != 1:
+            raise InputError("--reset-offsets: give one --group, and one of --topic, --all-topics, --from-file")
+        return
+    if arguments.delete_offsets:
         if len(arguments.group or ()) != 1 or not arguments.topic:
-            raise InputError("--reset-offsets: give one --group, and at least one --topic")
+            raise InputError("--delete-offsets: give one --group, and at least one --topic")
+        return
+    if arguments.delete:
+        if not arguments.group:
+            raise InputError("--delete: give at least one --group")
         return
     if not arguments.group and not arguments.all_groups:
         raise InputError("Option [describe] takes one of these options: [all-groups], [group]")
@@ -115,6 +139,10 @@ def _check_release(arguments: argparse.Namespace, release: Release) -> None:
         raise InputError(f"--members, --state, --verbose: kafka-consumer-groups of {name} does not have them; use 1.1 or later (KIP-175)")
     if tool < GroupsTool.GROUP_COLUMN and (arguments.all_groups or len(arguments.group or ()) > 1):
         raise InputError(f"--group: kafka-consumer-groups of {name} describes one group; use 2.4 or later (KIP-222)")
+    if arguments.delete_offsets and tool < GroupsTool.GROUP_COLUMN:
+        raise InputError(f"--delete-offsets: kafka-consumer-groups of {name} does not have it; use 2.4 or later (KIP-496)")
+    if arguments.delete and tool < GroupsTool.VIEWS:
+        raise InputError(f"--delete: kafka-consumer-groups of {name} does not have it; use 1.1 or later (KIP-229)")
     if arguments.list and arguments.state is not None and not release.groups_tool_lists_states:
         raise InputError(f"--state: --list of {name} does not have this option; use 2.7 or later (KIP-518)")
     if arguments.type is not None and tool < GroupsTool.JAVA:
@@ -152,42 +180,6 @@ def _describe(arguments: argparse.Namespace, cluster: Cluster, coordinators: Coo
     groups = [coordinators.groups[name] for name in names]
     brokers = brokers_of(cluster, (tp for group in groups for tp in partitions_of(group)))
     return describe(tool, groups, brokers, _view(arguments), verbose=arguments.verbose)
-
-
-def _reset(arguments: argparse.Namespace, cluster: Cluster, coordinators: Coordinators) -> Printed:
-    from core.kafka.ids import TopicPartition
-    from scenarios.errors import InputError
-    from scenarios.groups.cluster_facts import brokers_of
-    from scenarios.groups.errors import no_coordinator
-    from scenarios.groups.facts import Group
-    from scenarios.groups.resets import Target, reset
-
-    tool, name = cluster.release.groups_tool, arguments.group[0]
-    if not cluster.release.groups_tool_resets:
-        raise InputError(f"--reset-offsets: kafka-consumer-groups of {cluster.release.name} does not have it; use 0.11 or later (KIP-122)")
-    options = ("to_offset", "to_earliest", "to_latest", "to_current", "shift_by")
-    given = [option for option in options if getattr(arguments, option) not in (None, False)]
-    if len(given) != 1:
-        raise InputError("--reset-offsets: give one of --to-offset, --to-earliest, --to-latest, --to-current, --shift-by")
-    try:
-        number = int(getattr(arguments, given[0])) if given[0] in ("to_offset", "shift_by") else 0
-    except ValueError:
-        raise InputError(f"--{given[0].replace('_', '-')}: write a whole number, for example 0") from None
-    known = cluster.controller.replication.partitions
-    tps: dict[TopicPartition, None] = {}
-    for text in arguments.topic:
-        topic, _, numbers = text.partition(":")
-        found = [tp for tp in known if tp.topic == topic and (not numbers or str(tp.partition) in numbers.split(","))]
-        if not found:
-            raise InputError(f"--topic: there is no partition '{text[:80]}'")
-        tps.update(dict.fromkeys(found))
-    if not coordinators.coordinates(name):
-        return no_coordinator(tool)
-    group = coordinators.groups.get(name, Group(name, "Dead", "", 0))
-    try:
-        return reset(tool, group, list(tps), brokers_of(cluster, tps), Target(given[0].replace("_", "-"), number))
-    except ValueError as wrong:
-        raise InputError(str(wrong)) from None
 
 
 def _view(arguments: argparse.Namespace) -> View:

@@ -100,6 +100,20 @@ def test_a_dry_run_of_a_reset(script: str, capsys: pytest.CaptureFixture[str]) -
     assert "inactive, but the current state is Stable." in capsys.readouterr().out
     assert main([*reset, "--shift-by", "-1"]) == 2
     assert main([*reset, "--to-latest", "--to-earliest"]) == 2
+    assert main([*reset, "--to-datetime", "1970-01-01T00:00:00.000", "--export"]) == 0
+    assert capsys.readouterr().out.startswith("orders,0,")
+    assert main([*reset, "--to-datetime", "yesterday"]) == 2
+    assert main([*reset[:-2], "--from-file", "no-such-file"]) == 2
+    assert "cannot read 'no-such-file'" in capsys.readouterr().err
+
+
+def test_what_deletions_would_print(script: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["groups", script, "--delete", "--group", "billing"]) == 0
+    assert "* Group 'billing' could not be deleted due to" in capsys.readouterr().out
+    assert main(["groups", script, "--delete-offsets", "--group", "billing", "--topic", "orders"]) == 0
+    assert "actively subscribed" in capsys.readouterr().out
+    assert main(["groups", script, "--delete-offsets", "--group", "billing"]) == 2
+    assert main(["groups", script, "--delete"]) == 2
 
 
 BURROW = """\

@@ -9,10 +9,12 @@ from typing import Final
 
 import pytest
 
+from core.kafka.clients.group_member.offset_reset import FROM_FILE, Target, moment
 from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES
+from scenarios.groups.deletions import delete_groups, delete_offsets
 from scenarios.groups.facts import Brokers, Committed, Group
-from scenarios.groups.resets import Target, new_offset, reset
+from scenarios.groups.resets import export, new_offset, read_offsets, reset
 
 RECORDINGS: Final = Path(__file__).parents[2] / "fidelity" / "drills-groups"
 
@@ -21,16 +23,39 @@ TR9: Final = TopicPartition("tr9", 0)
 BROKERS: Final = Brokers({TR[0]: 20, TR[1]: 10, TR[2]: 0, TR9: 7}, {TR[0]: 0, TR[1]: 4, TR[2]: 0, TR9: 0})
 """What the recordings say about the partitions."""
 
-OPTIONS: Final = ("to-offset", "to-earliest", "to-latest", "to-current", "shift-by")
+OPTIONS: Final = ("to-offset", "to-earliest", "to-latest", "to-current", "shift-by", "to-datetime", "by-duration", "from-file")
+
+BEGAN: Final = 1_700_000_000_000_000
+"""The timestamp of the first record of each partition, µs."""
+
+APART: Final = {TR[0]: 1_000_000, TR[1]: 60_000_000, TR9: 1_000_000}
+"""The time between the records of a partition, µs."""
 
 
 def target_of(arguments: list[str]) -> Target | None:
     """Return what the arguments of a recorded command go to; None for a form that isrlab does not print."""
     found = [option for option in OPTIONS if f"--{option}" in arguments]
-    if len(found) != 1 or "--export" in arguments or "--topic" not in arguments or arguments.count("--group") != 1:
+    scoped = "--topic" in arguments or "--all-topics" in arguments or found == ["from-file"]
+    if len(found) != 1 or not scoped or arguments.count("--group") != 1:
         return None
-    value = arguments[arguments.index(f"--{found[0]}") + 1] if found[0] in ("to-offset", "shift-by") else "0"
-    return Target(found[0], int(value))
+    option = found[0]
+    value = arguments[arguments.index(f"--{option}") + 1] if option in ("to-offset", "shift-by", "to-datetime", "by-duration") else "0"
+    if option == "to-datetime":
+        return Target(option, moment(value)) if "T" in value else None
+    if option == "by-duration":
+        return {"P20000D": Target(option, 0), "PT1M": Target(option, 2 * BEGAN)}.get(value)
+    return Target(option, int(value))
+
+
+def at_times(at: int) -> dict[TopicPartition, int]:
+    """Return the offset of the first record at or after a moment in each partition that has one."""
+    found = {}
+    for tp, apart in APART.items():
+        offset = max(-(-(at - BEGAN) // apart), BROKERS.log_starts[tp])
+        end = BROKERS.log_ends[tp]
+        if end is not None and offset < end:
+            found[tp] = offset
+    return found
 
 
 @pytest.mark.parametrize("kafka", ["2.8.2", "4.1.1", "4.3.1"])
@@ -47,6 +72,12 @@ def test_a_dry_run_prints_what_kafka_printed(kafka: str) -> None:
         name = arguments[arguments.index("--group") + 1]
         topics = [after for option, after in itertools.pairwise(arguments) if option == "--topic"]
         tps = [tp for tp in (*TR, TR9) if tp.topic in topics or f"{tp.topic}:{tp.partition}" in topics]
+        if "--all-topics" in arguments:
+            tps = list(offsets[name])
+        if target.option == "from-file":
+            lines = read_offsets("tr,0,3\ntr,1,2\ntr,2,0\ntr9,0,99\n", [name])[name]
+            target, tps = Target(FROM_FILE, 0, tuple(lines.items())), list(lines)
+        brokers = Brokers(BROKERS.log_ends, BROKERS.log_starts, at_times(target.number))
         said = act["result"] if isinstance(act.get("result"), dict) else act
         if not tps:
             continue
@@ -56,13 +87,13 @@ def test_a_dry_run_prints_what_kafka_printed(kafka: str) -> None:
                 reset(tool, group, tps, BROKERS, target)
             assert said["err"].startswith(f"{refused.value}\n")
             continue
-        printed = reset(tool, group, tps, BROKERS, target)
+        printed = reset(tool, group, tps, brokers, target, all_topics="--all-topics" in arguments, exports="--export" in arguments)
         warned = "".join(line + "\n" for line in said.get("err", "").splitlines() if not line.startswith("WARN: No action"))
         assert (printed.out, printed.err) == (said["out"], warned), arguments
         compared += 1
         if "--execute" in arguments and state == "Empty":
-            offsets[name].update({tp: Committed(new_offset(group, tp, BROKERS, target, str)) for tp in tps})
-    assert compared >= 18
+            offsets[name].update({tp: Committed(new_offset(group, tp, brokers, target, str)) for tp in tps})
+    assert compared >= 30
 
 
 @pytest.mark.parametrize(
@@ -73,3 +104,38 @@ def test_a_dry_run_prints_what_kafka_printed(kafka: str) -> None:
 def test_off_13(option: str, number: int, expected: int) -> None:
     group = Group("g", "Empty", "", 0, offsets={TR9: Committed(100)})
     assert new_offset(group, TR9, Brokers({TR9: 200}, {TR9: 0}), Target(option, number), str) == expected
+
+
+@pytest.mark.parametrize("kafka", ["2.8.2", "4.1.1", "4.3.1"])
+def test_deletions_print_what_kafka_printed(kafka: str) -> None:
+    recording = json.loads((RECORDINGS / f"{kafka}-reset-offsets.json").read_text())
+    tool, compared = RELEASES[kafka[:3]].groups_tool, 0
+    groups = {"gr2": Group("gr2", "Empty", "", 0)}
+    for act in recording["acts"]:
+        if act["op"] in ("join", "close"):
+            groups["gr"] = Group("gr", "Stable" if act["op"] == "join" else "Empty", "", 0)
+        arguments = act.get("args", [])
+        names = [after for option, after in itertools.pairwise(arguments) if option == "--group"]
+        topics = [after for option, after in itertools.pairwise(arguments) if option == "--topic"]
+        if "--delete" in arguments:
+            printed = delete_groups(tool, names, groups)
+            assert printed.out == act["result"]["out"]
+            compared += 1
+            for name in names if groups.get("gr", Group("", "Stable", "", 0)).state == "Empty" else ():
+                groups.pop(name, None)
+        elif "--delete-offsets" in arguments:
+            tps = [tp for tp in TR if tp.topic in topics or f"{tp.topic}:{tp.partition}" in topics]
+            group = groups.get(names[0])
+            subscribed = frozenset({"tr"} if group is not None and group.state == "Stable" else ())
+            assert delete_offsets(tool, names[0], group, topics, tps, subscribed).out == act["result"]["out"]
+            compared += 1
+    assert compared == 8
+
+
+def test_files_of_offsets() -> None:
+    several = [("g1", {TR[0]: 5}), ("g2", {TR[0]: 3, TR9: 1})]
+    assert export(several) == "g1,tr,0,5\ng2,tr,0,3\ng2,tr9,0,1\n\n"
+    assert read_offsets(export(several), ["g1", "g2"]) == dict(several)
+    for wrong in ("tr,0", "tr,x,5", "tr,0,five"):
+        with pytest.raises(ValueError, match="line 2"):
+            read_offsets(f"tr,1,2\n{wrong}\n", ["g"])
