@@ -109,6 +109,9 @@ def test_moments_and_files() -> None:
     assert new_offset(Target(BY_DURATION, 5), tp, LogBounds(2, 9), None, told.append) == 9
     assert new_offset(Target(FROM_FILE, 0, ((tp, 99),)), tp, LogBounds(2, 9), None, told.append) == 9
     assert new_offset(Target(FROM_FILE, 0, ((tp, 1),)), tp, LogBounds(2, 9), None, told.append) == 2
-    assert [line.partition(" offset for")[0] for line in told] == ["New offset (99) is higher than latest", "New offset (1) is lower than earliest"]
+    assert [line.partition(" offset for")[0] for line in told] == [
+        "New offset (99) is higher than latest",
+        "New offset (1) is lower than earliest",
+    ]
     with pytest.raises(ValueError, match="Unparseable"):
         moment("1970-13-01T00:00:00.000")
