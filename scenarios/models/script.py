@@ -26,6 +26,7 @@ from typing import Final
 
 import attrs
 
+from core.lab.comparison.build import SETTINGS
 from core.lab.comparison.faults import FAULTS, Fault
 from core.models.system import QUIET
 from core.sim.units import SECOND
@@ -36,7 +37,7 @@ from scenarios.language.script import first_sentence
 from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_items, as_text, as_word
 from scenarios.models.acts import ACTS, ScriptAct, check_names, read_acts
 from scenarios.models.expectations import Expectation, Names, read_expectations, read_under
-from scenarios.models.systems import SETTINGS, System, read_systems, system_of
+from scenarios.models.systems import System, read_systems, system_of
 
 DEFAULT_WITHIN: Final = 60 * SECOND
 """The time limit of an `until` without `within`, µs."""

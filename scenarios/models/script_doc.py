@@ -11,9 +11,10 @@ from typing import Final
 
 import attrs
 
+from core.lab.comparison.build import SETTINGS
 from scenarios.models.acts import ACTS
 from scenarios.models.readings import COUNTS, OF_READ, OF_SERVER, OF_WRITE
-from scenarios.models.systems import READS, SETTINGS
+from scenarios.models.systems import READS
 
 DOCUMENT: Final = Path(__file__).parents[1] / "MODEL_SCRIPTS.md"
 

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import Enum
 from functools import partial
 from typing import Any, Final
 
 import attrs
 
+from core.lab.comparison.build import SETTINGS, ModelSettings, build
 from core.lab.comparison.kafka_system import KafkaSettings, KafkaSystem
-from core.lab.comparison.systems import VARIANTS, Compared, Variant
-from core.models.elasticsearch.settings import ElasticsearchSettings
+from core.lab.comparison.systems import VARIANTS, Variant
 from core.models.elasticsearch.system import Elasticsearch
 from core.models.mysql.settings import MySQLSettings
 from core.models.mysql.system import MySQL
-from core.models.quorum.settings import QuorumSettings
 from core.models.quorum.system import Quorum
-from core.sim.journal import Sink
 from scenarios.errors import did_you_mean
 from scenarios.language.nodes import Fields, Items, Node, shortened
 from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_text, as_word, each
-
-Settings = KafkaSettings | MySQLSettings | ElasticsearchSettings | QuorumSettings
-"""The settings of a model."""
-
-SETTINGS: Final[dict[str, type[Settings]]] = {
-    "kafka": KafkaSettings, "mysql": MySQLSettings, "elasticsearch": ElasticsearchSettings, "quorum": QuorumSettings,
-}  # fmt: skip
-"""The settings of each model."""
 
 READS: Final[dict[str, tuple[str, ...]]] = {each.model: each.READS for each in (KafkaSystem, MySQL, Elasticsearch, Quorum)}
 """The ways of reading of each model. The first is the default."""
@@ -41,9 +30,6 @@ DURATIONS: Final = frozenset({
 
 ACKS: Final = {"0": 0, "1": 1, "all": -1}
 """The values of Kafka's acks."""
-
-Build = Callable[[int, Sink], Compared]
-"""A function that builds a system from a seed and a sink of events."""
 
 
 @attrs.frozen
@@ -103,11 +89,11 @@ def system_of(name: str, model: Node, settings: Node | None) -> System:
     chosen = SETTINGS[word]()
     if settings is not None:
         chosen = settings.tried(lambda node: _settings(as_fields(node, "for example {nodes: 5}"), word), chosen)
-    variant = Variant(name, name, word, partial(_build, chosen), READS[word][0])
+    variant = Variant(name, name, word, partial(build, chosen), READS[word][0])
     return System(name, word, variant, tuple(f"n{number}" for number in range(1, _servers(chosen) + 1)))
 
 
-def _settings(node: Fields, model: str) -> Settings:
+def _settings(node: Fields, model: str) -> ModelSettings:
     kind = SETTINGS[model]
     fields = {field.name.replace("_", "-"): field for field in attrs.fields(kind)}
     node.only(*fields)
@@ -138,7 +124,7 @@ def _value(node: Node, name: str, default: object) -> Any:
     return as_text(node)
 
 
-def _servers(settings: Settings) -> int:
+def _servers(settings: ModelSettings) -> int:
     match settings:
         case KafkaSettings():
             return settings.brokers
@@ -146,18 +132,3 @@ def _servers(settings: Settings) -> int:
             return settings.replicas + 1
         case _:
             return settings.nodes
-
-
-def _build(settings: Settings, seed: int, sink: Sink) -> Compared:
-    match settings:
-        case KafkaSettings():
-            return KafkaSystem(settings, seed, sink)
-        case MySQLSettings():
-            return MySQL(settings, seed, sink)
-        case ElasticsearchSettings():
-            return Elasticsearch(settings, seed, sink)
-        case QuorumSettings():
-            system = Quorum(settings, seed, sink)
-            if settings.automatic:
-                system.elect_first()
-            return system

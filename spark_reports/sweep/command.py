@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 import attrs
 
@@ -20,13 +20,20 @@ from scenarios.io.termination_signals import Terminated, defer_signals, raise_on
 from spark_reports.errors import ReportError
 from spark_reports.sweep.execution.checkpoint import Checkpoint
 from spark_reports.sweep.execution.process_workers import ProcessWorkers
-from spark_reports.sweep.execution.rounds import sweep_runs
+from spark_reports.sweep.execution.rounds import Progress, sweep_models, sweep_runs
 from spark_reports.sweep.execution.workers import ThisProcess, Workers
 from spark_reports.sweep.grid.grid import Grid, format_horizon
-from spark_reports.sweep.grid_file.read_grid import load_grid
+from spark_reports.sweep.grid.model_grid import ModelGrid
+from spark_reports.sweep.grid_file.read_grid import load_any_grid
+from spark_reports.sweep.grid_file.read_model_grid import only_models
 from spark_reports.sweep.output.loss_scenario import losing_episode, script_of
-from spark_reports.sweep.output.result_files import json_of, write_html, write_results
+from spark_reports.sweep.output.model_files import model_json, write_model_results
+from spark_reports.sweep.output.result_files import json_of, write_results
 from spark_reports.sweep.output.result_texts import counted
+from spark_reports.sweep.simulation.simulate_model_run import ModelRun
+from spark_reports.sweep.simulation.simulate_run import Run
+from spark_reports.sweep.statistics.cell_results import SweepResult
+from spark_reports.sweep.statistics.model_results import ModelSweepResult
 
 DEFAULT_RUNS: Final = 100
 """The default number of runs of each cell."""
@@ -44,7 +51,11 @@ If stderr is not a terminal, there is one update for each tenth of the runs.
 """
 
 
-def grid_named(name: str) -> Grid:
+MODELS_GRID: Final = "compare-models"
+"""The grid of a sweep that names models but no grid."""
+
+
+def grid_named(name: str) -> Grid | ModelGrid:
     """Read a grid from a file, or read a grid that comes with isrlab.
 
     Raises:
@@ -53,14 +64,14 @@ def grid_named(name: str) -> Grid:
     known = sorted(path.stem for path in GRIDS.glob("*.yaml"))
     exists = os.path.exists(name)
     if not exists and name in known:
-        return attrs.evolve(load_grid(GRIDS / f"{name}.yaml"), source=name)
+        return attrs.evolve(load_any_grid(GRIDS / f"{name}.yaml"), source=name)
     if not exists and "/" not in name and not name.endswith((".yaml", ".yml")):
         raise InputError(f"{name}: no such grid; {did_you_mean(name, known, 'name a file, or one of ' + ', '.join(known))}")
-    return load_grid(name)
+    return load_any_grid(name)
 
 
 def main_sweep(
-    source: str,
+    source: str | None,
     runs: int = DEFAULT_RUNS,
     out_dir: str | None = None,
     master: str | None = None,
@@ -70,11 +81,12 @@ def main_sweep(
     html: str | None = None,
     as_json: bool = False,
     quiet: bool = False,
+    models: Sequence[str] = (),
 ) -> int:
     """Sweep a grid. The table is printed to stdout, and everything else is printed to stderr.
 
     Args:
-        source: a grid file, or the name of a grid that comes with isrlab.
+        source: a grid file, or the name of a grid that comes with isrlab; None for the grid of models.
         runs: the number of runs of each cell: seeds 1 to `runs`.
         out_dir: the directory that keeps finished runs and receives the results.
         master, conf: the Spark master, and the settings of the Spark session.
@@ -84,6 +96,7 @@ def main_sweep(
         html: the path of an additional HTML page.
         as_json: whether to print one JSON document instead of a table.
         quiet: whether to hide progress.
+        models: the systems of a grid of models that are to run; empty for all.
 
     Returns:
         0 on success, or 2 after an error.
@@ -91,8 +104,14 @@ def main_sweep(
     Raises:
         InputError: the grid is invalid.
     """
-    grid = grid_named(source)
-    check_outputs({"--json": "-" if as_json else None, "--html": html}, [source])
+    if source is None and not models:
+        raise InputError(f"name a grid, for example weekly-crashes, or models, for example --model kafka --model mysql ({MODELS_GRID})")
+    grid = grid_named(source or MODELS_GRID)
+    if models:
+        if not isinstance(grid, ModelGrid):
+            raise InputError(f"--model: {grid.source} is a grid of Kafka's settings; name a grid with 'models', or omit the grid")
+        grid = only_models(grid, models)
+    check_outputs({"--json": "-" if as_json else None, "--html": html}, [grid.source])
     progress = _Progress(quiet)
     try:
         out = None if out_dir is None else Path(out_dir)
@@ -103,28 +122,76 @@ def main_sweep(
                 progress.say(
                     f"{grid.name}: {counted(len(grid.cells), 'cell')}, {counted(runs, 'run')} each, of {format_horizon(grid.horizon)}"
                 )
-                outcome, every = sweep_runs(grid, runs, workers, checkpoint, width, progress.tell)
+                result = _Result(grid, runs, workers, checkpoint, width, progress.tell)
         except Terminated:
             kept = f"; {out} has the finished runs; to continue, run the same command again" if out else ""
             progress.end_line()
             print_error(f"stopped{kept}")
             raise
-        progress.say(f"{counted(outcome.runs, 'run')} in {format_duration(round((time.monotonic() - begun) * 1e6))}")
+        progress.say(f"{counted(result.runs, 'run')} in {format_duration(round((time.monotonic() - begun) * 1e6))}")
         if out is not None:
-            write_results(out, outcome, every, progress.say)
+            result.write(out, progress.say)
         if html is not None:
-            write_html(Path(html), outcome)
+            write_atomically(Path(html), result.page())
     except ReportError as wrong:
         print_error(str(wrong))
         return 2
     if as_json:
-        print_json(json_of(outcome))
+        print_json(result.json())
     elif html is None or not is_stdout(html):
-        from spark_reports.sweep.output import terminal
-
-        terminal.render(outcome, styled(sys.stdout))
+        result.print(styled(sys.stdout))
     sys.stdout.flush()
     return 0
+
+
+class _Result:
+    """The result of a sweep over either kind of grid."""
+
+    def __init__(
+        self, grid: Grid | ModelGrid, runs: int, workers: Workers, checkpoint: Checkpoint | None, width: float | None, progress: Progress
+    ) -> None:
+        self._models: tuple[ModelSweepResult, list[ModelRun]] | None = None
+        self._cells: tuple[SweepResult, list[Run]] | None = None
+        if isinstance(grid, ModelGrid):
+            self._models = sweep_models(grid, runs, workers, checkpoint, width, progress)
+            self.runs = self._models[0].runs
+        else:
+            self._cells = sweep_runs(grid, runs, workers, checkpoint, width, progress)
+            self.runs = self._cells[0].runs
+
+    def write(self, out: Path, say: Callable[[str], None]) -> None:
+        """Write the files of the result to a directory."""
+        if self._models is not None:
+            write_model_results(out, *self._models, say)
+        else:
+            assert self._cells is not None
+            write_results(out, *self._cells, say)
+
+    def page(self) -> str:
+        """Return the HTML page."""
+        from spark_reports.sweep.output import html, model_page
+
+        if self._models is not None:
+            return model_page.render(self._models[0])
+        assert self._cells is not None
+        return html.render(self._cells[0])
+
+    def json(self) -> str:
+        """Return the result as one JSON document."""
+        if self._models is not None:
+            return model_json(self._models[0])
+        assert self._cells is not None
+        return json_of(self._cells[0])
+
+    def print(self, file: IO[str]) -> None:
+        """Print the result."""
+        from spark_reports.sweep.output import model_terminal, terminal
+
+        if self._models is not None:
+            model_terminal.render(self._models[0], file)
+        else:
+            assert self._cells is not None
+            terminal.render(self._cells[0], file)
 
 
 def main_scenario(source: str, number: int, seed: int, path: str | None) -> int:
@@ -133,6 +200,8 @@ def main_scenario(source: str, number: int, seed: int, path: str | None) -> int:
     This is the first episode that lost acknowledged records or, if there is none, the first episode.
     """
     grid = grid_named(source)
+    if isinstance(grid, ModelGrid):
+        raise InputError(f"--scenario: {grid.source} is a grid of models; only a run of Kafka's settings can be written as a scenario")
     check_outputs({"--scenario": path}, [source])
     try:
         cell = grid.cell(number)

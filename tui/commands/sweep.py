@@ -15,7 +15,18 @@ def add_commands(commands: Any) -> None:
     sweep = commands.add_parser(
         "sweep", help="run a grid of settings with many seeds of random faults, and report how often and how much each cell loses"
     )
-    sweep.add_argument("grid", metavar="GRID", help="a grid file, or a built-in grid: weekly-crashes or power-and-racks")
+    sweep.add_argument(
+        "grid",
+        metavar="GRID",
+        nargs="?",
+        help="a grid file, or a built-in grid: weekly-crashes, power-and-racks, or compare-models; with --model, compare-models by default",
+    )
+    sweep.add_argument(
+        "--model",
+        action="append",
+        metavar="MODEL",
+        help="run only this system of a grid of replication models, or add a system that 'isrlab run --model' knows; repeatable",
+    )
     sweep.add_argument("--runs", metavar="N", help="the number of runs of each cell, with seeds 1 to N; by default, 100")
     sweep.add_argument(
         "--until-width",
@@ -65,6 +76,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
         html=arguments.html,
         as_json=arguments.json,
         quiet=arguments.quiet,
+        models=arguments.model or (),
     )
 
 
@@ -74,6 +86,8 @@ def _scenario(arguments: argparse.Namespace, write: Any) -> int:
     for option in ("scenario", "cell", "seed"):
         if getattr(arguments, option) is None:
             raise InputError(f"--{option} is missing: --cell C --seed N --scenario FILE write one run as a scenario")
+    if arguments.grid is None:
+        raise InputError("name the grid of the run")
     seed = seed_of(arguments.seed)
     path = None if arguments.scenario == "-" else arguments.scenario
     return int(write(arguments.grid, _number("--cell", arguments.cell, 1, 10**6), seed, path))

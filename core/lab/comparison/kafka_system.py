@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 
 import attrs
 
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import TopicPartition
 from core.kafka.release import CURRENT, Release
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
@@ -159,7 +160,8 @@ class KafkaSystem:
             self.do(acts.Resume(node))
         for server in self.servers:
             if not self.cluster.network.alive[server] and server not in self.dead_for_good:
-                self.do(acts.Restart(server))
+                if self.cluster.brokers[broker_of(server)].state is BrokerState.STOPPED:  # others are starting already
+                    self.do(acts.Restart(server))
             else:
                 self.do(acts.SlowDisk(server, 0))
         for a, b in [pair for pair in self.cluster.network.links if pair[0] in self.servers and pair[1] in self.servers]:

@@ -15,8 +15,7 @@ from typing import Final
 
 from scenarios.io.output_files import write_atomically
 from spark_reports.errors import ReportError
-from spark_reports.sweep.grid.grid import Grid
-from spark_reports.sweep.simulation.simulate_run import FinishedChunk, Run, as_row, from_row
+from spark_reports.sweep.simulation.simulate_run import AnyGrid, AnyRun, FinishedChunk, as_row, run_of
 
 FORMAT: Final = 1
 """The version of the directory's format."""
@@ -41,14 +40,15 @@ def code_identity() -> str:
 class Checkpoint:
     """The directory of a sweep."""
 
-    def __init__(self, directory: Path, grid: Grid) -> None:
+    def __init__(self, directory: Path, grid: AnyGrid) -> None:
         """Open the directory, or create it.
 
         Raises:
             ReportError: the directory cannot be used, or belongs to another sweep.
         """
         self.directory = directory
-        self._runs: dict[tuple[int, int], Run] = {}
+        self._grid = grid
+        self._runs: dict[tuple[int, int], AnyRun] = {}
         mark = {"format": FORMAT, "sweep": grid.name, "grid": hashlib.sha256(grid.text.encode()).hexdigest()[:16], "code": code_identity()}
         try:
             (directory / CHUNKS).mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ class Checkpoint:
     def _read(self, path: Path) -> None:
         try:
             for line in path.read_text(encoding="utf-8").splitlines():
-                run = from_row(json.loads(line))
+                run = run_of(self._grid, json.loads(line))
                 self._runs[run.cell, run.seed] = run
         except (ValueError, TypeError) as failure:
             raise ReportError(f"{path}: this file is damaged ({failure}); delete it, and isrlab will repeat its runs") from failure
@@ -94,6 +94,6 @@ class Checkpoint:
         name = f"cell-{chunk.cell:04d}-seeds-{chunk.first:09d}-{chunk.last:09d}.jsonl"
         write_atomically(self.directory / CHUNKS / name, text)
 
-    def kept(self) -> Iterable[Run]:
+    def kept(self) -> Iterable[AnyRun]:
         """Return the runs that the directory contained when it was opened."""
         return self._runs.values()

@@ -15,9 +15,12 @@ from typing import Final
 from spark_reports.sweep.execution.checkpoint import Checkpoint
 from spark_reports.sweep.execution.workers import Workers
 from spark_reports.sweep.grid.grid import Grid
-from spark_reports.sweep.simulation.simulate_run import Chunk, FinishedChunk, Run
+from spark_reports.sweep.grid.model_grid import ModelGrid
+from spark_reports.sweep.simulation.simulate_model_run import ModelRun
+from spark_reports.sweep.simulation.simulate_run import AnyGrid, AnyRun, Chunk, FinishedChunk, Run
 from spark_reports.sweep.statistics.cell_results import CellResult, SweepResult, cell_result
 from spark_reports.sweep.statistics.estimates import wilson
+from spark_reports.sweep.statistics.model_results import ModelCellResult, ModelSweepResult, model_cell_result
 
 FIRST_ROUND: Final = 100
 """The number of runs that a cell gets before its interval is checked for the first time."""
@@ -53,7 +56,45 @@ def sweep_runs(
     width: float | None = None,
     progress: Progress = lambda *_: None,
 ) -> tuple[SweepResult, list[Run]]:
-    """Execute the missing runs. Return the result and all of its runs, ordered by cell and seed.
+    """Execute the missing runs of a grid of settings (see `execute`). Return the result and all of its runs, ordered by cell and seed."""
+    rows: list[CellResult] = []
+    every: list[Run] = []
+    done = execute(grid, runs, workers, checkpoint, width, progress)
+    for cell in grid.cells:
+        own = [run for run in done[cell.number] if isinstance(run, Run)]
+        rows.append(cell_result(cell, own, settled=len(own) < runs))
+        every += own
+    return SweepResult(grid, tuple(rows)), every
+
+
+def sweep_models(
+    grid: ModelGrid,
+    runs: int,
+    workers: Workers,
+    checkpoint: Checkpoint | None = None,
+    width: float | None = None,
+    progress: Progress = lambda *_: None,
+) -> tuple[ModelSweepResult, list[ModelRun]]:
+    """Execute the missing runs of a grid of models (see `execute`). Return the result and all of its runs, ordered by cell and seed."""
+    rows: list[ModelCellResult] = []
+    every: list[ModelRun] = []
+    done = execute(grid, runs, workers, checkpoint, width, progress)
+    for cell in grid.cells:
+        own = [run for run in done[cell.number] if isinstance(run, ModelRun)]
+        rows.append(model_cell_result(grid, cell, own))
+        every += own
+    return ModelSweepResult(grid, tuple(rows)), every
+
+
+def execute(
+    grid: AnyGrid,
+    runs: int,
+    workers: Workers,
+    checkpoint: Checkpoint | None = None,
+    width: float | None = None,
+    progress: Progress = lambda *_: None,
+) -> dict[int, list[AnyRun]]:
+    """Execute the missing runs. Return the runs of each cell, ordered by seed.
 
     Args:
         runs: the number of runs of each cell, with seeds 1 to `runs`.
@@ -85,13 +126,7 @@ def sweep_runs(
             losing = sum(known[number, seed].lost_acknowledged > 0 for seed in range(1, upto + 1))
             if upto == runs or (width is not None and wilson(losing, upto).width <= width):
                 settled[number] = upto
-    rows: list[CellResult] = []
-    every: list[Run] = []
-    for cell in grid.cells:
-        own = [known[cell.number, seed] for seed in range(1, settled[cell.number] + 1)]
-        rows.append(cell_result(cell, own, settled=settled[cell.number] < runs))
-        every += own
-    return SweepResult(grid, tuple(rows)), every
+    return {cell.number: [known[cell.number, seed] for seed in range(1, settled[cell.number] + 1)] for cell in grid.cells}
 
 
 class _ChunkSizes:

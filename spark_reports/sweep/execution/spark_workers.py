@@ -15,8 +15,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import TYPE_CHECKING, Any, Final
 
 from spark_reports.errors import ReportError
-from spark_reports.sweep.grid.grid import Grid
-from spark_reports.sweep.simulation.simulate_run import Chunk, FinishedChunk, as_row, from_row, simulate_chunk
+from spark_reports.sweep.grid.model_grid import ModelGrid
+from spark_reports.sweep.simulation.simulate_run import AnyGrid, Chunk, FinishedChunk, as_row, run_of, simulate_chunk
 from spark_reports.thread_pool import pool_of
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class SparkWorkers:
         self._spark = spark
         self.parallel = _cores(spark)
 
-    def run(self, grid: Grid, chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
+    def run(self, grid: AnyGrid, chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
         """Execute chunks (see `Workers.run`)."""
         from pyspark.errors import PySparkException
 
@@ -64,7 +64,7 @@ class SparkWorkers:
                     raise ReportError(f"the sweep stopped: {match[1]}") from failure
                 raise
 
-    def _job(self, grid: Grid, batch: Sequence[Chunk]) -> list[FinishedChunk]:
+    def _job(self, grid: AnyGrid, batch: Sequence[Chunk]) -> list[FinishedChunk]:
         from pyspark.sql import functions as F
 
         # Executors get only the cells of this job.
@@ -77,13 +77,15 @@ class SparkWorkers:
         function = F.udf(do, "string", useArrow=False)
         count = len(batch)
         rows = self._spark.range(0, count, 1, count).select(function("id").alias("finished")).collect()
-        return [from_text(row["finished"]) for row in rows]
+        return [from_text(grid, row["finished"]) for row in rows]
 
 
-def _only(grid: Grid, cells: set[int]) -> Grid:
+def _only(grid: AnyGrid, cells: set[int]) -> AnyGrid:
     """Return a copy of a grid with only the needed cells and without its text. The cells keep their numbers."""
     import attrs
 
+    if isinstance(grid, ModelGrid):
+        return attrs.evolve(grid, text="")
     stub = attrs.evolve(grid.cells[0], producers=())
     return attrs.evolve(grid, text="", cells=tuple(cell if cell.number in cells else stub for cell in grid.cells))
 
@@ -110,7 +112,7 @@ def to_text(finished: FinishedChunk) -> str:
     return json.dumps(data, separators=(",", ":"))
 
 
-def from_text(text: str) -> FinishedChunk:
+def from_text(grid: AnyGrid, text: str) -> FinishedChunk:
     """Decode a finished chunk from JSON."""
     data: dict[str, Any] = json.loads(text)
-    return FinishedChunk(Chunk(*data["chunk"]), tuple(from_row(row) for row in data["runs"]), data["seconds"])
+    return FinishedChunk(Chunk(*data["chunk"]), tuple(run_of(grid, row) for row in data["runs"]), data["seconds"])

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from spark_reports.errors import ReportError
-from spark_reports.sweep.grid.grid import Grid
-from spark_reports.sweep.simulation.simulate_run import Chunk, FinishedChunk, RunFailed, simulate_chunk
+from spark_reports.sweep.simulation.simulate_run import AnyGrid, Chunk, FinishedChunk, RunFailed, simulate_chunk
 
 
 class Workers(Protocol):
@@ -17,7 +16,7 @@ class Workers(Protocol):
     def parallel(self) -> int:
         """The number of chunks that run at the same time."""
 
-    def run(self, grid: Grid, chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
+    def run(self, grid: AnyGrid, chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
         """Yield the result of each chunk when it finishes. A chunk is requested only when a worker is free.
 
         Raises:
@@ -30,7 +29,7 @@ class ThisProcess:
 
     parallel = 1
 
-    def run(self, grid: Grid, chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
+    def run(self, grid: AnyGrid, chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
         """Execute chunks (see `Workers.run`)."""
         for chunk in chunks:
             try:

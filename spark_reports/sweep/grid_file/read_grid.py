@@ -18,8 +18,10 @@ from scenarios.language.nodes import Fields, Node, parse, read_file, shortened
 from scenarios.language.values import as_duration, as_fields, as_text, each
 from spark_reports.sweep.grid.fault_model import FaultKind
 from spark_reports.sweep.grid.grid import FaultWindow, Grid
+from spark_reports.sweep.grid.model_grid import ModelGrid
 from spark_reports.sweep.grid_file.read_cells import read_cells
 from spark_reports.sweep.grid_file.read_faults import read_faults
+from spark_reports.sweep.grid_file.read_model_grid import read_model_grid
 from spark_reports.sweep.grid_file.read_workload import read_positive_duration, read_topic, read_workload
 from spark_reports.sweep.simulation.draw_faults import dedicated_controllers
 
@@ -38,13 +40,27 @@ def load_grid(path: str | Path) -> Grid:
     return read_grid(read_file(path, "name a grid's file"), str(path))
 
 
+def load_any_grid(path: str | Path) -> Grid | ModelGrid:
+    """Read the grid in a file. A grid with `models` is a grid of replication models.
+
+    Raises:
+        InputError: the file cannot be read, or the grid is invalid.
+    """
+    text, source = read_file(path, "name a grid's file"), str(path)
+    root = parse(text, source)
+    return read_model_grid(root, text, source) if "models" in root.values else _read_root(root, text, source)
+
+
 def read_grid(text: str, source: str) -> Grid:
     """Read a grid from text. Error messages name the text by `source`.
 
     Raises:
         ScriptError: the grid is invalid. A `ScriptMistakes` error contains all mistakes.
     """
-    root = parse(text, source)
+    return _read_root(parse(text, source), text, source)
+
+
+def _read_root(root: Fields, text: str, source: str) -> Grid:
     with gc_disabled(), root.document.together(everything=True):
         root.only(*_ROOT)
         hint = "for example 'cluster: {brokers: 3, topics: {orders: {partitions: 6}}}'"

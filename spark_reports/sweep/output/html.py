@@ -7,13 +7,13 @@ vertical axis is the probability of a loss. Both values have confidence interval
 
 from __future__ import annotations
 
-import math
 from html import escape
 from typing import Final
 
 from core.sim.units import format_duration
 from scenarios.io.escaping import escape_text, escape_value
 from spark_reports.sweep.output.result_texts import HEADINGS, cell_values, notes_of, numbers_of, percent, title_of, varied_words
+from spark_reports.sweep.output.scales import round_up
 from spark_reports.sweep.statistics.cell_results import CellResult, SweepResult
 
 WIDTH: Final = 860
@@ -26,7 +26,7 @@ BOTTOM: Final = 50
 _STEPS: Final = (0.001, 0.01, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400)
 """Possible distances between the lines of the time axis, in seconds."""
 
-_STYLE: Final = """
+STYLE: Final = """
 :root { color-scheme: light dark; --ink: #1b2430; --soft: #66707c; --line: #d5dae0; --paper: #fff; --bad: #b3261e; --good: #1d6f42; --point: #2457a6 }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e9ed; --soft: #9aa4b0; --line: #38414c; --paper: #14181d; --bad: #ff8a80; --good: #7ddba3; --point: #8ab4f8 } }
 body { margin: 2rem auto; max-width: 76rem; padding: 0 1rem; background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif }
@@ -48,7 +48,7 @@ def render(outcome: SweepResult) -> str:
     notes = "".join(f"<li>{escape(escape_value(line))}</li>" for line in notes_of(outcome))
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>{title}</title><style>{_STYLE}</style></head><body><h1>{title}</h1>{about}\n"
+        f"<title>{title}</title><style>{STYLE}</style></head><body><h1>{title}</h1>{about}\n"
         f"<figure>{picture(outcome)}<figcaption>The trade-off: lower is safer, further left is more available. Bars are 95% intervals, "
         f"and the numbers identify cells. A diamond marks a cell that lost acknowledged records in at least one run; a circle marks a "
         f"cell that lost none.</figcaption></figure>\n"
@@ -83,7 +83,7 @@ def picture(outcome: SweepResult) -> str:
     """Return the chart of the trade-off as SVG."""
     most = max((cell.unacknowledged.high for cell in outcome.cells), default=0.0) or 1.0
     highest = max((cell.loss.high for cell in outcome.cells), default=0.0) or 1.0
-    right, top = _round_time(most * 1.05), min(1.0, _round_up(highest * 1.05))
+    right, top = _round_time(most * 1.05), min(1.0, round_up(highest * 1.05))
 
     def x(us: float) -> float:
         return round(LEFT + us / right * (WIDTH - LEFT - RIGHT), 1)
@@ -137,10 +137,4 @@ def picture(outcome: SweepResult) -> str:
 def _round_time(us: float) -> float:
     """Return the smallest sufficient length of the time axis, µs. The length is five times one of `_STEPS`."""
     step = next((seconds for seconds in _STEPS if 5e6 * seconds >= us), None)
-    return 5e6 * step if step is not None else _round_up(us)
-
-
-def _round_up(value: float) -> float:
-    """Return the next number that is 1, 2, 2.5, or 5 times a power of ten."""
-    power = 10.0 ** math.floor(math.log10(value))
-    return next(step * power for step in (1, 2, 2.5, 5, 10) if step * power >= value)
+    return 5e6 * step if step is not None else round_up(us)

@@ -60,15 +60,16 @@ def runs_csv(runs: Iterable[Run]) -> str:
         *plain, latencies, waits = simulate_run.as_row(run)
         words = [" ".join(map(str, value)) if isinstance(value, tuple) else value for value in plain]
         rows.append([*words, *(" ".join(f"{bucket}:{count}" for bucket, count in counts) for counts in (latencies, waits))])
-    return _csv(simulate_run.FIELDS, rows)
+    return csv_text(simulate_run.FIELDS, rows)
 
 
 def cells_csv(outcome: SweepResult) -> str:
     """Return CSV with a row for each cell."""
-    return _csv(cell_results.COLUMNS, map(cell_results.as_row, outcome.cells))
+    return csv_text(cell_results.COLUMNS, map(cell_results.as_row, outcome.cells))
 
 
-def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return CSV with these columns and rows."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)

@@ -10,9 +10,11 @@ from typing import Any, Final
 import attrs
 
 from spark_reports.sweep.grid.grid import Cell, Grid
+from spark_reports.sweep.grid.model_grid import ModelGrid
 from spark_reports.sweep.simulation.episodes import episodes_of
 from spark_reports.sweep.simulation.histogram import Histogram
 from spark_reports.sweep.simulation.simulate_episode import simulate_episode
+from spark_reports.sweep.simulation.simulate_model_run import ModelRun, model_run_of, simulate_model_run
 
 
 @attrs.frozen
@@ -114,6 +116,13 @@ def simulate_run(grid: Grid, cell: Cell, seed: int) -> Run:
     )
 
 
+AnyGrid = Grid | ModelGrid
+"""A grid of Kafka's settings, or a grid of replication models."""
+
+AnyRun = Run | ModelRun
+"""A row of either kind of grid."""
+
+
 @attrs.frozen
 class Chunk:
     """The runs that a worker executes together: those of one cell with the seeds from `first` to `last` (inclusive)."""
@@ -131,7 +140,7 @@ class FinishedChunk:
     """The rows of a chunk, and the processor time that they took, seconds."""
 
     chunk: Chunk
-    runs: tuple[Run, ...]
+    runs: tuple[AnyRun, ...]
     seconds: float
 
 
@@ -139,18 +148,20 @@ class RunFailed(Exception):
     """A run failed because of a bug in the laboratory. The message names the cell, the seed, and the error."""
 
 
-def simulate_chunk(grid: Grid, chunk: Chunk) -> FinishedChunk:
+def simulate_chunk(grid: AnyGrid, chunk: Chunk) -> FinishedChunk:
     """Simulate the runs of a chunk one after another.
 
     Raises:
         RunFailed: a run failed.
     """
     begun = time.process_time()
-    cell = grid.cell(chunk.cell)
-    runs = []
+    runs: list[AnyRun] = []
     for seed in range(chunk.first, chunk.last + 1):
         try:
-            runs.append(simulate_run(grid, cell, seed))
+            if isinstance(grid, ModelGrid):
+                runs.append(simulate_model_run(grid, grid.cell(chunk.cell), seed))
+            else:
+                runs.append(simulate_run(grid, grid.cell(chunk.cell), seed))
         except Exception as failure:
             raise RunFailed(f"cell {chunk.cell}, seed {seed}: {type(failure).__name__}: {failure}") from failure
         # A cluster contains reference cycles. This call frees it now instead of at some later collection.
@@ -158,9 +169,9 @@ def simulate_chunk(grid: Grid, chunk: Chunk) -> FinishedChunk:
     return FinishedChunk(chunk, tuple(runs), time.process_time() - begun)
 
 
-def as_row(run: Run) -> list[Any]:
-    """Return a run as plain data, in the order of `FIELDS`."""
-    return [getattr(run, name) for name in FIELDS]
+def as_row(run: AnyRun) -> list[Any]:
+    """Return a run as plain data, in the order of its columns."""
+    return [getattr(run, field.name) for field in attrs.fields(type(run))]
 
 
 def from_row(row: Iterable[Any]) -> Run:
@@ -170,3 +181,8 @@ def from_row(row: Iterable[Any]) -> Run:
     for name in ("latencies", "waits"):
         values[name] = tuple((bucket, count) for bucket, count in values[name])
     return Run(**values)
+
+
+def run_of(grid: AnyGrid, row: Iterable[Any]) -> AnyRun:
+    """Return the run of a grid that plain data describes."""
+    return model_run_of(row) if isinstance(grid, ModelGrid) else from_row(row)

@@ -1,0 +1,59 @@
+"""The grid of a sweep over replication models: systems with settings, a fault model, and the load that all systems get."""
+
+from __future__ import annotations
+
+import attrs
+
+from core.lab.comparison.systems import Variant
+from core.sim.units import SECOND, US_PER_MS
+from spark_reports.sweep.grid.fault_model import Fault
+
+
+@attrs.frozen
+class ModelCell:
+    """A system of the grid.
+
+    Attributes:
+        number: the number of the cell, from 1.
+        name: the name in tables.
+        variant: the system.
+    """
+
+    number: int
+    name: str
+    variant: Variant
+
+
+@attrs.frozen
+class ModelGrid:
+    """The description of a sweep over models.
+
+    Attributes:
+        name, about, source, text, horizon: as for a grid of Kafka.
+        cells: the systems, in order.
+        faults: the fault model, which is the same for all systems.
+        write_every: the time between two writes of a client, µs.
+        read_every: the time between two reads of a client, µs.
+        operator_after: how long after the source of MySQL has died or was cut off an operator promotes a replica, µs.
+    """
+
+    name: str
+    about: str
+    source: str
+    text: str
+    cells: tuple[ModelCell, ...]
+    faults: tuple[Fault, ...]
+    horizon: int
+    write_every: int = 20 * US_PER_MS
+    read_every: int = 40 * US_PER_MS
+    operator_after: int = 30 * SECOND
+
+    def cell(self, number: int) -> ModelCell:
+        """Return the cell with that number.
+
+        Raises:
+            KeyError: the cell does not exist.
+        """
+        if not 1 <= number <= len(self.cells):
+            raise KeyError(number)
+        return self.cells[number - 1]

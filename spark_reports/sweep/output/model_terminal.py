@@ -1,0 +1,81 @@
+"""Prints the picture and the table of a sweep over models on the terminal."""
+
+from __future__ import annotations
+
+from typing import IO, Final
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from scenarios.io.escaping import escape_value
+from spark_reports.sweep.output.model_texts import CLASSES, MODEL_HEADINGS, latency_class, model_notes, model_numbers, model_title
+from spark_reports.sweep.output.result_texts import percent
+from spark_reports.sweep.output.scales import round_up
+from spark_reports.sweep.output.terminal import WIDTH
+from spark_reports.sweep.statistics.model_results import ModelSweepResult
+
+COLUMNS: Final = 64
+"""The width of the picture, in characters."""
+
+LINES: Final = 17
+"""The height of the picture, in lines."""
+
+MARKS: Final = ("·", "o", "O", "@")
+"""The sign behind a point, by class of latency."""
+
+
+def render(outcome: ModelSweepResult, file: IO[str]) -> None:
+    """Print the picture, the table, and its notes."""
+    console = Console(file=file, highlight=False, width=None if file.isatty() else WIDTH, emoji=False, markup=False)
+    for line in picture(outcome):
+        console.print(Text(escape_value(line)), soft_wrap=True)
+    table = Table(title=Text(escape_value(model_title(outcome))), title_justify="left")
+    table.add_column("", justify="right")
+    table.add_column("system")
+    for head in MODEL_HEADINGS:
+        table.add_column(head, justify="right")
+    for cell in outcome.cells:
+        table.add_row(*(Text(escape_value(value)) for value in (str(cell.cell.number), cell.cell.name, *model_numbers(cell))))
+    console.print(table)
+    for line in model_notes(outcome):
+        console.print(Text(escape_value(line)), soft_wrap=True)
+
+
+def picture(outcome: ModelSweepResult) -> list[str]:
+    """Return the lines of the picture: the probability of a loss against the time without writes, with intervals."""
+    right = min(1.0, round_up(max(cell.write_down.high for cell in outcome.cells) * 1.05 or 0.01))
+    top = min(1.0, round_up(max(cell.loss.high for cell in outcome.cells) * 1.05 or 0.01))
+    field = [[" "] * COLUMNS for _ in range(LINES)]
+
+    def x(share: float) -> int:
+        return min(COLUMNS - 1, round(share / right * (COLUMNS - 1)))
+
+    def y(share: float) -> int:
+        return max(0, LINES - 1 - round(share / top * (LINES - 1)))
+
+    for cell in outcome.cells:
+        for column in range(x(cell.write_down.low), x(cell.write_down.high) + 1):
+            field[y(cell.loss.value)][column] = "─"
+    for cell in outcome.cells:
+        for line in range(y(cell.loss.high), y(cell.loss.low) + 1):
+            at = x(cell.write_down.value)
+            field[line][at] = "┼" if field[line][at] in "─┼" else "│"
+    ends = [0] * LINES
+    for cell in sorted(outcome.cells, key=lambda each: each.write_down.value):
+        text = f"{cell.cell.number}{MARKS[latency_class(cell)]}"
+        line = y(cell.loss.value)
+        start = min(max(x(cell.write_down.value), ends[line]), COLUMNS - len(text))
+        field[line][start : start + len(text)] = text
+        ends[line] = start + len(text)
+    lines = ["P(loss): lower is safer. No writes: further left is more available. The number of a system is that in the table."]
+    lines.append(f"The sign behind it is its p99: {', '.join(f'{mark} {name}' for mark, name in zip(MARKS, CLASSES, strict=True))}.")
+    for number, row in enumerate(field):
+        labeled = number % 4 == 0
+        label = percent(top * (LINES - 1 - number) / (LINES - 1)) if labeled else ""
+        lines.append(f"{label:>7} {'┤' if labeled else '│'}{''.join(row)}".rstrip())
+    lines.append(" " * 8 + "└" + "─" * COLUMNS)
+    half = percent(right / 2)
+    axis = " " * 9 + "0%".ljust(COLUMNS // 2 - len(half) // 2) + half
+    lines.append(axis.ljust(9 + COLUMNS - len(percent(right))) + percent(right) + " of the time without writes")
+    return lines

@@ -1,0 +1,98 @@
+"""The texts of a sweep over models, which are the same on the terminal and on the page."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.sim.units import format_duration
+from spark_reports.sweep.output.result_texts import percent
+from spark_reports.sweep.statistics.estimates import Estimate
+from spark_reports.sweep.statistics.model_results import ModelCellResult, ModelSweepResult
+
+MODEL_HEADINGS: Final = (
+    "runs",
+    "P(loss)",
+    "95%",
+    "writes lost",
+    "most",
+    "dirty",
+    "stale",
+    "no writes",
+    "no reads",
+    "p50",
+    "p99",
+    "bytes/write",
+)
+"""The headings of the columns that `model_numbers` returns."""
+
+LATENCIES: Final = (10_000, 100_000, 1_000_000)
+"""The bounds of the classes of latency in the picture, µs."""
+
+CLASSES: Final = ("below 10 ms", "below 100 ms", "below 1 s", "1 s or more")
+"""The names of the classes of latency."""
+
+
+def model_title(outcome: ModelSweepResult) -> str:
+    """Return the title: the grid, the number of runs, and their length."""
+    return f"{outcome.grid.name}: {outcome.runs:,} runs of {format_duration(outcome.grid.horizon)}"
+
+
+def latency_class(cell: ModelCellResult) -> int:
+    """Return the class of the 99th percentile of write latency."""
+    return sum((cell.p99 or 0) >= bound for bound in LATENCIES)
+
+
+def model_numbers(cell: ModelCellResult) -> list[str]:
+    """Return the numbers of a system, in words."""
+    return [
+        f"{cell.runs:,}",
+        percent(cell.loss.value),
+        f"{percent(cell.loss.low)} – {percent(cell.loss.high)}",
+        _share(cell.lost),
+        f"{cell.lost_most:,}",
+        _share(cell.dirty),
+        _share(cell.stale),
+        _share(cell.write_down),
+        _share(cell.read_down),
+        *("–" if value is None else _time(value) for value in (cell.p50, cell.p99)),
+        "–" if cell.bytes_per_write is None else f"{cell.bytes_per_write:,.0f}",
+    ]
+
+
+def _time(us: float) -> str:
+    """Return a latency with two significant digits."""
+    whole = round(us)
+    step = int(10 ** max(0, len(str(whole)) - 2))
+    return format_duration(int(whole / step + 0.5) * step)
+
+
+def _share(estimate: Estimate) -> str:
+    if estimate.low == estimate.high:
+        return percent(estimate.value)
+    return f"{percent(estimate.value)} ({percent(estimate.low)} – {percent(estimate.high)})"
+
+
+def model_notes(outcome: ModelSweepResult) -> list[str]:
+    """Return the notes that a reader needs to understand the table."""
+    grid, cells = outcome.grid, outcome.cells
+    notes = [
+        "P(loss): the proportion of runs that lost an acknowledged write, with Wilson's 95% interval. Writes lost: the mean proportion of "
+        "acknowledged writes that a run lost, with bootstrap 95% bounds. Most: the number in the worst run.",
+        "Dirty, stale: the mean proportions of reads that returned a row that is gone at the end, and that missed an acknowledged write.",
+        "No writes, no reads: the mean proportion of the time in which probes failed. p50, p99: the times that acknowledged writes took, ±1.6%. "
+        "Bytes/write: bytes between servers for each acknowledged write; – if they are not counted.",
+        f"A seed has the same faults in all systems: {cells[0].faults / cells[0].runs:.1f} in a run, on average.",
+    ]
+    if any(cell.cell.variant.model == "mysql" for cell in cells):
+        notes.append(
+            f"An operator promotes a replica of MySQL {format_duration(grid.operator_after)} after its source has died or was cut off, and rebuilds "
+            "the former source. The other systems replace their primary without an operator."
+        )
+    offline = [f"{cell.cell.name} {cell.offline:,}" for cell in cells if cell.offline]
+    if offline:
+        notes.append(f"Runs at whose end nobody accepted writes, so that nothing counts as lost: {', '.join(offline)}.")
+    for cell in cells:
+        if cell.losing:
+            more = f" and {len(cell.losing) - 8:,} more" if len(cell.losing) > 8 else ""
+            notes.append(f"{cell.cell.name} lost acknowledged writes with seeds {', '.join(map(str, cell.losing[:8]))}{more}.")
+    return notes
