@@ -66,7 +66,7 @@ class PartitionStatus(enum.IntEnum):
     STALLED = 3
     """The leader serves and the ISR is large enough, but the high watermark cannot advance, so writes with acks=all wait."""
     READS_HELD = 4
-    """A transaction that no running coordinator will end holds the last stable offset back, so consumers with read_committed wait."""
+    """A transaction that no coordinator will end holds the last stable offset back, so consumers with read_committed wait."""
     AT_MIN_ISR = 5
     """The ISR is exactly as large as min.insync.replicas, and the partition is under-replicated."""
     UNDER_REPLICATED = 6
@@ -211,7 +211,7 @@ def status_of(
         not_fetching: see `is_stalled`.
         uncommitted_us: see `is_stalled`.
         disk_us: see `is_stalled`.
-        reads_held: whether a transaction that no running coordinator will end holds the last stable offset below the high watermark.
+        reads_held: whether a transaction that no coordinator will end holds the last stable offset below the high watermark.
     """
     if is_offline(partition):
         return PartitionStatus.OFFLINE

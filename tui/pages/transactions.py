@@ -53,6 +53,17 @@ def explanation(held: HeldPartition, owner: TransactionView | None) -> list[str]
     ]
     if held.producer_id < 0:
         return [*lines, "The transaction is over, but its marker has not yet been replicated to the whole ISR."]
+    if held.missing_coordinators:
+        numbers = held.missing_coordinators
+        names = f"partition {numbers[0]}" if len(numbers) == 1 else f"{len(numbers)} partitions"
+        return [
+            *lines,
+            f"The transaction of producer ID {held.producer_id} has been open since offset {held.first_offset:,}. No running coordinator knows it "
+            f"now: {names} of __transaction_state ha{'s' if len(numbers) == 1 else 've'} no coordinator, because the leader is down or still loads "
+            f"its log. When the coordinator is back, it ends the transaction as usual.",
+            "If the transaction is idle for longer than 15 minutes, kafka-transactions find-hanging lists it anyway, because the tool asks only running "
+            "brokers. Don't abort it by hand before the coordinator is back.",
+        ]
     if held.hanging:
         return [
             *lines,
@@ -110,7 +121,7 @@ def paint_transactions(report: TransactionReport, paint: Palette, size: tuple[in
 
 def _held_row(held: HeldPartition, paint: Palette) -> list[Cell]:
     style = paint.bad if held.hanging else paint.warn
-    word = "HANGING" if held.hanging else "open" if held.producer_id >= 0 else "marker"
+    word = "HANGING" if held.hanging else "waits" if held.missing_coordinators else "open" if held.producer_id >= 0 else "marker"
     return [
         ("✖" if held.hanging else "◬", style), (str(held.tp), paint.partition), (f"{held.last_stable_offset:,}", style),
         (f"{held.high_watermark:,}", paint.committed), (f"{held.high_watermark - held.last_stable_offset:,}", style),

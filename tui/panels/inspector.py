@@ -95,7 +95,7 @@ def last_stable_offset_sentence(p: PartitionView) -> str:
         return ""
     hidden = p.committed - p.held_back_at
     records = "1 record" if hidden == 1 else f"{hidden:,} records"
-    transaction = "a transaction that no running coordinator will end" if p.status is PartitionStatus.READS_HELD else "a transaction"
+    transaction = "a transaction that no coordinator will end" if p.status is PartitionStatus.READS_HELD else "a transaction"
     return f"LSO is held at {p.held_back_at} by {transaction}: read_committed consumers do not see {records} (for details, press 9)."
 
 

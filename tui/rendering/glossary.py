@@ -69,7 +69,7 @@ STATES: Final = {
     PartitionStatus.STALLED: "The leader serves clients, but a member of the ISR does not fetch. Nothing is committed, and writes with "
         "acks=all wait.",
     PartitionStatus.READS_HELD: "Writes with acks=all are acknowledged, but consumers with read_committed wait: the last stable offset is held "
-        "back by a transaction that no running coordinator will end.",
+        "back by a transaction that no coordinator will end.",
     PartitionStatus.AT_MIN_ISR: "Replicas are missing from the ISR. If one more replica leaves the ISR, writes with acks=all are refused.",
     PartitionStatus.UNDER_REPLICATED: "Under-replicated: replicas are missing from the ISR. Reads and writes continue.",
     PartitionStatus.HEALTHY: "All replicas are in the ISR, and the leader serves clients.",

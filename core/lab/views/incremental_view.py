@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final
 from core.kafka.events import DETAIL, KINDS, TopicDeleted
 from core.kafka.health import STALL_BOUND
 from core.kafka.ids import TopicPartition
+from core.kafka.transaction.transaction_log import TRANSACTION_STATE_TOPIC
 from core.lab.views import view_builder
 from core.lab.views.view import ClusterView, PartitionStatus, PartitionView, TopicView
 
@@ -150,6 +151,8 @@ class IncrementalView:
                     self._uncommitted.setdefault(tp, event[1])
             else:
                 self._changed[tp] = None
+                if tp.topic == TRANSACTION_STATE_TOPIC:
+                    self._changed.update(self._held_back)
         elif kind in _BROKER_KINDS:
             self._brokers_changed[event[4]] = None
             self._changed.update(self._held_back)

@@ -8,6 +8,7 @@ from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import PartitionStatus, effective_min_isr, status_of
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.partition_registration import PartitionRegistration
+from core.kafka.transaction.transaction_log import TRANSACTION_STATE_TOPIC
 from core.kafka.transaction.transaction_queries import is_hanging
 
 if TYPE_CHECKING:
@@ -55,11 +56,28 @@ def uncommitted_us(cluster: ClusterNodes, leading: Partition) -> int:
 
 
 def reads_are_held(cluster: ClusterNodes, leading: Partition) -> bool:
-    """Return whether a transaction that no running coordinator will end holds a leader's last stable offset below its high watermark."""
+    """Return whether a transaction that no coordinator will end holds a leader's last stable offset below its high watermark.
+
+    While a coordinator that could know the transaction is down or loading, the answer is no, because it might end the transaction later.
+    """
     if leading.held_back_at is None:
         return False
     oldest = next(iter(leading.log.ensure_producer_state().ongoing.values()), None)
-    return oldest is not None and is_hanging(leading.tp, transaction_of(cluster, oldest))
+    if oldest is None:
+        return False
+    owner = transaction_of(cluster, oldest)
+    return is_hanging(leading.tp, owner) and (owner is not None or not missing_coordinators(cluster))
+
+
+def missing_coordinators(cluster: ClusterNodes) -> list[int]:
+    """Return the partitions of `__transaction_state` that no broker coordinates now, because the leader is down or loads its log."""
+    topic = cluster.controller.replication.topics.get(TRANSACTION_STATE_TOPIC)
+    missing = []
+    for tp in () if topic is None else topic.partitions:
+        leader = cluster.controller.replication.partitions[tp].leader
+        if not _runs(cluster, leader) or tp.partition not in cluster.brokers[leader].transactions.states.caches:
+            missing.append(tp.partition)
+    return missing
 
 
 def transaction_of(cluster: ClusterNodes, producer_id: int) -> TransactionMetadata | None:

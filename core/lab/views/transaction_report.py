@@ -12,6 +12,7 @@ import attrs
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition
 from core.kafka.transaction.transaction_queries import is_hanging
+from core.lab.views.partition_health import missing_coordinators
 
 if TYPE_CHECKING:
     from core.kafka.broker.broker import Broker
@@ -70,6 +71,8 @@ class HeldPartition:
         idle_us: the time since that producer's last batch, µs.
         transactional_id: the transactional ID that has the producer ID; empty if none has.
         hanging: whether no coordinator will ever end the transaction.
+        missing_coordinators: if no running coordinator knows the transaction, the partitions of `__transaction_state` that no broker coordinates
+            now. The coordinator of one of them might know the transaction when it is back.
     """
 
     tp: TopicPartition
@@ -83,6 +86,7 @@ class HeldPartition:
     idle_us: int
     transactional_id: str
     hanging: bool
+    missing_coordinators: tuple[int, ...] = ()
 
     @property
     def abort_command(self) -> str:
@@ -115,8 +119,9 @@ def transaction_report(cluster: ClusterNodes) -> TransactionReport:
     }
     transactions = tuple(_transaction(cluster.now, *known[name]) for name in sorted(known))
     by_producer = {metadata.producer_id: metadata for _, _, metadata in known.values()}
+    missing = tuple(missing_coordinators(cluster))
     held = [
-        _held(cluster.now, partition, by_producer)
+        _held(cluster.now, partition, by_producer, missing)
         for broker in running
         for partition in broker.partitions.values()
         if partition.is_leader and partition.held_back_at is not None
@@ -139,14 +144,15 @@ def _transaction(now: int, broker: Broker, coordinator_epoch: int, metadata: Tra
     )
 
 
-def _held(now: int, partition: Partition, by_producer: dict[int, TransactionMetadata]) -> HeldPartition:
+def _held(now: int, partition: Partition, by_producer: dict[int, TransactionMetadata], missing: tuple[int, ...]) -> HeldPartition:
     log = partition.log
     stable = log.last_stable_offset()
     producers = log.ensure_producer_state()
     first, producer_id = next(iter(producers.ongoing.items()), (stable, -1))
     entry = producers.entries.get(producer_id)
     owner = by_producer.get(producer_id)
-    hanging = entry is not None and is_hanging(partition.tp, owner) and producer_id != -1
+    waits = missing if entry is not None and owner is None else ()
+    hanging = entry is not None and is_hanging(partition.tp, owner) and producer_id != -1 and not waits
     return HeldPartition(
         partition.tp,
         partition.leader if partition.is_leader else NO_LEADER,
@@ -159,4 +165,5 @@ def _held(now: int, partition: Partition, by_producer: dict[int, TransactionMeta
         0 if entry is None else now - entry.last_timestamp,
         "" if owner is None else owner.transactional_id,
         hanging and first != NO_OFFSET,
+        waits,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 
 from core.kafka.ids import TopicPartition
@@ -33,6 +34,15 @@ def test_a_hanging_transaction_comes_with_the_command_that_ends_it(width: int, h
     assert "no coordinator knows of it, so none will end it" in said
     assert "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic orders --partition 0 --start-offset 6" in said
     assert "the 105 records between this offset and the high watermark, 111" in said
+
+
+def test_a_transaction_whose_coordinator_is_away_does_not_hang() -> None:
+    waiting = attrs.evolve(held(hanging=False, transactional_id=""), missing_coordinators=(4,))
+    said = text(TransactionReport((), (waiting,)))
+    assert "1 held back" in said
+    assert "waits" in said
+    assert "partition 4 of __transaction_state has no coordinator, because the leader is down or still loads its log" in said
+    assert "HANGING" not in said
 
 
 def test_an_open_transaction_says_when_its_coordinator_ends_it() -> None:

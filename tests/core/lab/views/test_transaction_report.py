@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from core.kafka.health import PartitionStatus
 from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
@@ -88,3 +89,25 @@ def test_a_new_leader_knows_at_once_which_transaction_holds_the_last_stable_offs
     assert view.leader not in (leader, -1)
     assert view.held_back_at == 0
     assert [(held.tp, held.last_stable_offset) for held in cluster.transaction_report().held] == [(TP, 0)]
+
+
+@pytest.mark.parametrize("release", ["2.7", "4.3"])
+def test_a_transaction_does_not_hang_because_its_coordinator_is_away(release: str) -> None:
+    """Consumers with read_committed wait, but the coordinator ends the transaction when it is back."""
+    state = TopicSpec("__transaction_state", assignment=(PartitionSpec((2,)),), config=(("min.insync.replicas", "1"),))
+    topics = (TopicSpec("orders", assignment=(PartitionSpec((1, 3)),)), state)
+    cluster = Cluster(ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)), topics), RELEASES[release])
+    cluster.do(acts.InitTransactions("orders", "app", "app", (("transaction.timeout.ms", "10000"),)))
+    cluster.run_until(2 * SECOND)
+    cluster.do(acts.BeginTransaction("app"))
+    cluster.do(acts.Produce("orders", 5, producer="app"))
+    cluster.run_until(3 * SECOND)
+    cluster.do(acts.Kill(2))
+    for until in (4, 20):
+        cluster.run_until(until * SECOND)
+        (held,) = cluster.transaction_report().held
+        assert (held.hanging, held.missing_coordinators, held.transactional_id) == (False, (0,), "")
+        assert cluster.partition_view(TP).status is PartitionStatus.HEALTHY
+    cluster.do(acts.Start(2))
+    cluster.run_until(45 * SECOND if release == "4.3" else 95 * SECOND)
+    assert cluster.transaction_report().held == (), "the transaction has timed out"
