@@ -224,6 +224,11 @@ class Release(ReprMixin):
             (KIP-534, 3.1). Before that, the cleaner goes by the modification times of segments.
         cleans_with_whole_index: when the cleaner cleans a part of a segment, it knows the aborted transactions of the whole segment
             (KAFKA-13727, 2.8.2).
+        cleaner_carries_transactions: the cleaner remembers the transactions of a segment when it cleans the next one (KAFKA-8351, 2.3). Before that,
+            it can remove the COMMIT marker of a transaction whose records are in an earlier segment.
+        cleaner_skips_gaps: a pass of the cleaner ends at the next segment even if the last offsets of a segment are missing (KAFKA-8764, 2.4.1).
+            Before that, the cleaner cleans the same part again and again.
+        marker_keys_do_not_count: a record whose key equals that of a marker does not replace the marker (KAFKA-14055, 3.3).
         keeps_batch_of_last_sequence: the cleaner keeps an empty batch if it ends with the last sequence number of its producer (before 2.2.1,
             KAFKA-8335). Since then, it keeps the batch at the last offset of its producer.
         keeps_last_batch_of_round: the cleaner keeps the last batch of the range that it cleans, even without records (KAFKA-17076, 4.0).
@@ -393,6 +398,9 @@ class Release(ReprMixin):
     cleans_below_high_watermark: bool = _since("3.3")
     delete_horizon_in_batches: bool = _since("3.3")
     cleans_with_whole_index: bool = _since("2.8")
+    cleaner_carries_transactions: bool = _since("2.4")
+    cleaner_skips_gaps: bool = _since("2.4")
+    marker_keys_do_not_count: bool = _since("3.3")
     keeps_batch_of_last_sequence: bool = _until("2.4")
     keeps_last_batch_of_round: bool = _since("4.0")
     truncation: Truncation = _by_release(

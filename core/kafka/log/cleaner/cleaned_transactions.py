@@ -25,6 +25,12 @@ class CleanedTransactions:
         self._with_batches: set[int] = set()  # the producer IDs of ongoing aborted transactions of which a batch was read
         self.index: list[AbortedTransaction] = []
 
+    def starting_anew(self, aborted: Iterable[AbortedTransaction]) -> CleanedTransactions:
+        """Return a state that knows only these aborted transactions, and adds entries to the same index."""
+        anew = CleanedTransactions(aborted)
+        anew.index = self.index
+        return anew
+
     def read_batch(self, retained: RetainedBatch) -> bool:
         """Register a batch of records. Return True if its transaction is aborted, so that the records can be removed."""
         batch = retained.batch

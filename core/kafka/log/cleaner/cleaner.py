@@ -56,10 +56,11 @@ def held_batches(log: ReplicaLog, start: int, end: int) -> Iterator[tuple[Run, R
                 yield run, each
 
 
-def build_offset_map(log: ReplicaLog, start: int, end: int, offsets: OffsetMap) -> None:
+def build_offset_map(log: ReplicaLog, start: int, end: int, offsets: OffsetMap, *, skips_gaps: bool = True) -> None:
     """Record the last offset of each key in [start, end), until the map is full (`Cleaner#buildOffsetMap`).
 
-    Records of aborted transactions, markers, and records without keys do not enter the map.
+    Records of aborted transactions, markers, and records without keys do not enter the map. With `skips_gaps`, the map also covers offsets before
+    `end` that the log lacks.
     """
     transactions = CleanedTransactions(_aborted_between(log, start, end))
     for run, each in held_batches(log, start, end):
@@ -71,7 +72,7 @@ def build_offset_map(log: ReplicaLog, start: int, end: int, offsets: OffsetMap) 
                 if record is not None and offset >= start and not offsets.put(record[0], offset):
                     return
         offsets.covers_up_to(min(each.end, run.end) - 1)
-    if start < end:
+    if start < end and skips_gaps:
         offsets.covers_up_to(end - 1)
 
 
@@ -99,8 +100,8 @@ class Pass:
         log, offsets, start = self.log, self.offsets, self.to_clean.first_dirty
         size = log.size
         legacy_horizon = self._legacy_horizon()
-        build_offset_map(log, start, self.to_clean.first_uncleanable, offsets)
-        end = offsets.latest_offset + 1
+        build_offset_map(log, start, self.to_clean.first_uncleanable, offsets, skips_gaps=self.release.cleaner_skips_gaps)
+        end = max(offsets.latest_offset + 1, start)
         groups = grouped_by_size(log, end)
         if groups:
             self._copy(groups, legacy_horizon)
@@ -124,6 +125,8 @@ class Pass:
         retention = Retention(log.producer_state(), transactions, self.offsets, self.to_clean.first_uncleanable, self.now, self.release)
         pieces: dict[Run, list[RetainedBatch]] = {run: [] for run in log.physical_runs(groups[0][0][0]) if run.start < end}
         for segment in (each for group in groups for each in group):
+            if not self.release.cleaner_carries_transactions:
+                retention.transactions = transactions.starting_anew(_aborted_between(log, segment[0], min(segment[1], known)))
             retention.keeps_legacy_deletes = last_modified(log, *segment, self.now) > legacy_horizon
             for run, each in held_batches(log, *segment):
                 left = self._left_of(each, retention)

@@ -8,9 +8,13 @@ from typing import Final
 from core.kafka.log.cleaner.cleaned_transactions import CleanedTransactions
 from core.kafka.log.cleaner.compacted_term import NO_HORIZON, RetainedBatch
 from core.kafka.log.cleaner.offset_map import OffsetMap
+from core.kafka.log.control_record import ABORT, COMMIT
 from core.kafka.log.producer_state import ProducerStateManager
 from core.kafka.log.producer_state_entry import increment_sequence
 from core.kafka.release import Release
+
+MARKER_KEYS: Final = {ABORT: "\x00\x00\x00\x00", COMMIT: "\x00\x00\x00\x01"}
+"""The keys of markers: a version and the type, with two bytes each (`ControlRecordType`)."""
 
 
 class BatchRetention(enum.IntEnum):
@@ -28,6 +32,7 @@ class Retention:
     """The rules of one pass.
 
     Attributes:
+        transactions: the transactions that were read so far.
         keeps_legacy_deletes: whether the present segment keeps its tombstones and markers (before KIP-534).
     """
 
@@ -41,7 +46,7 @@ class Retention:
         release: Release,
     ) -> None:
         self.producers: Final = producers
-        self.transactions: Final = transactions
+        self.transactions = transactions
         self.offsets: Final = offsets
         self.round_end: Final = round_end
         self.now: Final = now
@@ -88,8 +93,10 @@ class Retention:
         """Return whether a record of the present batch stays."""
         if self._discards:
             return False
-        if each.batch.marker is not None or offset > self.offsets.latest_offset:
+        if offset > self.offsets.latest_offset:
             return True
+        if (marker := each.batch.marker) is not None:
+            return self.release.marker_keys_do_not_count or offset >= self.offsets.get(MARKER_KEYS[marker.control_type])
         record = each.record(offset)
         if record is None:
             return False

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from core.kafka.log.cleaner.cleanable_offsets import OffsetsToClean, log_to_clean
+from core.kafka.log.cleaner.cleaner import clean
+from core.kafka.log.cleaner.offset_map import OffsetMap
+from core.kafka.log.cleaner.retention import MARKER_KEYS
+from core.kafka.log.control_record import COMMIT
 from core.kafka.release import Release
 from tests.core.kafka.log.cleaner.cleaned_log import NEVER, RETENTION, CleanedLog
 
@@ -297,3 +302,56 @@ def test_segments_are_joined_up_to_segment_bytes() -> None:
     assert (log.log.roll(), log.offsets) == ((0, 2, 4, 6), [4, 5])
     log.clean()
     assert log.log.roll() == (0, 6)
+
+
+@pytest.mark.parametrize(("release", "offsets"), [("2.1", [0, 1, 2, 4, 5]), ("2.4", [0, 1, 2, 3, 4, 5])])
+def test_kafka_8351_a_commit_marker_in_the_next_segment(release: str, offsets: list[int]) -> None:
+    """Before the fix, the marker is removed, so the transaction is open again for a process that reads the log from its beginning."""
+    log = CleanedLog(Release.named(release), delete_retention_us=0)
+    log.put("x")
+    log.roll()
+    log.clean()
+    log.put("a", "b", pid=1, txn=True)
+    log.roll()
+    log.commit(1)
+    log.put("c")
+    log.roll()
+    log.put("d")
+    log.clean(log.dirty)
+    assert log.offsets == offsets
+    log.last_sequences()
+    producers = log.log.producer_state()
+    assert producers is not None
+    assert bool(producers.ongoing) is (release == "2.1")
+
+
+@pytest.mark.parametrize(("release", "end"), [("2.1", 2), ("2.4", 4)])
+def test_kafka_8764_a_segment_without_its_last_offsets(release: str, end: int) -> None:
+    """A replica that fetched from a cleaned leader lacks the last offsets of a segment. Before the fix, no pass gets beyond them."""
+    log = CleanedLog(Release.named("2.1"))
+    log.put("a")
+    log.put("b")
+    log.put("c")
+    log.put("d")
+    log.roll()
+    log.put("c", "d")
+    log.roll()
+    log.put("e")
+    log.clean()
+    log.log.bases = (0, 4, 6)
+    log.release = Release.named(release)
+    to_clean = log_to_clean(log.log, OffsetsToClean(0, 4, False), log.now)
+    done = clean(to_clean, OffsetMap(100), log.now, log.release)
+    assert (done.removed, done.end) == (0, end)
+
+
+@pytest.mark.parametrize(("release", "kept"), [("2.8", False), ("3.3", True)])
+def test_kafka_14055_a_key_that_equals_the_key_of_a_marker(release: str, kept: bool) -> None:
+    log = CleanedLog(Release.named(release))
+    log.put("a", pid=1, txn=True)
+    log.commit(1)
+    log.put(MARKER_KEYS[COMMIT])
+    log.roll()
+    log.put("b")
+    log.clean()
+    assert log.offsets == ([0, 1, 2, 3] if kept else [0, 2, 3])
