@@ -287,7 +287,7 @@ class _Parser:
             return self.names.client(token)
         if kind == "group":
             return self.names.group(token)
-        if kind == "key":
+        if kind in ("key", "transactional-id"):
             return token.text
         known = self.names.clients
         if known is not None and token.text in known:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from core.kafka import events
 from core.kafka.health import STALL_BOUND
 from core.kafka.ids import TopicPartition
-from scenarios.readings.reading import BROKER, DURATION, NUMBER, Moment, Reading
+from scenarios.readings.reading import BROKER, DURATION, NUMBER, WORD, Moment, Reading
 
 
 def client_value(moment: Moment, client: str, name: str) -> Any:
@@ -84,6 +85,21 @@ def _records_per_batch(moment: Moment, client: str) -> Any:
     return None if batching is None or not batching.batches else batching.records // batching.batches
 
 
+TRANSACTION_STATES: Final = {
+    "Empty": "empty", "Ongoing": "ongoing", "PrepareCommit": "prepare-commit", "PrepareAbort": "prepare-abort",
+    "CompleteCommit": "complete-commit", "CompleteAbort": "complete-abort", "PrepareEpochFence": "prepare-epoch-fence", "Dead": "dead",
+}  # fmt: skip
+"""The word for each state of a transactional.id."""
+
+
+def _transaction_state(moment: Moment, transactional_id: str) -> Any:
+    """Return the last state that a coordinator has written for a transactional.id."""
+    for event in reversed(moment.events(events.TransactionStateChanged.kind)):
+        if event[5] == transactional_id:
+            return TRANSACTION_STATES[event[9]]
+    return None
+
+
 CLIENT_READINGS: Final = (
     Reading("sent", ("client",), NUMBER, "the number of records that a producer has sent", _of_client("sent")),
     Reading("failed", ("client",), NUMBER, "the number of records that a producer has given up on", _of_client("failed")),
@@ -112,6 +128,10 @@ CLIENT_READINGS: Final = (
     Reading("max-latency", ("client",), DURATION, "the maximum of the times that p50-latency measures", _latency(100), ages=True),
     Reading("longest-wait", ("client",), DURATION, "the time that a producer's oldest batch has waited for an "
         "answer", _longest_wait, ages=True),
+    Reading(
+        "txn", ("transactional-id",), WORD, "the last state that the coordinator has written for a transactional.id",
+        _transaction_state, tuple(TRANSACTION_STATES.values()), kinds=(events.TransactionStateChanged.kind,),
+    ),
     Reading("read", ("client",), NUMBER, "the number of records that a consumer has read", _of_client("read")),
     Reading("position", ("client", "partition"), NUMBER, "a consumer's next offset", _position),
     Reading("reads-from", ("client", "partition"), BROKER, "the broker that a consumer fetches from, which is the leader or "

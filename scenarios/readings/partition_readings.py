@@ -72,6 +72,7 @@ PARTITION_READINGS: Final = (
     Reading("leo", ("partition", "broker?"), NUMBER, "the log end offset of the leader, or of a broker's "
         "replica", _of_replica(lambda replica: replica.leo)),
     Reading("lso", ("partition",), NUMBER, "the leader's last stable offset, where consumers with read_committed stop", _last_stable_offset),
+    Reading("ongoing", ("partition",), NUMBER, "the number of transactions that are open in the leader's log", _of_partition(lambda view: view.ongoing)),
     Reading("hw", ("partition", "broker?"), NUMBER, "the high watermark of the leader, or of a broker's "
         "replica", _of_replica(lambda replica: replica.hw)),
     Reading(

@@ -57,7 +57,7 @@ class Reading:
 
     Attributes:
         name: the name.
-        arguments: the kinds of the arguments: `partition`, `broker`, `client`, `group`, `key`, or `partition-or-client`, with a trailing `?` if
+        arguments: the kinds of the arguments: `partition`, `broker`, `client`, `group`, `key`, `transactional-id`, or `partition-or-client`, with a trailing `?` if
             optional.
         type: the type of the value.
         meaning: one line of documentation.

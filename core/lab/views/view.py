@@ -120,6 +120,7 @@ class PartitionView(ReprMixin):
         uncommitted_us: how long the HW has not moved while below the leader's LEO; 0 if everything is committed.
         lost_acknowledged, lost_read: the number of lost records that were acknowledged, and the number that a consumer has read.
         held_back_at: the leader's last stable offset while transactions keep it below the high watermark; None while both are equal.
+        ongoing: the number of transactions that are open in the leader's log.
     """
 
     tp: TopicPartition
@@ -149,6 +150,7 @@ class PartitionView(ReprMixin):
     lost_acknowledged: int = 0
     lost_read: int = 0
     held_back_at: int | None = None
+    ongoing: int = 0
 
     @property
     def offline(self) -> bool:

@@ -137,6 +137,7 @@ def partition_view(cluster: ClusterNodes, tp: TopicPartition) -> PartitionView:
         account.lost_acknowledged,
         account.lost_read,
         None if leading is None or not leading.is_leader else leading.held_back_at,
+        0 if leading is None or not leading.is_leader or leading.log.producers is None else len(leading.log.producers.ongoing),
     )
 
 

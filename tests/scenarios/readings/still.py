@@ -114,6 +114,10 @@ class Still:
         self.recorded: dict[str, list[tuple[Any, ...]]] = {"produce-acked": acked, "leader-elected": elected, "records-lost": []}
         self.recorded["high-watermark"] = [(220, 220, 0, "high-watermark", 1, "orders", 0, 0, 0, 10, 1)]
         self.recorded["offset-committed"] = [(221, 221, 0, "offset-committed", 1, "group", "orders", 0, 8, -1)]
+        self.recorded["transaction-state"] = [
+            (222, 222, 0, "transaction-state", 2, "app", 7, 0, "Empty", "Ongoing", "orders-0"),
+            (223, 223, 0, "transaction-state", 2, "other", 8, 0, "Ongoing", "PrepareCommit", ""),
+        ]
         self.recorded["broker-fenced"] = [(205, 205, 0, "broker-fenced", 2, 9_100_000, 9_000_000)]
 
     def view(self) -> ClusterView:

@@ -6,9 +6,11 @@ import attrs
 import pytest
 
 from core.kafka.health import STALL_BOUND
+from core.kafka.transaction.transaction_state import TransactionState
 from core.sim.units import SECOND
 from scenarios.language.condition_parser import parse_condition
 from scenarios.readings.all_readings import ALL_READINGS, READINGS
+from scenarios.readings.client_readings import TRANSACTION_STATES
 from tests.scenarios.readings.still import LONELY, NAMES, ORDERS, Still, partition, replica
 
 
@@ -19,7 +21,15 @@ def test_every_reading_has_a_name_of_its_own() -> None:
 
 def test_every_reading_can_be_taken() -> None:
     still = Still()
-    samples = {"partition": "orders-0", "broker": "2", "client": "app", "partition-or-client": "app", "group": "group", "key": "a"}
+    samples = {
+        "partition": "orders-0",
+        "broker": "2",
+        "client": "app",
+        "partition-or-client": "app",
+        "group": "group",
+        "key": "a",
+        "transactional-id": "app",
+    }
     of_others = dict.fromkeys(("read", "position", "reads-from"), "reader")
     of_others |= dict.fromkeys(("process-step", "processed", "processed-twice", "half-visible", "never-processed"), "copier")
     of_others |= {
@@ -35,6 +45,14 @@ def test_every_reading_can_be_taken() -> None:
         compared = f"{reading.name}({inside})" if inside else reading.name
         condition = parse_condition(f"{compared} == {compared}", NAMES)
         assert condition.holds(still), compared
+
+
+def test_the_state_of_a_transactional_id_is_the_last_one_that_was_written() -> None:
+    still = Still()
+    for text in ("txn(app) == ongoing", "txn(other) == prepare-commit", "ongoing(orders-0) == 0"):
+        assert parse_condition(text, NAMES).holds(still), text
+    assert not parse_condition("txn(unknown) == ongoing", NAMES).holds(still)
+    assert set(TRANSACTION_STATES) == {state.value for state in TransactionState}
 
 
 def test_percentiles_count_what_was_never_answered() -> None:
