@@ -211,7 +211,7 @@ class OfflineReplicaDropped(Event, kind="offline-replica-dropped", source="Repli
         return f"b{self.broker} no longer hosts {self.tp}, which is in failed log directory {self.dir}{tail}"
 
 
-class ReplicaDeleted(Event, kind="replica-deleted", source="LogManager#asyncDelete", level=NOTABLE):
+class ReplicaDeleted(Event, kind="replica-deleted", source="LogManager#asyncDelete"):
     """A broker deleted its replica of a partition, because the topic was deleted. The log ended at `offset`."""
 
     broker: int
