@@ -164,3 +164,9 @@ def test_a_log_that_cannot_be_is_refused(log: LogSpec, words: str) -> None:
     logs = (log,) if log.broker == 1 else (IN_SYNC.logs[0], log)
     with pytest.raises(ValueError, match=words):
         staged("4.3", PartitionSpec((1, 2, 3), (1,), 1, leader_epoch=7, logs=logs))
+
+
+def test_the_largest_offset_is_a_million_millions() -> None:
+    LogSpec(1, 10**12, 10**12, 10**12).check("t-0", 0)
+    with pytest.raises(ValueError, match="each from 0 to 1000000000000"):
+        LogSpec(1, 10**12 + 1, 10**12, 10**12).check("t-0", 0)

@@ -70,6 +70,21 @@ def test_rcm_20_only_what_is_in_the_failed_directory_moves() -> None:
     assert bench.told(events.DirectoriesOffline) == [(101, 1, 2)]
 
 
+def test_directories_that_fail_together_have_the_same_cause() -> None:
+    bench = ControllerBench(brokers=())
+    for broker in (101, 102):
+        bench.network.alive[f"b{broker}"] = True
+        bench.controller.boot_broker(broker, up=True, directories=(f"{broker}-1-0", f"{broker}-2-0"))
+    bench.create((101, 102), (101, 102), topic="a")
+    epoch = bench.controller.brokers[101].epoch
+    assigned = tuple((TopicPartition("a", number), f"101-{number + 1}-0") for number in range(2))
+    bench.controller.handle(AssignReplicasToDirsRequest(101, epoch, assigned), "b101")
+    bench.controller.handle(BrokerHeartbeatRequest(101, epoch, len(bench.metadata), False, ("101-1-0", "101-2-0")), "b101")
+    first, second = (event for event in bench.events if event[3] == events.DirectoriesOffline.kind)
+    assert first[2] == second[2]
+    assert [event[2] for event in bench.events if event[3] == events.LeaderElected.kind][-2:] == [first[0], second[0]]
+
+
 def test_a_replica_in_a_failed_directory_may_not_lead() -> None:
     cluster = cluster_of((1, 2), (2, 1), unclean_leader_election_enable="true")
     cluster.do(acts.FailDir(1, 1))

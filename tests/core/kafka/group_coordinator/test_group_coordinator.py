@@ -184,6 +184,16 @@ def test_off_08_offsets_in_open_transactions_are_unstable() -> None:
     assert [None if (found := group.committed(tp)) is None else found.offset for tp in every] == [100, 111, 201, 211]
 
 
+def test_a_commit_that_is_being_written_makes_an_offset_unstable() -> None:
+    """A commit in a transaction always does; one outside of a transaction, only if plain commits count."""
+    group, foo = GroupMetadata("g"), TopicPartition("foo", 0)
+    for transactional, unstable in ((True, [True, True]), (False, [False, True])):
+        group.commit_begun([foo], transactional=transactional)
+        assert [group.is_unstable(foo, plain_commits_count=count) for count in (False, True)] == unstable
+        group.commit_ended([foo], transactional=transactional)
+        assert not group.is_unstable(foo, plain_commits_count=True)
+
+
 # --- members -------------------------------------------------------------------------------------------------------
 
 
