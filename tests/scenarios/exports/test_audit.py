@@ -8,6 +8,7 @@ from typing import Final
 
 import pytest
 
+from tests.scenarios.exports.scripts import log_of
 from tui.cli import main
 
 LATE: Final = """
@@ -30,11 +31,7 @@ timeline:
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("audit")
-    (folder / "late.yaml").write_text(LATE, encoding="utf-8")
-    path = str(folder / "late.jsonl")
-    assert main(["run", str(folder / "late.yaml"), "--log", path]) == 0
-    return path
+    return log_of(LATE, tmp_path_factory.mktemp("audit"))
 
 
 def test_the_audit_of_a_log(log: str, capsys: pytest.CaptureFixture[str]) -> None:

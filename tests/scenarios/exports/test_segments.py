@@ -11,24 +11,14 @@ from core.kafka.log.segment_files import segment_files
 from scenarios.errors import InputError
 from scenarios.exports import dump_log, segments
 from scenarios.exports.cluster_at import cluster_at
+from tests.scenarios.exports.scripts import TWO_TRANSACTIONS
 from tui.cli import main
 
-ABORTED = """
+ABORTED = f"""
 scenario: aborted
-cluster: {brokers: 3, topics: {orders: {replicas: [[1, 2, 3]]}}}
+cluster: {{brokers: 3, topics: {{orders: {{replicas: [[1, 2, 3]]}}}}}}
 timeline:
-  - init-transactions: {topic: orders, transactional-id: pay, producer: pay}
-  - wait: 2s
-  - begin-transaction: {producer: pay}
-  - produce: {topic: orders, records: 2, producer: pay}
-  - wait: 1s
-  - commit-transaction: {producer: pay}
-  - wait: 1s
-  - begin-transaction: {producer: pay}
-  - produce: {topic: orders, records: 3, producer: pay}
-  - wait: 1s
-  - abort-transaction: {producer: pay}
-  - wait: 1s
+{TWO_TRANSACTIONS}
 expect: [never records-lost]
 """
 

@@ -11,36 +11,22 @@ import pytest
 from core.kafka.ids import TopicPartition
 from core.lab.trace.record_trace import RecordTrace
 from scenarios.exports.observed_session import observe_session
+from tests.scenarios.exports.scripts import TWO_TRANSACTIONS, log_of
 from tui.cli import main
 
-TRANSACTION: Final = """
+TRANSACTIONS: Final = f"""
 scenario: traced
-cluster: {brokers: 3, topics: {orders: {replicas: [[1, 2, 3]]}}, settings: {min.insync.replicas: 2}}
+cluster: {{brokers: 3, topics: {{orders: {{replicas: [[1, 2, 3]]}}}}, settings: {{min.insync.replicas: 2}}}}
 timeline:
-  - consume: {topic: orders, consumer: sure, reset: earliest, isolation: read_committed}
-  - consume: {topic: orders, consumer: quick, reset: earliest}
-  - init-transactions: {topic: orders, transactional-id: pay, producer: pay}
-  - wait: 2s
-  - begin-transaction: {producer: pay}
-  - produce: {topic: orders, records: 2, producer: pay}
-  - wait: 1s
-  - commit-transaction: {producer: pay}
-  - wait: 1s
-  - begin-transaction: {producer: pay}
-  - produce: {topic: orders, records: 3, producer: pay}
-  - wait: 1s
-  - abort-transaction: {producer: pay}
-  - wait: 2s
+  - consume: {{topic: orders, consumer: sure, reset: earliest, isolation: read_committed}}
+  - consume: {{topic: orders, consumer: quick, reset: earliest}}
+{TWO_TRANSACTIONS}
 """
 
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("trace")
-    (folder / "traced.yaml").write_text(TRANSACTION, encoding="utf-8")
-    path = str(folder / "traced.jsonl")
-    assert main(["run", str(folder / "traced.yaml"), "--log", path]) == 0
-    return path
+    return log_of(TRANSACTIONS, tmp_path_factory.mktemp("trace"))
 
 
 def lives(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
