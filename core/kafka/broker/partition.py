@@ -412,9 +412,8 @@ class Partition:
                     return False  # this replica limits the HW
                 candidate, slowest = leo, replica.broker
         broker = self.broker
-        if candidate <= old or (self.under_min_isr and broker.release.strict_min_isr):
+        if (self.under_min_isr and broker.release.strict_min_isr) or not log.maybe_increment_high_watermark(candidate):
             return False
-        log.update_high_watermark(candidate)
         journal = broker.journal
         now: Column = journal.now
         self.uncommitted_since = now

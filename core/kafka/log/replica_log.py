@@ -170,13 +170,13 @@ class ReplicaLog:
         if max_records:
             compacted = any(term.compacted for term in self.terms)
             end = min(end, (self.next_record(start) if compacted else start) + max_records)
-        if start >= end:
-            return None
         term = self.tail
         if term is not None:
             latest = term.latest
             if start == latest[0] and end == latest[1] and latest[3] <= max_bytes:
                 return latest
+        if start >= end:
+            return None
         found: list[tuple[Column, Column, Term, int]] = []
         starts = self.starts
         i = len(starts) - 1 if starts[-1] <= start else bisect_right(starts, start) - 1
@@ -289,6 +289,14 @@ class ReplicaLog:
         if offset < self.log_start:
             offset = self.log_start
         if offset == self.high_watermark:
+            return False
+        self.high_watermark = offset
+        self.high_watermark_moved = True
+        return True
+
+    def maybe_increment_high_watermark(self, offset: int) -> bool:
+        """Raise the high watermark to an offset of the log. Return False if it is not lower (`UnifiedLog#maybeIncrementHighWatermark`)."""
+        if offset <= self.high_watermark:
             return False
         self.high_watermark = offset
         self.high_watermark_moved = True

@@ -89,6 +89,7 @@ def _first_brokers(_placer: Any, partitions: int, replication_factor: int, broke
         (ReplicaLog, "append_as_leader", lambda log, *_: log.leo, "b2-high-watermark"),
         (ReplicaLog, "append_as_follower", lambda log, *_: log.leo, "b2-high-watermark"),
         (ReplicaLog, "update_high_watermark", lambda *_: False, "b2-high-watermark"),
+        (ReplicaLog, "maybe_increment_high_watermark", lambda *_: False, "b2-high-watermark"),
         (FetchManager, "read_from_log", lambda *_, **__: [], "b2-high-watermark"),
         (fetch_response, "process_fetch_request", lambda *_: None, "b2-high-watermark"),
         (fetch_response, "truncate_on_fetch_response", lambda *_: None, "e2-divergence"),
