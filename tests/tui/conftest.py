@@ -1,0 +1,27 @@
+"""Parses each style sheet once for all applications of a process, since parsing takes a tenth of the time of a short test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
+
+
+@pytest.fixture(scope="session", autouse=True)
+def style_sheets_parsed_once() -> Iterator[None]:
+    """Keep the rules of a style sheet by its text, its place, and the variables of the theme. Applications read rules and never change them."""
+    parsed: dict[tuple[Any, ...], list[RuleSet]] = {}
+    parse = Stylesheet._parse_rules
+
+    def parse_once(sheet: Stylesheet, *args: Any, **kwargs: Any) -> list[RuleSet]:
+        key = (args, tuple(sorted(kwargs.items())), tuple(sorted(sheet._variables.items())))
+        if key not in parsed:
+            parsed[key] = parse(sheet, *args, **kwargs)
+        return parsed[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stylesheet, "_parse_rules", parse_once)
+        yield
