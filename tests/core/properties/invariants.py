@@ -207,36 +207,44 @@ class Watch:
             log = broker.disk.logs.get(tp)
             if log is None:
                 continue
-            where = f"{tp} on b{broker.id}"
-            must(log.log_start <= log.high_watermark <= log.leo, f"{where}: high watermark {log.high_watermark} outside the log")
+            # The messages are made only when they are needed: there are many looks, and making these takes as long as the rest.
+            if not log.log_start <= log.high_watermark <= log.leo:
+                raise Broken(f"{tp} on b{broker.id}: high watermark {log.high_watermark} outside the log")
             partition = broker.partitions.get(tp)
             if partition is not None and partition.is_leader:
-                must(partition.leader_epoch not in leading, f"{where} and b{leading.get(partition.leader_epoch)} lead in one epoch")
+                if partition.leader_epoch in leading:
+                    raise Broken(f"{tp} on b{broker.id} and b{leading[partition.leader_epoch]} lead in one epoch")
                 leading[partition.leader_epoch] = broker.id
             if self.lossless:
-                self._differs(where, log, committed, min(log.high_watermark, committed.leo))
-                must(log.high_watermark <= committed.leo, f"{where}: high watermark {log.high_watermark} was never a leader's")
+                self._differs(tp, broker.id, log, committed, min(log.high_watermark, committed.leo))
+                if log.high_watermark > committed.leo:
+                    raise Broken(f"{tp} on b{broker.id}: high watermark {log.high_watermark} was never a leader's")
         told = cluster.exposure.lacking_brokers.get(tp)
         if not self.lossless:
             exposed = cluster.exposure.exposed_offsets(tp)
-            must(bool(told) == bool(exposed), f"{tp}: {exposed} are exposed, told was {told}")
+            if bool(told) != bool(exposed):
+                raise Broken(f"{tp}: {exposed} are exposed, told was {told}")
             return
         # A ZooKeeper controller tells the leader of the target, and writes the ISR without the others next.
         excused = {*self.ghosts.get(tp, ()), *(registration.removing if self._zookeeper else ())}
-        must(set(told or ()) <= excused, f"{tp}: {told} expose {cluster.exposure.exposed_offsets(tp)}")
+        if told and not excused.issuperset(told):
+            raise Broken(f"{tp}: {told} expose {cluster.exposure.exposed_offsets(tp)}")
         for member in (*registration.isr, *registration.elr):
             if member in excused or member not in registration.replicas:
                 continue
             log = cluster.brokers[member].disk.logs.get(tp)
             leo = 0 if log is None else log.leo
-            where = f"{tp} on b{member}, of ISR {registration.isr} ELR {registration.elr}"
-            must(leo >= committed.leo, f"{where}: ends at {leo}, but {committed.leo} is committed")
+            if leo < committed.leo:
+                raise Broken(
+                    f"{tp} on b{member}, of ISR {registration.isr} ELR {registration.elr}: ends at {leo}, but {committed.leo} is committed"
+                )
             if log is not None:
-                self._differs(where, log, committed, committed.leo)
+                self._differs(tp, member, log, committed, committed.leo)
 
-    def _differs(self, where: str, log: ReplicaLog, committed: ReplicaLog, end: int) -> None:
+    def _differs(self, tp: TopicPartition, broker: int, log: ReplicaLog, committed: ReplicaLog, end: int) -> None:
         different = [each for each in log.differences(committed) if each[0] < end]
-        must(not different, f"{where}: differs from what was committed at {different}")
+        if different:
+            raise Broken(f"{tp} on b{broker}: differs from what was committed at {different}")
 
     # --- after healing ---------------------------------------------------------------------------------------------
 

@@ -203,9 +203,10 @@ class ServiceWorker(ConsumingProcess):
         self._complete_commit()
         if not self.closing:
             self._poll()
-            self._handle_due()
-            if self.running:
+            if self._handle_due() and self.running:
+                # There may be room for more records.
                 self._poll()
+            if self.running:
                 self._arm()
             return False
         if self.has_incomplete_batches() or self.consumer.call is not GroupCall.NOTHING:
@@ -260,16 +261,19 @@ class ServiceWorker(ConsumingProcess):
         headers = records.content
         return headers.wanted if self.does.per_record and isinstance(headers, DelayedRecords) else self.does.delay
 
-    def _handle_due(self) -> None:
-        """Handle the held records that are due."""
+    def _handle_due(self) -> bool:
+        """Handle the held records that are due. Return whether there were any."""
+        handled = False
         queue, transactions, now = self.queue, self.transactions, self.journal.now
         while self.running and self.phase is Phase.RUNNING and not self.crashing and queue.entries and queue.due_time() <= now:
             if transactions is not None:
                 if transactions.call or transactions.state not in (READY, OPEN):
-                    return
+                    return handled
                 if transactions.state is READY:
                     transactions.begin()
+            handled = True
             self._handle(queue.pop())
+        return handled
 
     @abstractmethod
     def _handle(self, records: HeldRecords) -> None:
