@@ -372,7 +372,10 @@ class MySQLServer(Server):
         self._apply_next()
 
     def clone(self, binlog: list[Transaction]) -> None:
-        """Replace all data with the data of another server."""
+        """Replace all data with the data of another server. Commits that still wait for replicas are gone, and their clients get no answer."""
+        self.requests.clear()
+        self.dumps.clear()
+        self.semi_sync = SemiSync(self.settings)
         self.binlog = list(binlog)
         self.synced = len(binlog)
         self.relay_log.clear()

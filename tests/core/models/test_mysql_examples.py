@@ -7,7 +7,8 @@ import pytest
 from core.models import acts
 from core.models.account import OK, UNKNOWN
 from core.models.mysql.settings import MySQLSettings
-from core.models.mysql.system import MySQL
+from core.models.mysql.system import MySQL, Rebuild
+from core.sim.units import SECOND
 from core.sim.units import US_PER_MS as MS
 
 SEMI_SYNC = MySQLSettings(replicas=1, semi_sync=True)
@@ -46,3 +47,18 @@ def test_m04_after_sync_loses_nothing_that_it_acknowledged(dies: int) -> None:
     assert report.unknown_present == (4 <= dies < 6)  # received, and not acknowledged yet
     if dies >= 6:
         assert outcome(system, "k") == (OK, 3)
+
+
+def test_a_rebuilt_source_forgets_the_commits_that_waited() -> None:
+    system = MySQL(SEMI_SYNC)
+    client = system.add_client("c", ("n1",))
+    system.do(acts.Isolate("n1", ("c",)))
+    client.write("k", limit=20 * SECOND)
+    at(system, 1_000)
+    system.do(acts.Promote("n2"))
+    system.do(acts.HealAll())
+    system.do(Rebuild("n1"))
+    at(system, 15_000)
+    assert len(system.server("n1").binlog) == 0
+    report = system.settle()
+    assert (outcome(system, "k")[0], report.unknown_absent, report.lost) == (UNKNOWN, 1, 0)
