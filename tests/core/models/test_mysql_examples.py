@@ -58,7 +58,7 @@ def test_a_rebuilt_source_forgets_the_commits_that_waited() -> None:
     system.do(acts.Promote("n2"))
     system.do(acts.HealAll())
     system.do(Rebuild("n1"))
-    at(system, 15_000)
+    at(system, 21_000)
     assert len(system.server("n1").binlog) == 0
     report = system.settle()
     assert (outcome(system, "k")[0], report.unknown_absent, report.lost) == (UNKNOWN, 1, 0)
