@@ -358,7 +358,7 @@ class DurabilityAccount:
         logs = self.leader_logs()
         for (owner, tp), commits in self.processing.commits.items():
             if owner == group and tp.topic == source and tp in logs:
-                self.retries.check(service, group, tp, commits, self.processing.visible(tp, logs[tp]), in_hand)
+                self.retries.check(service, group, tp, commits, logs, self.processing.visible(tp, logs[tp]), in_hand)
 
     def position_set(self, group: str, tp: TopicPartition, position: int, event: int, *, committed: bool) -> None:
         """Record that a member got a position in a partition."""

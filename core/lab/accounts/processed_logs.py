@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from core.kafka.clients.processed_records import ProcessedRecords
+from core.kafka.clients.services.service_records import RetriedRecords
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import Batch, Term
 from core.kafka.log.offset_set import OffsetSet
@@ -86,6 +87,20 @@ def undecided_outputs(tp: TopicPartition, log: ReplicaLog) -> Iterator[OutputRec
     for batch, start, end, _ in _batches(log, log.last_stable_offset(), log.leo):
         if isinstance(batch.content, ProcessedRecords):
             yield _output(tp, batch, start, end, visible=False, decided=False)
+
+
+def sent_on(logs: Iterable[ReplicaLog], source: TopicPartition) -> OffsetSet:
+    """Return the offsets of a partition whose records a retry service has sent to another topic, unless their transaction was aborted.
+
+    This reads all logs. A record counts even if the worker did not live to see the acknowledgment.
+    """
+    found = OffsetSet()
+    for log in logs:
+        for batch, start, end, aborted in _batches(log, log.log_start, log.leo):
+            content = batch.content
+            if isinstance(content, RetriedRecords) and content.source == source and not aborted:
+                found.add(content.start + start - batch.base, content.start + end - batch.base)
+    return found
 
 
 def _output(tp: TopicPartition, batch: Batch, start: int, end: int, *, visible: bool, decided: bool) -> OutputRecords:

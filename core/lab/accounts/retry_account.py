@@ -6,7 +6,7 @@ topic that a worker reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from core.kafka import events
@@ -14,8 +14,13 @@ from core.kafka.clients.group_consumer import PolledRecords
 from core.kafka.durability_observer import Tried
 from core.kafka.ids import TopicPartition
 from core.kafka.log.offset_set import OffsetSet
+from core.kafka.log.replica_log import ReplicaLog
+from core.lab.accounts.processed_logs import sent_on
 from core.sim.journal import Journal
 from core.sim.state.append_only_list import AppendOnlyList
+
+Logs = Mapping[TopicPartition, ReplicaLog]
+"""The logs of the leaders."""
 
 
 class RetryService:
@@ -109,11 +114,14 @@ class RetryAccount:
         elif tried.outcome == "skipped":
             found.skipped.setdefault(tried.original, OffsetSet()).add(start, end)
 
-    def dropped(self, service: str, tp: TopicPartition, committed: int, visible: OffsetSet, in_hand: Iterable[PolledRecords]) -> OffsetSet:
-        """Return the `visible` offsets of a partition below the committed offset that the worker is not done with and does not hold."""
+    def dropped(
+        self, service: str, tp: TopicPartition, committed: int, logs: Logs, visible: OffsetSet, in_hand: Iterable[PolledRecords]
+    ) -> OffsetSet:
+        """Return the `visible` offsets of a partition below the committed offset that no worker is done with, holds, or has sent on."""
         held = OffsetSet.of((each.start, each.end) for each in in_hand if each.tp == tp)
         done = self.of(service).done.get(tp, OffsetSet())
-        return OffsetSet.of(visible.within(0, committed)).minus(done).minus(held)
+        missing = OffsetSet.of(visible.within(0, committed)).minus(done).minus(held)
+        return missing.minus(sent_on(logs.values(), tp)) if missing else missing
 
     def check(
         self,
@@ -121,6 +129,7 @@ class RetryAccount:
         group: str,
         tp: TopicPartition,
         commits: Iterable[tuple[int, int]],
+        logs: Logs,
         visible: OffsetSet,
         in_hand: Iterable[PolledRecords],
     ) -> None:
@@ -131,7 +140,7 @@ class RetryAccount:
         for offset, event in commits:
             if offset <= below:
                 continue
-            for start, end in OffsetSet.of(self.dropped(service, tp, offset, visible, held).within(below, offset)).minus(known):
+            for start, end in OffsetSet.of(self.dropped(service, tp, offset, logs, visible, held).within(below, offset)).minus(known):
                 known.add(start, end)
                 self.journal.emit(events.RetryDropped.kind, group, tp.topic, tp.partition, start, end, event)
             below = offset

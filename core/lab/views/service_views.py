@@ -90,7 +90,7 @@ def _retry_view(cluster: ClusterNodes, service: str, workers: Sequence[RetryWork
         for (group, tp), commits in account.processing.commits.items():
             if group == worker.does.group and tp.topic == worker.does.source and tp in logs:
                 visible = account.processing.visible(tp, logs[tp])
-                dropped += account.retries.dropped(service, tp, max(offset for offset, _ in commits), visible, in_hand).count()
+                dropped += account.retries.dropped(service, tp, max(offset for offset, _ in commits), logs, visible, in_hand).count()
     return RetryView(
         name=service,
         topic=workers[0].does.source,
