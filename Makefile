@@ -20,7 +20,7 @@ COMPILED := build/compiled
 FRESH := $(if $(wildcard $(STAMPS)/compiled),$(STAMPS)/compiled)
 
 .DEFAULT_GOAL := help
-.PHONY: help play serve report test fuzz swarm fuzz-transactions mutants lint fidelity bench compiled pure test-compiled wheel docs sentences lock venv clean
+.PHONY: help play serve report test fuzz swarm fuzz-transactions fuzz-groups mutants lint fidelity bench compiled pure test-compiled wheel docs sentences lock venv clean
 
 help: ## list these targets
 	@awk -F ' ## ' '/^[a-z-]+:.* ## / {sub(/:.*/, "", $$1); printf "make %-25s %s\n", $$1 " " $$3, $$2}' Makefile
@@ -46,6 +46,9 @@ swarm: $(STAMPS)/test ## random faults in other models (--model, --seeds) ## [AR
 
 fuzz-transactions: $(STAMPS)/test ## try transactions under random faults ## [ARGS="..."]
 	@$(BIN)/python -m tests.core.properties.transactions $(ARGS)
+
+fuzz-groups: $(STAMPS)/test ## try groups and services under random faults ## [ARGS="..."]
+	@$(BIN)/python -m tests.core.properties.groups $(ARGS)
 
 mutants: $(STAMPS)/test ## check that tests find mistakes (--number) ## [ARGS="..."]
 	@$(BIN)/python -m tests.mutants $(ARGS)
