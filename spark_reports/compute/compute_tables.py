@@ -159,7 +159,16 @@ class Computation:
         states = self.inputs.states.join(chosen, where, "left_semi")
         events = self.inputs.events.join(chosen, where, "left_semi")
         held = self.inputs.held.join(chosen, where, "left_semi")
-        inputs = attrs.evolve(self.inputs, events=events, states_once=Lazy(lambda: states), held_once=Lazy(lambda: held))
+        of_these = F.col("session").isin(sessions)
+        inputs = attrs.evolve(
+            self.inputs,
+            events=events,
+            states_once=Lazy(lambda: states),
+            held_once=Lazy(lambda: held),
+            group_lags_once=Lazy(lambda: self.inputs.group_lags.where(of_these)),
+            owned_once=Lazy(lambda: self.inputs.owned_partitions.where(of_these)),
+            unowned_once=Lazy(lambda: self.inputs.unowned_partitions.where(of_these)),
+        )
 
         def draw(summary: Summary) -> Result:
             if not summary.can_have_rows(inputs):

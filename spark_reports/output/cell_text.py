@@ -33,6 +33,12 @@ ALARM_COLUMNS: Final = frozenset(
         "torn",
         "transactions_hanging",
         "incomplete",
+        "max_unowned",
+        "never",
+        "half",
+        "twice",
+        "early",
+        "forgotten",
     }
 )
 """Columns whose nonzero values are bold, so that readers do not overlook these values."""

@@ -18,6 +18,7 @@ from core.sim.units import format_duration
 from scenarios.io.escaping import escape_value
 from spark_reports.output import svg_charts
 from spark_reports.output.cell_text import ALARM_COLUMNS, cell_text, heading
+from spark_reports.output.pictures import pictures
 from spark_reports.tables.comparison import MOST, for_people
 from spark_reports.tables.result import Report, Result
 
@@ -45,6 +46,7 @@ def render(report: Report) -> str:
     sessions = next(result for result in report.tables if result.name == "sessions")
     title = f"isrlab report: {_session_words(sessions)}"
     charts = _charts(report, sessions)
+    drawn = pictures(report)
     targets = [("charts", "Charts")] if charts else []
     targets += [(result.name, result.title) for result in shown]
     links = "".join(f'<a href="#{escape(to)}">{escape(words)}</a>' for to, words in targets)
@@ -59,8 +61,9 @@ def render(report: Report) -> str:
             "</header>\n<main>\n",
             _cards(report),
             f"<details><summary>All {len(shown)} tables</summary><nav>{links}</nav></details>\n",
+            svg_charts.patterns() if charts or drawn else "",
             charts,
-            *(_section(result) for result in shown),
+            *(_section(result, drawn.get(result.name, "")) for result in shown),
             f"</main>\n<script>{script}</script>\n</body>\n</html>\n",
         )
     )
@@ -157,7 +160,7 @@ def _worst_session(report: Report) -> str:
 
 def _charts(report: Report, sessions: Result) -> str:
     """Return the charts of the worst sessions, worst first, or nothing if there is no data for charts."""
-    drawn = {result.name: sorted(_rows(result), key=_place) for result in report.drawn}
+    drawn = {result.name: sorted(_rows(result), key=_place) for result in report.drawn if result.name in _DRAWN}
     if not drawn.get("timeline"):
         return ""
     shown = len({(row["session"], row["topic"], row["partition"]) for row in drawn["timeline"]})
@@ -175,11 +178,11 @@ def _charts(report: Report, sessions: Result) -> str:
             "records or were unavailable for the longest time.</p>"
         )
     for result in report.drawn:
-        if result.more:
+        if result.more and result.name in _DRAWN:
             parts.append(
                 f'<p class="notes">The charts show the {len(result.rows):,} worst of {result.count:,} {_DRAWN[result.name]}. Charts of the others stay blank.</p>'
             )
-    parts.append(svg_charts.patterns() + svg_charts.legend(drawn["timeline"], drawn.get("unavailability", [])))
+    parts.append(svg_charts.legend(drawn["timeline"], drawn.get("unavailability", [])))
     for session, end in ends.items():
         if session not in charted:
             continue
@@ -229,10 +232,10 @@ def _curves(rows: Sequence[Mapping[str, Any]], held: Sequence[Mapping[str, Any]]
 # --- tables --------------------------------------------------------------------------------------------------------
 
 
-def _section(result: Result) -> str:
-    """Return a table with its title, its notes, and a filter."""
+def _section(result: Result, picture: str) -> str:
+    """Return a table with its title, its notes, its picture, and a filter."""
     head = f'<section id="{escape(result.name)}"><h2>{escape(result.title)}</h2>'
-    notes = f'<p class="notes">{_marked(result.notes)}</p>' if result.notes else ""
+    notes = (f'<p class="notes">{_marked(result.notes)}</p>' if result.notes else "") + picture
     if not result.rows:
         return f"{head}{notes}<p>none</p></section>\n"
     # The first table already shows the name of a single session.

@@ -12,8 +12,9 @@ from typing import Any, Final
 
 import attrs
 
-from core.sim.units import SECOND, format_duration
+from core.sim.units import format_duration
 from scenarios.io.escaping import escape_value
+from spark_reports.output.svg_parts import Bar, axis_label, coordinate, grid_line, shortened, stripe, swatch, time_marks
 
 PLOT: Final = 960
 """The nominal width of the time axis. The axis takes the available width, so positions are percentages."""
@@ -52,30 +53,7 @@ _PATTERNS: Final = {
 }
 """The pattern of each class (strokes, a grid, or dots), which distinguishes the class without color. Unlisted classes have no pattern."""
 
-_STEPS: Final = tuple(
-    n * unit
-    for unit, many in (
-        (1, (1, 2, 5, 10, 20, 50, 100, 200, 500)),
-        (1_000, (1, 2, 5, 10, 20, 50, 100, 200, 500)),
-        (SECOND, (1, 2, 5, 10, 20, 30)),
-    )
-    for n in many
-) + tuple(n * 60 * SECOND for n in (1, 2, 5, 10, 20, 30, 60, 120, 360, 720, 1_440, 2_880, 7_200, 14_400, 43_200, 86_400, 525_600))
-"""Possible distances between the marks of the time axis, in µs."""
-
 Row = Mapping[str, Any]
-
-
-@attrs.frozen
-class _Bar:
-    """A part of a stripe: start and end in µs, class, text in the bar, text under the pointer, and severity."""
-
-    start: int
-    end: int
-    look: str
-    inside: str
-    title: str
-    weight: int = 0
 
 
 def patterns() -> str:
@@ -111,19 +89,19 @@ def timeline(states: Sequence[Row], windows: Sequence[Row], end_us: int) -> str:
         closed.setdefault((row["topic"], row["partition"]), []).append(row)
     end = max(end_us, 1)
     room = _room(len(of))
-    marks = _marks(end)
-    grid = "".join(_line(at, end) for at in marks)
+    marks = time_marks(end)
+    grid = "".join(grid_line(at, end, LANE) for at in marks)
     parts = ['<div class="timeline" role="img" aria-label="Leader, ISR, and availability of each partition over time">']
     for where, rows in of.items():
         name = escape(escape_value(f"{where[0]}-{where[1]}"))
         parts.append(
-            f'<div class="lane"><span title="{name}">{escape(_shortened(escape_value(f"{where[0]}-{where[1]}")))}</span><svg width="100%" height="{LANE}">{grid}'
+            f'<div class="lane"><span title="{name}">{escape(shortened(escape_value(f"{where[0]}-{where[1]}")))}</span><svg width="100%" height="{LANE}">{grid}'
         )
-        parts.append(_stripe(_thinned(_leaders(rows), room), end, 1, 14))
-        parts.append(_stripe(_thinned(_isr(rows), room), end, 16, 12))
-        parts.append(_stripe(_thinned(_closed(closed.get(where, ())), room), end, 29, 12))
+        parts.append(stripe(_thinned(_leaders(rows), room), end, 1, 14))
+        parts.append(stripe(_thinned(_isr(rows), room), end, 16, 12))
+        parts.append(stripe(_thinned(_closed(closed.get(where, ())), room), end, 29, 12))
         parts.append("</svg></div>")
-    labels = "".join(_label(number, at, end) for number, at in enumerate(marks))
+    labels = "".join(axis_label(number, at, end) for number, at in enumerate(marks))
     parts.append(f'<div class="lane axis"><span></span><svg width="100%" height="18">{labels}</svg></div></div>')
     return "".join(parts)
 
@@ -146,14 +124,14 @@ def curve(points: Sequence[Row], end_us: int, held: Sequence[Row] = ()) -> str:
         for row in points:
             if row[name] is None:
                 continue
-            x, y = _n(left + (width - 8) * min(row["at_us"], end) / end), _n(bottom - (bottom - 6) * row[name] / top)
+            x, y = coordinate(left + (width - 8) * min(row["at_us"], end) / end), coordinate(bottom - (bottom - 6) * row[name] / top)
             path += f"H{x}V{y}" if path else f"M{x} {y}"
             last = float(x)
         if path:
             parts.append(f'<path class="{look}" d="{path}{f"H{width - 4}" if last < width - 4 else ""}"/>')
     stable = "".join(
-        f"M{_n(left + (width - 8) * min(row['from_us'], end) / end)} {_n(bottom - (bottom - 6) * min(row['offset'], top) / top)}"
-        f"H{_n(left + (width - 8) * min(row['to_us'], end) / end)}"
+        f"M{coordinate(left + (width - 8) * min(row['from_us'], end) / end)} {coordinate(bottom - (bottom - 6) * min(row['offset'], top) / top)}"
+        f"H{coordinate(left + (width - 8) * min(row['to_us'], end) / end)}"
         for row in held
     )
     if stable:
@@ -171,32 +149,25 @@ def legend(states: Sequence[Row], windows: Sequence[Row]) -> str:
     words = {"reads": "no reads or writes", "writes": "no acks=all writes", "stalled": "acks=all writes wait"}
     shut = [(look, words[what]) for what, (look, _) in reversed(_CLOSED.items()) if what in closed]
     rows = [("ISR", marks), *([("clients", shut)] if shut else [])]
-    return "".join(f'<div class="legend"><b>{name}</b>{"".join(_swatch(*mark) for mark in found)}</div>' for name, found in rows)
+    return "".join(f'<div class="legend"><b>{name}</b>{"".join(swatch(*mark) for mark in found)}</div>' for name, found in rows)
 
 
-def _swatch(look: str, words: str) -> str:
-    return (
-        f'<span><svg width="26" height="14" aria-hidden="true" data-look="{look}"><rect class="{look}" x="0" y="0" width="26" height="14"/></svg>'
-        f"{escape(words)}</span>"
-    )
-
-
-def _leaders(rows: Sequence[Row]) -> list[_Bar]:
-    bars: list[_Bar] = []
+def _leaders(rows: Sequence[Row]) -> list[Bar]:
+    bars: list[Bar] = []
     for row in rows:
         if row["leader"] < 0:
             continue
         if bars and bars[-1].end == row["from_us"] and bars[-1].look == f"l{row['leader'] % 8}" and bars[-1].inside == f"b{row['leader']}":
             bars[-1] = attrs.evolve(bars[-1], end=row["to_us"])
         else:
-            bars.append(_Bar(row["from_us"], row["to_us"], f"l{row['leader'] % 8}", f"b{row['leader']}", f"b{row['leader']} leads"))
+            bars.append(Bar(row["from_us"], row["to_us"], f"l{row['leader'] % 8}", f"b{row['leader']}", f"b{row['leader']} leads"))
     return bars
 
 
-def _isr(rows: Sequence[Row]) -> list[_Bar]:
+def _isr(rows: Sequence[Row]) -> list[Bar]:
     order = list(_STATES)
     return [
-        _Bar(
+        Bar(
             row["from_us"],
             row["to_us"],
             _STATES[row["state"]],
@@ -208,72 +179,24 @@ def _isr(rows: Sequence[Row]) -> list[_Bar]:
     ]
 
 
-def _closed(windows: Sequence[Row]) -> list[_Bar]:
+def _closed(windows: Sequence[Row]) -> list[Bar]:
     return [
-        _Bar(row["from_us"], row["to_us"], look, words, f"{words} for {format_duration(row['lasts_us'])}: {row['why']}", 9)
+        Bar(row["from_us"], row["to_us"], look, words, f"{words} for {format_duration(row['lasts_us'])}: {row['why']}", 9)
         for what, (look, words) in _CLOSED.items()
         for row in windows
         if row["what"] == what
     ]
 
 
-def _thinned(bars: list[_Bar], most: int) -> list[_Bar]:
+def _thinned(bars: list[Bar], most: int) -> list[Bar]:
     """Return at most `most` bars. Short harmless bars are omitted first, and the bar before an omitted bar is extended."""
     if len(bars) <= most:
         return bars
     kept = set(sorted(range(len(bars)), key=lambda i: (-bars[i].weight, bars[i].start - bars[i].end))[:most])
-    result: list[_Bar] = []
+    result: list[Bar] = []
     for number, bar in enumerate(bars):
         if number in kept:
             result.append(bar)
         elif result and result[-1].end == bar.start:
             result[-1] = attrs.evolve(result[-1], end=bar.end)
     return result
-
-
-def _stripe(bars: Sequence[_Bar], end: int, top: int, height: int) -> str:
-    parts = []
-    for bar in bars:
-        x, width = 100 * bar.start / end, max(100 * (bar.end - bar.start) / end, 0.06)
-        times = f"{format_duration(bar.start)} to {format_duration(bar.end)}"
-        rect = f'<rect class="{bar.look}" x="{_p(x)}" y="{top}" width="{_p(width)}" height="{height}"><title>{escape(escape_value(bar.title))}, {times}</title></rect>'
-        parts.append(rect)
-        if bar.inside and width > 1.5:
-            # The bar clips text that does not fit.
-            parts.append(
-                f'<svg x="{_p(x)}" y="{top}" width="{_p(width)}" height="{height}"><text class="bar" x="4" y="{height - 3}">'
-                f"{escape(escape_value(bar.inside))}</text></svg>"
-            )
-    return "".join(parts)
-
-
-def _marks(end: int) -> list[int]:
-    """Return the times at the marks of the axis, in µs."""
-    step = next((step for step in _STEPS if end / step <= 10), _STEPS[-1])
-    return list(range(0, end + 1, step)) if end // step <= 200 else [0, end]
-
-
-def _line(at: int, end: int) -> str:
-    return f'<line class="grid" x1="{_p(100 * at / end)}" x2="{_p(100 * at / end)}" y1="0" y2="{LANE}"/>'
-
-
-def _label(number: int, at: int, end: int) -> str:
-    """Return the label of a time below the lanes. If there is little space, only every third label is shown."""
-    anchor = "start" if not at else "end" if at > 0.97 * end else "middle"
-    look = "quiet" if number % 3 == 0 else "quiet minor"
-    return f'<text class="{look}" x="{_p(100 * at / end)}" y="13" text-anchor="{anchor}">{format_duration(at)}</text>'
-
-
-def _shortened(name: str) -> str:
-    """Return a name that fits beside the chart. The end of the name, which contains the number of the partition, is kept."""
-    return name if len(name) <= 28 else f"{name[:17]}…{name[-10:]}"
-
-
-def _p(percent: float) -> str:
-    """Format a position on the time axis with as few characters as possible."""
-    return f"{percent:.2f}".rstrip("0").rstrip(".") + "%"
-
-
-def _n(number: float) -> str:
-    """Format a coordinate with as few characters as possible."""
-    return f"{number:.1f}".removesuffix(".0")

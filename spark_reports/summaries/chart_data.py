@@ -1,7 +1,7 @@
 """The data of the charts in the HTML report.
 
 The charts show the states of each partition over time, a limited number of points of its high watermark and its log end, and the intervals in
-which transactions held back its last stable offset.
+which transactions held back its last stable offset. For groups, they show the lag of each partition, and which consumer has the partition.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_reports.summaries.inputs import SummaryInputs
+from spark_reports.summaries.intermediate.group_offsets import COMMIT_KINDS, LAG_COLUMNS, LAG_KINDS, OF_GROUP
 from spark_reports.summaries.intermediate.held_intervals import HELD_COLUMNS, HELD_KINDS
+from spark_reports.summaries.intermediate.partition_owners import OWNER_COLUMNS, OWNER_KINDS
 from spark_reports.summaries.intermediate.partition_states import STATE_COLUMNS, STATE_KINDS, STATES_FROM, worst_state
 from spark_reports.summaries.intermediate.partition_transactions import TRANSACTION_COLUMNS, TRANSACTION_KINDS, TRANSACTIONS_FROM
 from spark_reports.summaries.summary import Summary, table_schema
@@ -97,4 +99,47 @@ HELD: Final = Summary(
     compute=_held,
     worst=("lasts_us",),
     rows_from=TRANSACTIONS_FROM,
+)
+
+
+def _lag_curves(inputs: SummaryInputs) -> DataFrame:
+    return (
+        inputs.group_lags.where("lag IS NOT NULL")
+        .join(F.broadcast(inputs.sessions.select("session", "end_us")), "session")
+        .withColumn("piece", F.floor(F.col("t") * POINTS / (F.greatest("end_us", "t") + 1)))
+        .groupBy(*OF_GROUP, "piece")
+        .agg(F.max("t").alias("at_us"), F.max_by("lag", "seq").alias("lag"), F.max("lag").alias("max_lag"))
+    )
+
+
+LAG_CURVES: Final = Summary(
+    name="lag_curves",
+    title="Lag of each group by partition over time",
+    notes=f"The session is divided into {POINTS} equal parts. `lag` is the last value of a part in which it changed, and `max_lag` the greatest.",
+    kinds=LAG_KINDS,
+    columns=LAG_COLUMNS,
+    schema=table_schema(names=("session", "group", "topic"), numbers=("partition", "at_us", "lag", "max_lag")),
+    keys=("session", "group", "topic", "partition", "at_us"),
+    compute=_lag_curves,
+    worst=("max_lag",),
+    rows_from=COMMIT_KINDS,
+)
+
+
+def _owners(inputs: SummaryInputs) -> DataFrame:
+    nobody = inputs.unowned_partitions.withColumn("client", F.lit(""))
+    return inputs.owned_partitions.unionByName(nobody).where("to_us > from_us").withColumn("lasts_us", F.col("to_us") - F.col("from_us"))
+
+
+OWNERS: Final = Summary(
+    name="owners",
+    title="Consumer that has each partition of a group over time",
+    notes="`client` is empty while no running consumer of the group has the partition.",
+    kinds=OWNER_KINDS,
+    columns=OWNER_COLUMNS,
+    schema=table_schema(names=("session", "group", "topic", "client"), numbers=("partition", "from_us", "to_us", "lasts_us")),
+    keys=("session", "group", "topic", "partition", "from_us", "client"),
+    compute=_owners,
+    worst=("lasts_us",),
+    rows_from=("member-started", "partitions-assigned"),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from spark_reports.summaries.chart_data import CURVES, HELD, TIMELINE
+from spark_reports.summaries.chart_data import CURVES, HELD, LAG_CURVES, OWNERS, TIMELINE
 from spark_reports.summaries.clients.audit import AUDIT
 from spark_reports.summaries.clients.errors import ERRORS
 from spark_reports.summaries.clients.harm import HARM
@@ -47,7 +47,7 @@ SUMMARIES: Final[tuple[Summary, ...]] = (
 )  # fmt: skip
 """All summaries."""
 
-CHARTS: Final[tuple[Summary, ...]] = (TIMELINE, CURVES, HELD)
+CHARTS: Final[tuple[Summary, ...]] = (TIMELINE, CURVES, HELD, LAG_CURVES, OWNERS)
 """The data of the charts in an HTML report."""
 
 

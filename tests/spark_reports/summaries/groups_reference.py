@@ -333,7 +333,30 @@ def retry_outcomes(events: list[Line], end: int) -> Rows:
     }
 
 
+def lag_curves(events: list[Line], end: int) -> Rows:
+    rows: Rows = {}
+    for key, steps in lags(events, end).items():
+        parts: dict[int, list[Line]] = defaultdict(list)
+        for step in steps:
+            if step["lag"] is not None:
+                parts[step["t"] * 120 // (max(end, step["t"]) + 1)].append(step)
+        for several in parts.values():
+            rows[*key, several[-1]["t"]] = {"lag": several[-1]["lag"], "max_lag": max(step["lag"] for step in several)}
+    return rows
+
+
+def owners(events: list[Line], end: int) -> Rows:
+    rows: Rows = {}
+    for key, several in owned(events, end).items():
+        rows |= {(*key, start, client): {"to_us": stop, "lasts_us": stop - start} for start, stop, client in several if stop > start}
+    for key, gaps in unowned(events, end).items():
+        rows |= {(*key, start, ""): {"to_us": stop, "lasts_us": stop - start} for start, stop in gaps}
+    return rows
+
+
 ALL = {
+    "lag_curves": lag_curves,
+    "owners": owners,
     "groups": groups,
     "rebalances": rebalances,
     "group_lag": group_lag,

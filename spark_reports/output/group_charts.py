@@ -1,0 +1,120 @@
+"""Charts of consumer groups: who has which partition over time, the rebalances, and the lag of each partition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any, Final
+
+from core.sim.units import format_duration
+from scenarios.io.escaping import escape_value
+from spark_reports.output.svg_parts import Bar, axis_label, coordinate, grid_line, shortened, stripe, swatch, time_marks
+
+Row = Mapping[str, Any]
+
+LANES: Final = 24
+"""The maximum number of partitions of a group with a lane."""
+
+BARS: Final = 120
+"""The maximum number of bars in a lane."""
+
+CURVE: Final = (300, 88)
+"""The width and height of a lag chart."""
+
+_HEIGHT: Final = 20
+
+_OUTCOMES: Final = {"stable": "u-stalled", "empty": "s-sync", "repeated": "u-writes", "open": "u-writes"}
+"""The CSS class of a rebalance by its outcome."""
+
+
+def lanes(group: str, owners: Sequence[Row], rebalances: Sequence[Row], end_us: int) -> str:
+    """Return the lanes of a group: its rebalances, and the consumers that have each partition.
+
+    Args:
+        group: the name of the group.
+        owners: rows of the table `owners`.
+        rebalances: rows of the table `rebalances`.
+        end_us: the end of the session.
+    """
+    end = max(end_us, 1)
+    marks = time_marks(end)
+    grid = "".join(grid_line(at, end, _HEIGHT) for at in marks)
+    of: dict[tuple[str, int], list[Row]] = {}
+    for row in owners:
+        of.setdefault((row["topic"], row["partition"]), []).append(row)
+    clients = {name: number for number, name in enumerate(sorted({row["client"] for row in owners if row["client"]}))}
+    moves = [
+        Bar(
+            row["from_us"],
+            row["from_us"] + row["lasts_us"],
+            _OUTCOMES[row["outcome"]],
+            "",
+            f"rebalance {row['number']}, {row['outcome']}" + (f": {row['reason']}" if row["reason"] else ""),
+        )
+        for row in rebalances
+    ]
+    parts = [f'<div class="timeline lanes" role="img" aria-label="Partitions and consumers of group {escape(escape_value(group))}">']
+    parts.append(f'<div class="lane"><span>rebalances</span><svg width="100%" height="{_HEIGHT}">{grid}')
+    parts.append(stripe(_longest(moves), end, 3, 14) + "</svg></div>")
+    for (topic, partition), rows in list(of.items())[:LANES]:
+        name = escape_value(f"{topic}-{partition}")
+        bars = [_owner(row, clients, end) for row in rows]
+        parts.append(
+            f'<div class="lane"><span title="{escape(name)}">{escape(shortened(name))}</span><svg width="100%" height="{_HEIGHT}">{grid}'
+        )
+        parts.append(stripe(_longest(bars), end, 2, 16) + "</svg></div>")
+    labels = "".join(axis_label(number, at, end) for number, at in enumerate(marks))
+    parts.append(f'<div class="lane axis"><span></span><svg width="100%" height="18">{labels}</svg></div></div>')
+    if len(of) > LANES:
+        parts.append(f'<p class="notes">The chart shows {LANES} of {len(of):,} partitions.</p>')
+    return "".join(parts)
+
+
+def _owner(row: Row, clients: Mapping[str, int], end: int) -> Bar:
+    """Return the bar of a consumer, or of a time without an owner. A short bar does not have a text."""
+    name = row["client"] or "no owner"
+    inside = name if (row["to_us"] - row["from_us"]) / end > 0.01 + 0.007 * len(name) else ""
+    if not row["client"]:
+        return Bar(row["from_us"], row["to_us"], "s-min", inside, "no running consumer has the partition", 9)
+    return Bar(row["from_us"], row["to_us"], f"l{clients[name] % 8}", inside, f"{name} has the partition")
+
+
+def _longest(bars: Sequence[Bar]) -> list[Bar]:
+    """Return the longest bars, in their order, if there are too many. Bars without an owner are kept first."""
+    kept = sorted(bars, key=lambda bar: (-bar.weight, bar.start - bar.end))[:BARS]
+    return sorted(kept, key=lambda bar: bar.start)
+
+
+def lane_legend() -> str:
+    """Return the legend of `lanes`."""
+    marks = [
+        ("u-stalled", "rebalance"),
+        ("u-writes", "rebalance that did not complete"),
+        ("l0", "a consumer has the partition"),
+        ("s-min", "no owner"),
+    ]
+    return f'<div class="legend">{"".join(swatch(*mark) for mark in marks)}</div>'
+
+
+def lag_curve(points: Sequence[Row], end_us: int) -> str:
+    """Return a chart of the lag of a group in a partition, from rows of the table `lag_curves`."""
+    width, height = CURVE
+    left, bottom = 4, height - 16
+    end = max(end_us, 1)
+    top = max([1, *(row["max_lag"] for row in points)])
+    path, last = "", 0.0
+    area = ""
+    for row in points:
+        x = coordinate(left + (width - 8) * min(row["at_us"], end) / end)
+        y = coordinate(bottom - (bottom - 6) * max(row["lag"], 0) / top)
+        worst = coordinate(bottom - (bottom - 6) * max(row["max_lag"], 0) / top)
+        area += f"M{x} {bottom}V{worst}"
+        path += f"H{x}V{y}" if path else f"M{x} {y}"
+        last = float(x)
+    tail = f"H{width - 4}" if last < width - 4 else ""
+    return (
+        f'<svg class="curve" role="img" aria-label="Lag over time" width="{width}" height="{height}" viewBox="0 0 {width} {height}">'
+        f'<path class="grid" d="M{left} 4V{bottom}H{width - 4}"/><path class="lag-worst" d="{area}"/><path class="hw" d="{path}{tail}"/>'
+        f'<text class="quiet" x="{left + 4}" y="13">{top:,}</text><text class="quiet" x="{left}" y="{height - 4}">0</text>'
+        f'<text class="quiet" x="{width - 4}" y="{height - 4}" text-anchor="end">{format_duration(end_us)}</text></svg>'
+    )

@@ -1,0 +1,179 @@
+"""The pictures of single tables, which the page shows above their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from typing import Any, Final
+
+from core.sim.units import format_duration
+from scenarios.io.escaping import escape_value
+from spark_reports.output.bar_charts import Segment, bar_chart, bar_legend
+from spark_reports.output.group_charts import lag_curve, lane_legend, lanes
+from spark_reports.tables.result import Report, Result
+
+Row = Mapping[str, Any]
+Rows = list[Row]
+
+CURVES: Final = 24
+"""The maximum number of lag charts for each session."""
+
+GROUPS: Final = 12
+"""The maximum number of groups with lanes for each session."""
+
+SESSIONS: Final = 12
+"""The maximum number of sessions with pictures for each table."""
+
+_DELIVERED: Final = (
+    ("once", "l0", "once"),
+    ("twice", "s-under", "more than once"),
+    ("half", "s-at", "only in part"),
+    ("never", "s-min", "never"),
+)
+_LATE: Final = (("p50", "l0"), ("p95", "s-under"), ("p99", "s-at"), ("max", "s-min"))
+_TRIED: Final = (("succeeded", "l0"), ("failed", "s-under"))
+_TIERS: Final = (
+    ("acked", "l0", "acknowledged and kept"),
+    ("unconfirmed", "s-sync", "unconfirmed"),
+    ("given-up", "s-under", "given up"),
+    ("lost", "s-min", "acknowledged and lost"),
+)
+"""The columns or tiers of the segments of each picture, with their CSS classes and words."""
+
+
+def pictures(report: Report) -> dict[str, str]:
+    """Return the picture of each table that has one and is not empty, by the name of the table."""
+    if not report.drawn:
+        return {}
+    rows = {result.name: rows_of(result) for result in (*report.tables, *report.drawn)}
+    ends = {row["session"]: row["end_us"] for row in rows.get("overview") or rows["sessions"]}
+    found = {}
+    for table, (draw, legend) in _PICTURES.items():
+        parts = []
+        charted = [session for session in ends if any(row["session"] == session for row in rows.get(table, ()))]
+        for session in charted[:SESSIONS]:
+            own = {name: [row for row in several if row.get("session") == session] for name, several in rows.items()}
+            if picture := draw(own, ends[session]):
+                parts.append((f"<h3>{escape(escape_value(session))}</h3>" if len(ends) > 1 else "") + picture)
+        if parts:
+            found[table] = legend() + "".join(parts)
+    return found
+
+
+def rows_of(result: Result) -> Rows:
+    """Return the rows of a table as mappings."""
+    return [dict(zip(result.columns, row, strict=True)) for row in result.rows]
+
+
+def _groups(own: Mapping[str, Rows], end: int) -> str:
+    parts = []
+    owners = sorted(own.get("owners", ()), key=lambda row: (row["group"], row["topic"], row["partition"], row["from_us"]))
+    for group in list(dict.fromkeys(row["group"] for row in owners))[:GROUPS]:
+        moves = [row for row in own.get("rebalances", ()) if row["group"] == group]
+        picture = lanes(group, [row for row in owners if row["group"] == group], moves, end)
+        parts.append(f"<figure><figcaption>Group {escape(escape_value(group))}</figcaption>{picture}</figure>")
+    return "".join(parts)
+
+
+def _lags(own: Mapping[str, Rows], end: int) -> str:
+    of: dict[tuple[str, str, int], Rows] = {}
+    for row in sorted(own.get("lag_curves", ()), key=lambda row: row["at_us"]):
+        of.setdefault((row["group"], row["topic"], row["partition"]), []).append(row)
+    most = sorted(of, key=lambda key: (-max(row["max_lag"] for row in of[key]), key))[:CURVES]
+    figures = "".join(
+        f"<figure>{lag_curve(of[key], end)}<figcaption>{escape(escape_value(f'{key[0]}: {key[1]}-{key[2]}'))}</figcaption></figure>"
+        for key in sorted(most)
+    )
+    if not figures:
+        return ""
+    cut = f'<p class="notes">The {CURVES} worst of {len(of):,} partitions.</p>' if len(of) > CURVES else ""
+    return f'{cut}<div class="curves">{figures}</div>'
+
+
+def _deliveries(rows: Sequence[Row]) -> str:
+    of: dict[tuple[str, str], dict[str, int]] = {}
+    for row in rows:
+        counts = of.setdefault((row["group"], row["topic"]), {})
+        for name, _, _ in _DELIVERED:
+            counts[name] = counts.get(name, 0) + (row[name] or 0)
+    bars = [
+        (
+            f"{group}: {topic}",
+            [Segment(look, counts[name], f"{counts[name]:,}", f"{counts[name]:,} records {words}") for name, look, words in _DELIVERED],
+        )
+        for (group, topic), counts in of.items()
+    ]
+    chart = bar_chart("Records processed once, more than once, in part, or never, by group", bars, _count)
+    return chart and f"<figure>{chart}</figure>"
+
+
+def _delays(rows: Sequence[Row]) -> str:
+    """Return a bar for each worker: half of the records are at most as late as its first segment is long, and so on."""
+    bars = []
+    for row in rows:
+        segments, before = [], 0
+        for name, look in _LATE:
+            late = max(row[f"{name}_late_us"], 0)
+            words = f"{name}: {format_duration(row[f'{name}_late_us'])} late"
+            segments.append(Segment(look, late - before, format_duration(late), words))
+            before = late
+        bars.append((row["worker"], segments))
+    chart = bar_chart("Lateness of delayed records by worker", bars, format_duration)
+    return chart and f"<figure>{chart}</figure>"
+
+
+def _retries(rows: Sequence[Row]) -> str:
+    bars = [
+        (
+            f"{row['worker']}, try {row['number']}",
+            [Segment(look, row[name], f"{row[name]:,}", f"{row[name]:,} records {name}") for name, look in _TRIED],
+        )
+        for row in sorted(rows, key=lambda row: (row["number"], row["worker"]))
+    ]
+    chart = bar_chart("Tries of records that succeeded and failed", bars, _count)
+    return chart and f"<figure>{chart}</figure>"
+
+
+def _audit(rows: Sequence[Row]) -> str:
+    of: dict[tuple[str, int], dict[str, int]] = {}
+    for row in rows:
+        of.setdefault((row["topic"], row["bucket_us"]), {})[row["tier"]] = row["records"]
+    bars = []
+    for (topic, bucket), tiers in of.items():
+        # A lost record was acknowledged, so it is a part of the acknowledged ones.
+        counts = {**tiers, "acked": max(tiers.get("acked", 0) - tiers.get("lost", 0), 0)}
+        segments = [
+            Segment(look, counts[name], f"{counts[name]:,}", f"{counts[name]:,} records {words}")
+            for name, look, words in _TIERS
+            if counts.get(name)
+        ]
+        bars.append((f"{topic} from {format_duration(bucket)}", segments))
+    chart = bar_chart("Records by minute: acknowledged, unconfirmed, given up, and lost", bars, _count)
+    return chart and f"<figure>{chart}</figure>"
+
+
+def _count(number: int) -> str:
+    return f"{number:,}"
+
+
+def _note(words: str) -> str:
+    return f'<p class="notes">{words}</p>'
+
+
+_Draw = Callable[[Mapping[str, Rows], int], str]
+
+_PICTURES: Final[dict[str, tuple[_Draw, Callable[[], str]]]] = {
+    "groups": (_groups, lane_legend),
+    "group_lag": (_lags, lambda: _note("Lag in records: at the end of each interval (line), and the greatest lag in it (area).")),
+    "deliveries": (lambda own, _: _deliveries(own["deliveries"]), lambda: bar_legend([(look, words) for _, look, words in _DELIVERED])),
+    "delays": (
+        lambda own, _: _delays(own["delays"]),
+        lambda: (
+            _note("How late records reached their real topics.")
+            + bar_legend([(look, f"up to the {'maximum' if name == 'max' else name}") for name, look in _LATE])
+        ),
+    ),
+    "retries": (lambda own, _: _retries(own["retries"]), lambda: bar_legend([(look, name) for name, look in _TRIED])),
+    "audit": (lambda own, _: _audit(own["audit"]), lambda: bar_legend([(look, words) for _, look, words in _TIERS])),
+}
+"""The picture of each table, for one session, and its legend."""
