@@ -211,6 +211,9 @@ class RecordObserver(Protocol):
     def leader_changed(self, tp: TopicPartition, log: ReplicaLog) -> None:
         """Record that another log of a partition is authoritative now, because its broker became leader."""
 
+    def partition_deleted(self, tp: TopicPartition, log: ReplicaLog) -> None:
+        """Record that the topic of a partition was deleted with the records of its log."""
+
     def records_consumed(self, consumer: str, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
         """Record that a consumer received records. The application of a group's member has not polled them yet."""
 

@@ -324,7 +324,10 @@ class DurabilityAccount:
 
     def partition_deleted(self, tp: TopicPartition) -> None:
         """Record that the topic of a partition was deleted. Its records that are not lost yet can no longer be lost."""
-        self.of(tp).topic_deleted(self.journal.now)
+        account = self.of(tp)
+        if self.record_observer is not None and account.log is not None:
+            self.record_observer.partition_deleted(tp, account.log)
+        account.topic_deleted(self.journal.now)
         self.check_exposure(tp)
 
     def offset_committed(self, group: str, tp: TopicPartition, offset: int, event: int) -> None:

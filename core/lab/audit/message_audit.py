@@ -23,6 +23,7 @@ from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import FetchedRange, Run, Term
 from core.kafka.log.offset_set import OffsetSet
 from core.kafka.log.replica_log import ReplicaLog
+from core.kafka.settings.setting import MAX_LONG
 from core.kafka.transaction.transaction_log import INTERNAL_TOPICS
 from core.lab.audit.latencies import Latencies
 from core.lab.audit.produced_records import ForeignRange, ProducedBatch, ProducedRecords
@@ -90,10 +91,11 @@ class MessageAudit:
         buckets: the state of each bucket.
         acknowledgments: the acknowledgment of each batch, by producer and first counter.
         committed: the offsets that were committed, by partition and term. Offsets that a later leader's log lacks are left out.
+        deleted: the records of deleted topics, by partition and term. They count as stored.
         cut: the parts of the newest leader's log that a power loss removed, by partition, until a broker leads again.
     """
 
-    __slots__ = ("_cluster", "acknowledgments", "bucket", "buckets", "committed", "cut", "lateness", "produced", "tiers")
+    __slots__ = ("_cluster", "acknowledgments", "bucket", "buckets", "committed", "cut", "deleted", "lateness", "produced", "tiers")
 
     def __init__(self, bucket: int = DEFAULT_BUCKET, lateness: int | None = None) -> None:
         """Start an audit. By default, the allowed lateness is one bucket."""
@@ -104,6 +106,7 @@ class MessageAudit:
         self.buckets: Final[dict[BucketKey, BucketState]] = {}
         self.acknowledgments: Final[dict[tuple[str, int], Acknowledgment]] = {}
         self.committed: Final[dict[TopicPartition, dict[Term, OffsetSet]]] = {}
+        self.deleted: Final[dict[TopicPartition, list[Run]]] = {}
         self.cut: Final[dict[TopicPartition, list[Run]]] = {}
         self._cluster: ClusterNodes | None = None
 
@@ -175,6 +178,16 @@ class MessageAudit:
             for found in self.produced.find(tp, FetchedRange(run.start, run.end, run.term, 0)):
                 if not isinstance(found, ForeignRange):
                     self._pass(STORED, found.producer, found.batch, found.start, found.end, again=False)
+
+    def partition_deleted(self, tp: TopicPartition, log: ReplicaLog) -> None:
+        """Record that the topic of a partition was deleted. The records that its leader still appends are deleted, too."""
+        self.cut.pop(tp, None)
+        runs = self.deleted.setdefault(tp, [])
+        for term, offsets in self.committed.pop(tp, {}).items():
+            runs += [Run(start, end, term) for start, end in offsets]
+        runs += log.runs()
+        if runs:
+            runs.append(Run(log.leo, MAX_LONG, runs[-1].term))
 
     def leader_changed(self, tp: TopicPartition, log: ReplicaLog) -> None:
         """Remove the records that a new leader's log lacks from `committed`. Records below its log start were deleted on purpose."""

@@ -39,17 +39,20 @@ class StoredRecords:
         self.aborted: Final[RecordSets] = {}
         self.foreign: Final[dict[BucketKey, int]] = {}
         for tp, account in audit.cluster.account.partitions.items():
-            if tp.topic not in INTERNAL_TOPICS and account.log is not None:
+            if tp.topic not in INTERNAL_TOPICS and (account.log is not None or tp in audit.deleted):
                 self._read(tp, account)
 
     def _read(self, tp: TopicPartition, account: PartitionAccount) -> None:
         log = account.log
-        assert log is not None, "the partition has had a leader"
+        runs, high_watermark = ((), 0) if log is None else (log.runs(), log.high_watermark)
         stored = self.offsets[tp] = {term: OffsetSet.of(known) for term, known in self._audit.committed.get(tp, {}).items()}
-        for run in log.runs():
-            stored.setdefault(run.term, OffsetSet()).add(run.start, min(run.end, log.high_watermark))
+        for run in self._audit.deleted.get(tp, ()):
+            if run.start < (end := min(run.end, run.term.ends[-1])):
+                stored.setdefault(run.term, OffsetSet()).add(run.start, end)
+        for run in runs:
+            stored.setdefault(run.term, OffsetSet()).add(run.start, min(run.end, high_watermark))
         rest: dict[Term, OffsetSet] = {}
-        for run in (*log.runs(), *self._audit.cut.get(tp, ())):
+        for run in (*runs, *self._audit.cut.get(tp, ())):
             rest.setdefault(run.term, OffsetSet()).add(run.start, run.end)
         for found in self._records(tp, stored):
             if isinstance(found, ForeignRange):

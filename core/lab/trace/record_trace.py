@@ -130,6 +130,9 @@ class RecordTrace:
     def log_cut(self, tp: TopicPartition, broker: int, removed: tuple[Run, ...]) -> None:
         """Do nothing: the event for the truncation comes first, and the trace handles it."""
 
+    def partition_deleted(self, tp: TopicPartition, log: ReplicaLog) -> None:
+        """Do nothing: the events of the deletion are part of the trace."""
+
     def leader_changed(self, tp: TopicPartition, log: ReplicaLog) -> None:
         """Do nothing: the trace compares all replicas."""
 

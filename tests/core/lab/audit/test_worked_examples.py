@@ -219,3 +219,16 @@ def test_nearest_ranks() -> None:
     latencies.add(100, 90)
     assert latencies.summary()[2:] == (100, 100, 100, 100)
     assert Latencies().summary() == (0, 0, 0, 0, 0, 0)
+
+
+def test_the_records_of_a_deleted_topic_are_not_lost() -> None:
+    """The leader learns of the deletion later, and acknowledges another batch meanwhile. A record that was lost before stays lost."""
+    session = Session()
+    session.produce(0, copies=0)
+    session.produce(1_000, records=5)
+    session.commit()
+    session.produce(2_000, records=2)
+    session.account.partition_deleted(TP)
+    session.produce(3_000, records=3)
+    report = audit_report(session.audit)
+    assert [(lost.producer, lost.start, lost.end) for lost in report.lost] == [("p1", 0, 1)]
