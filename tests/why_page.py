@@ -2,14 +2,16 @@
 
     python -m tests.why_page docs/why.md
 
-A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`. NAME is a fault of a comparison, or `reads`, which compares ways of
-reading from Kafka's replicas.
+A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`. NAME is a fault of a comparison, `reads`, which compares ways of
+reading from Kafka's replicas, `costs`, which compares what the copies are at risk of and what they cost, or `copies`, which shows the
+numbers of copies that each rule tolerates to lose.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -19,10 +21,15 @@ from core.lab.comparison.comparison import Run
 from core.lab.comparison.faults import fault_named
 from core.lab.comparison.kafka_reads import READS
 from core.lab.comparison.systems import VARIANTS, variant_named
-from core.lab.comparison.table import markdown_table
+from core.lab.comparison.table import markdown, markdown_table, needed, size
+from core.models import tolerance
 from core.models.report import Report
 
 TABLE: Final = re.compile(r"<!-- table: ([a-z-]+) -->\n.*?<!-- end of table -->", re.DOTALL)
+
+
+EXPOSING: Final = ("primary-dies", "primary-cut-off", "replica-dies")
+"""The faults under which the table of the costs shows the exposure."""
 
 
 def table(name: str) -> list[str]:
@@ -31,9 +38,39 @@ def table(name: str) -> list[str]:
         fault, base = fault_named("replica-behind"), variant_named("kafka-acks-1")
         reports = [Run(attrs.evolve(base, secondary_reads=how), fault).finish() for how in READS]
         return markdown_table([f"`{how}`" for how in READS], reports)
+    if name == "costs":
+        return costs()
+    if name == "copies":
+        return copies()
     return markdown_table([each.title for each in VARIANTS], [report(name, each.name) for each in VARIANTS])
 
 
+def costs() -> list[str]:
+    """The lines of the table of the copies: the exposure under three faults, and the bytes of a write without faults."""
+    columns = ["per write", *(f"`{fault}`" for fault in EXPOSING), "1 loss", "2 losses"]
+    rows = []
+    for variant in VARIANTS:
+        exposed = [report(fault, variant.name) for fault in EXPOSING]
+        quiet = report("none", variant.name)
+        rows.append([
+            size(quiet.bytes_sent // quiet.acked), *(f"{each.exposed:,} ({each.exposed_us / 1_000_000:,.1f})" for each in exposed),
+            *(needed(variant.copies_needed(losses)) for losses in (1, 2)),
+        ])  # fmt: skip
+    return markdown(columns, [each.title for each in VARIANTS], rows)
+
+
+def copies() -> list[str]:
+    """The lines of the table of the losses that a number of copies tolerates."""
+    rules = {
+        "majority": tolerance.majority, "ISR, min 1": lambda number: tolerance.isr(number, 1), "ISR, min 2": lambda number: tolerance.isr(number, 2),
+        "semi-sync, 1 replica": lambda number: tolerance.semi_sync(number, 1), "Elasticsearch": tolerance.in_sync_copies,
+    }  # fmt: skip
+    numbers = range(2, 6)
+    rows = [[f"{rule(number).write} / {rule(number).keep}" for rule in rules.values()] for number in numbers]
+    return markdown([*rules], [f"{number} copies" for number in numbers], rows)
+
+
+@cache
 def report(fault: str, variant: str) -> Report:
     """The counts of a system under a fault."""
     return Run(variant_named(variant), fault_named(fault)).finish()

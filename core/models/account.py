@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from core.models import events
@@ -15,6 +17,10 @@ from core.sim.state.append_only_list import AppendOnlyList
 OK: Final = "ok"
 FAIL: Final = "fail"
 UNKNOWN: Final = "unknown"
+
+
+VERSION: Final = attrgetter("version")
+"""A function that returns the version of an `Advance`."""
 
 
 class WriteRecord(NamedTuple):
@@ -76,6 +82,13 @@ class ReadRecord(NamedTuple):
         return max(0, self.before - self.row.version) if self.outcome == OK else 0
 
 
+class Advance(NamedTuple):
+    """An acknowledgment of a higher version than any before: the version and the time."""
+
+    version: int
+    time: int
+
+
 class Floor(NamedTuple):
     """The versions that a read must not be behind, as of its invocation."""
 
@@ -94,12 +107,13 @@ class Account:
         requests: the number of requests that were sent.
         acked: the highest acknowledged version, by key.
         acked_times: the times of the acknowledgments of each key's versions, by key and version.
+        advances: the acknowledgments that raised the highest acknowledged version of a key, in order, by key.
         own: the highest version that was acknowledged to a client, by client and key.
         before: the highest version that a client has read, by client and key.
         oks: the uids of acknowledged rows.
     """
 
-    __slots__ = ("acked", "acked_times", "before", "journal", "oks", "own", "reads", "requests", "uids", "versions", "writes")
+    __slots__ = ("acked", "acked_times", "advances", "before", "journal", "oks", "own", "reads", "requests", "uids", "versions", "writes")
 
     journal: Final[Journal]
     writes: Final[AppendOnlyList[WriteRecord]]
@@ -114,6 +128,7 @@ class Account:
         self.requests = 0
         self.acked: dict[str, int] = {}
         self.acked_times: dict[tuple[str, int], int] = {}
+        self.advances: dict[str, AppendOnlyList[Advance]] = {}
         self.own: dict[tuple[str, str], int] = {}
         self.before: dict[tuple[str, str], int] = {}
         self.oks: dict[int, Row] = {}
@@ -142,7 +157,9 @@ class Account:
         if outcome == OK:
             self.oks[row.uid] = row
             self.acked_times[row.key, row.version] = now
-            self.acked[row.key] = max(self.acked.get(row.key, 0), row.version)
+            if row.version > self.acked.get(row.key, 0):
+                self.acked[row.key] = row.version
+                self.advances.setdefault(row.key, AppendOnlyList()).append(Advance(row.version, now))
             own = (client, row.key)
             self.own[own] = max(self.own.get(own, 0), row.version)
 
@@ -155,8 +172,8 @@ class Account:
         stale_us = 0
         ok = outcome == OK
         if ok and row.version < floor.acked:
-            later = (self.acked_times.get((key, version)) for version in range(row.version + 1, floor.acked + 1))
-            stale_us = invoked - min(time for time in later if time is not None)
+            advances = self.advances[key]  # the first of them beyond the returned version was acknowledged first
+            stale_us = invoked - advances[bisect_right(advances, row.version, key=VERSION)].time
         unacknowledged = ok and row.version > 0 and row.uid not in self.oks
         record = ReadRecord(
             client, server, key, row if ok else NOTHING, invoked, now, outcome, probe, *floor, stale_us, unacknowledged, 0

@@ -54,8 +54,11 @@ class Report:
         divergence: the places at which a copy differs from the authoritative one, summed over the copies.
         write_outages, read_outages: the intervals without successful probes.
         latencies: the times that acknowledged writes took, sorted, µs.
-        bytes_sent: the bytes that servers sent to each other.
+        bytes_sent: the bytes of the messages that servers received from each other (`Traffic`).
         lost_rows: the rows that are lost.
+        exposed: the highest number of acknowledged writes at one moment that no copy had that could replace the primary (`Exposure`); 0 if this
+            was not observed.
+        exposed_us: the number of these writes times how long they were exposed, versions · µs.
         authority: the authoritative server. If there is none, the data is not available, and nothing counts as lost or dirty.
     """
 
@@ -83,6 +86,8 @@ class Report:
     bytes_sent: int
     lost_rows: tuple[Row, ...]
     authority: str
+    exposed: int = 0
+    exposed_us: int = 0
 
     @property
     def write_unavailable_us(self) -> int:
@@ -110,7 +115,7 @@ def counts(
         final: the rows of the authoritative copy.
         places: the same rows by place.
         copies: the rows of each other live copy by place.
-        bytes_sent: the bytes that servers sent to each other.
+        bytes_sent: the bytes of the messages that servers received from each other.
     """
     found = Counter(row.uid for row in final)
     writes = [each for each in account.writes if not each.probe]

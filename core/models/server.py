@@ -7,7 +7,7 @@ from typing import Final
 
 import attrs
 
-from core.models.messages import NOTHING, Connect, Connected, Row, wire_bytes
+from core.models.messages import NOTHING, Connect, Connected, Row
 from core.sim.journal import Journal
 from core.sim.network import Network
 from core.sim.node import Node
@@ -61,6 +61,11 @@ class Rows:
         for row in rows:
             self.add(row)
 
+    def become(self, rows: Rows) -> None:
+        """Make exactly the rows visible that are visible in other rows."""
+        self.latest = dict(rows.latest)
+        self.uids = set(rows.uids)
+
     def read(self, key: str) -> Row:
         """Return the latest version of a key."""
         return self.latest.get(key, NOTHING)
@@ -74,10 +79,9 @@ class Server(Node):
 
     Attributes:
         write_time: how long a write to the server's own log takes, including the sync, µs.
-        bytes_sent: the bytes that the server has sent to other servers.
     """
 
-    __slots__ = ("bytes_sent", "peers", "write_time")
+    __slots__ = ("peers", "write_time")
 
     peers: Final[tuple[str, ...]]
 
@@ -85,7 +89,6 @@ class Server(Node):
         super().__init__(address, network, journal)
         self.peers = peers
         self.write_time = US_PER_MS
-        self.bytes_sent = 0
         self.handlers[Connect] = self._accept
 
     def _accept(self, connect: Connect, client: str) -> None:
@@ -96,16 +99,6 @@ class Server(Node):
 
     def end(self, *, power: bool) -> None:
         """Drop the data in memory. If the machine loses power, also drop the data that was not synced to disk."""
-
-    def send(self, node: str, message: object) -> None:
-        if node in self.peers:
-            self.bytes_sent += wire_bytes(message)
-        super().send(node, message)
-
-    def reply(self, node: str, message: object) -> None:
-        if node in self.peers:
-            self.bytes_sent += wire_bytes(message)
-        super().reply(node, message)
 
     def emit(self, kind: str, *columns: object) -> None:
         """Record an event, and make it the cause of what the server does next."""
@@ -118,6 +111,18 @@ class Server(Node):
 
     def stored_rows(self) -> Iterable[Row]:
         """Return the rows that the server has received, in order."""
+        raise NotImplementedError
+
+    def holds(self, row: Row) -> bool:
+        """Return whether the server has received a row."""
+        raise NotImplementedError
+
+    def copy_state(self) -> tuple[int, int]:
+        """Return a number that changes if the copy's content is replaced, and the length of the copy."""
+        raise NotImplementedError
+
+    def received_since(self, length: int) -> Iterable[Row]:
+        """Return the rows that the server has received since its copy had a given length."""
         raise NotImplementedError
 
     def places(self) -> dict[object, Row]:

@@ -14,7 +14,8 @@ from core.models.client import Client
 from core.models.messages import Row
 from core.models.report import Report, counts
 from core.models.server import CopyView, Server
-from core.sim.agenda import Agenda
+from core.models.traffic import Traffic
+from core.sim.agenda import Agenda, Entry
 from core.sim.errors import ActRefused
 from core.sim.journal import Journal, Sink, null_sink
 from core.sim.network import Network
@@ -31,6 +32,7 @@ class ReplicationSystem(Simulation):
 
     Attributes:
         model: the name of the model.
+        traffic: the traffic between the servers.
         servers, clients: the servers and clients, by name.
         account: the account of the clients' requests.
         dead_for_good: the servers whose machines do not come back.
@@ -40,9 +42,10 @@ class ReplicationSystem(Simulation):
     READS: ClassVar[tuple[str, ...]]
     """The ways of reading. The first is the default."""
 
-    __slots__ = ("account", "clients", "dead_for_good", "seed", "servers")
+    __slots__ = ("account", "clients", "dead_for_good", "seed", "servers", "traffic")
 
     account: Final[Account]
+    traffic: Final[Traffic]
 
     def __init__(self, seed: int = 0, sink: Sink = null_sink, latency: int = US_PER_MS) -> None:
         journal, agenda = Journal(sink), Agenda()
@@ -51,6 +54,7 @@ class ReplicationSystem(Simulation):
         self.servers: dict[str, Server] = {}
         self.clients: dict[str, Client] = {}
         self.account = Account(journal)
+        self.traffic = Traffic(self.servers)
         self.dead_for_good: set[str] = set()
 
     def add_server(self, server: Server) -> None:
@@ -65,6 +69,10 @@ class ReplicationSystem(Simulation):
             self.network.link((name, server)).latency = self.network.link((server, name)).latency = 0
         return client
 
+    def handle(self, entry: Entry) -> None:
+        self.traffic.count(self, entry)
+        super().handle(entry)
+
     # --- the model's own answers --------------------------------------------------------------------------------------
 
     def authority(self) -> str:
@@ -75,6 +83,10 @@ class ReplicationSystem(Simulation):
         """Return the rows of the authoritative server, in order."""
         name = self.authority()
         return list(self.servers[name].places().values()) if name else []
+
+    def electable(self) -> tuple[str, ...]:
+        """Return the servers that could replace the primary now, other than the primary itself."""
+        raise NotImplementedError
 
     def promote(self, act: acts.Promote) -> None:
         """Promote a server by an operator's decision."""
@@ -246,11 +258,23 @@ class ReplicationSystem(Simulation):
         authority = self.authority()
         places = self.servers[authority].places() if authority else {}
         others = [server.places() for name, server in self.servers.items() if self._is_compared(name)]
-        return counts(self.account, authority, self.final_rows(), places, others, sum(each.bytes_sent for each in self.servers.values()))
+        return counts(self.account, authority, self.final_rows(), places, others, self.traffic.bytes)
 
     def _is_compared(self, name: str) -> bool:
         authority = self.authority()
         return bool(authority) and name != authority and self.network.alive[name] and self.servers[name].has_copy
+
+    def holds(self, server: str, row: Row) -> bool:
+        """Return whether a server has received a row."""
+        return self.servers[server].holds(row)
+
+    def copy_state(self, server: str) -> tuple[int, int]:
+        """Return a number that changes if the copy's content is replaced, and the length of the copy."""
+        return self.servers[server].copy_state()
+
+    def received_since(self, server: str, length: int) -> Iterable[Row]:
+        """Return the rows that a server has received since its copy had a given length."""
+        return self.servers[server].received_since(length)
 
     # --- views --------------------------------------------------------------------------------------------------------
 

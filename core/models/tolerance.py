@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import attrs
 
 
@@ -36,3 +38,57 @@ def semi_sync(copies: int, count: int) -> Tolerance:
 def in_sync_copies(copies: int) -> Tolerance:
     """Return the tolerance of Elasticsearch: the primary removes failed copies until only the primary is left."""
     return Tolerance(copies - 1, 0)
+
+
+def asynchronous(copies: int) -> Tolerance:
+    """Return the tolerance of a primary that acknowledges a write before another copy has it: Kafka with acks=1, asynchronous MySQL."""
+    return Tolerance(copies - 1, 0)
+
+
+# --- the tolerances of a number of copies, for each setting that decides them ---------------------------------------------
+
+
+def majorities(copies: int) -> Sequence[Tolerance]:
+    """Return the tolerance of a majority log, which has no such setting."""
+    return [majority(copies)]
+
+
+def isr_by_min_isr(copies: int) -> Sequence[Tolerance]:
+    """Return the tolerances of Kafka with acks=all for each min.insync.replicas."""
+    return [isr(copies, least) for least in range(1, copies + 1)]
+
+
+def semi_sync_by_count(copies: int) -> Sequence[Tolerance]:
+    """Return the tolerances of MySQL for each rpl_semi_sync_source_wait_for_replica_count."""
+    return [semi_sync(copies, count) for count in range(1, copies)]
+
+
+def in_sync_copies_of(copies: int) -> Sequence[Tolerance]:
+    """Return the tolerance of Elasticsearch, where wait_for_active_shards promises nothing about how many copies have a write."""
+    return [in_sync_copies(copies)]
+
+
+def asynchronous_copies(copies: int) -> Sequence[Tolerance]:
+    """Return the tolerance of asynchronous replication, which has no such setting."""
+    return [asynchronous(copies)]
+
+
+@attrs.frozen
+class CopiesNeeded:
+    """How many copies are needed to tolerate a number of lost copies.
+
+    Attributes:
+        to_keep: the copies with which an acknowledged write is certain to survive; 0 if no number is enough.
+        to_go_on: the copies with which writes are still accepted, too; 0 if no number is enough.
+    """
+
+    to_keep: int
+    to_go_on: int
+
+
+def copies_needed(tolerances: Callable[[int], Sequence[Tolerance]], losses: int) -> CopiesNeeded:
+    """Return how many copies are needed to tolerate a number of lost copies with the best settings for that number."""
+    counts = range(1, 2 * losses + 2)  # a majority needs the most
+    kept = [copies for copies in counts if any(each.keep >= losses for each in tolerances(copies))]
+    both = [copies for copies in counts if any(min(each.keep, each.write) >= losses for each in tolerances(copies))]
+    return CopiesNeeded(min(kept, default=0), min(both, default=0))

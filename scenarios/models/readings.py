@@ -15,6 +15,7 @@ from core.lab.comparison.kafka_system import TP, KafkaSystem
 from core.lab.comparison.systems import Compared
 from core.models.account import ReadRecord, WriteRecord
 from core.models.elasticsearch.node import ElasticsearchNode
+from core.models.exposure import Exposure
 from core.models.mysql.server import MySQLServer
 from core.models.mysql.system import MySQL
 from core.models.quorum.node import QuorumNode
@@ -39,12 +40,16 @@ class Moment:
         system: the system.
         start: the virtual time at which the script starts, µs.
         events: the recorded events of the kinds that the script expects, by kind.
+        exposure: the exposure of the acknowledged writes so far.
     """
 
-    def __init__(self, system: Compared, start: int, events: dict[str, list[tuple[Any, ...]]], report: Report | None = None) -> None:
+    def __init__(
+        self, system: Compared, start: int, events: dict[str, list[tuple[Any, ...]]], exposure: Exposure, report: Report | None = None
+    ) -> None:
         self.system = system
         self.start = start
         self.events = events
+        self.exposure = exposure
         self._report = report
         self._copies: dict[str, CopyView] | None = None
 
@@ -52,7 +57,7 @@ class Moment:
     def report(self) -> Report:
         """The counts, with the present data of the authoritative server as the final state."""
         if self._report is None:
-            self._report = self.system.report()
+            self._report = self.exposure.added_to(self.system.report())
         return self._report
 
     def copy(self, server: str) -> CopyView | None:
@@ -174,6 +179,9 @@ COUNTS: Final[dict[str, Reading]] = {
     "median": Reading(DURATION, lambda m: m.report.latency(0.5), "the median time of an acknowledged write"),
     "p99": Reading(DURATION, lambda m: m.report.latency(0.99), "the 99th percentile of the time of acknowledged writes"),
     "longest": Reading(DURATION, lambda m: m.report.latency(1), "the longest time of an acknowledged write"),
+    "exposed": Reading(NUMBER, lambda m: m.report.exposed, "the most acknowledged writes that no copy had that could replace the primary"),
+    "exposed-time": Reading(DURATION, lambda m: m.report.exposed_us, "these writes times how long they were exposed"),
+    "bytes-sent": Reading(NUMBER, lambda m: m.report.bytes_sent, "the bytes of the messages that servers received from each other"),
     "primary": Reading(WORD, lambda m: common_name(m.report.authority) or NONE, "the server whose data counts, or none"),
 }  # fmt: skip
 """The readings of the whole run."""

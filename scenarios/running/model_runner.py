@@ -14,6 +14,7 @@ from core.lab.comparison.kafka_system import KafkaSystem, broker_of
 from core.lab.comparison.systems import Compared
 from core.models import acts as model_acts
 from core.models.client import Client, ReadLoop, WriteLoop
+from core.models.exposure import Exposure
 from core.models.report import Report
 from core.models.system import ReplicationSystem
 from core.sim.errors import ActRefused
@@ -94,6 +95,7 @@ class ModelRun:
         scenario, system_spec: the script, and the system in it.
         system: the running system.
         start: the virtual time at which the script starts, µs.
+        exposure: the exposure of its acknowledged writes.
         checks: the results of the expectations so far.
     """
 
@@ -111,6 +113,7 @@ class ModelRun:
             self.fault_run = FaultRun(system.variant, scenario.fault, self.seed, self.recorder)
             self.system = _known(self.fault_run.system)
             self.start = self.fault_run.start
+            self.exposure = self.fault_run.exposure
             return
         self.system = _known(system.variant.build(self.seed, self.recorder))
         for each in scenario.clients:
@@ -120,6 +123,7 @@ class ModelRun:
                 self.system.add_client(each.name, each.servers, session=each.session)
         if isinstance(self.system, KafkaSystem):
             self.system.run_until(self.system.now + WARM_UP)  # until clients have found the leader
+        self.exposure = Exposure(self.system)
         self.start = self.system.now
 
     @property
@@ -136,7 +140,7 @@ class ModelRun:
         else:
             for step in self.steps:
                 self._carry_out(step)
-            report = self._settle(self.scenario.rest)
+            report = self.exposure.added_to(self._settle(self.scenario.rest))
         moment = self._moment(report)
         for expectation in self.finals:
             self._check(expectation, moment)
@@ -149,13 +153,13 @@ class ModelRun:
         return self.system.settle(quiet)
 
     def _moment(self, report: Report | None = None) -> Moment:
-        return Moment(self.system, self.start, self.recorder.kept, report)
+        return Moment(self.system, self.start, self.recorder.kept, self.exposure, report)
 
     def _carry_out(self, step: Step) -> None:
         if step.until:
             self._wait_until(step)
         else:
-            self.system.run_until(max(self.system.now, self.system.now + step.wait if step.at is None else self.start + step.at))
+            self.exposure.run_until(max(self.system.now, self.system.now + step.wait if step.at is None else self.start + step.at))
         for act in step.acts:
             self._act(step, act)
         if step.expects:
@@ -179,7 +183,9 @@ class ModelRun:
                         expected = f"{one.comparison.text} within {format_duration(step.within)}"
                         self._add(one, step.note, State.FAILED, expected, one.comparison.got(moment))
                 return
-            system.step()
+            if following > system.now:
+                self.exposure.observe()
+            self.system.step()
         for one in conditions:
             self._add(one, step.note, State.HELD, one.comparison.text, one.comparison.text)
 
@@ -200,6 +206,7 @@ class ModelRun:
             self._do(act)
         except ActRefused as refused:
             reason = str(refused)
+        self.exposure.recheck()
         if reason or step.refused:
             state = State.HELD if step.refused and step.refused in reason else State.FAILED
             expected = f"refused: {step.refused}" if step.refused else f"{act.word} is possible"

@@ -9,7 +9,7 @@ from core.lab.comparison.comparison import Comparison
 from core.lab.comparison.faults import FAULTS
 from core.lab.comparison.script import Script, script_of
 from core.lab.comparison.systems import VARIANTS, Variant
-from core.lab.comparison.table import MEANINGS, difference_lines, text_table
+from core.lab.comparison.table import COPY_MEANINGS, MEANINGS, copy_table, difference_lines, text_table
 from core.lab.spec import Pace
 from core.sim.units import format_duration
 from scenarios import catalogue
@@ -41,11 +41,13 @@ def lines(name: str, models: Sequence[str], seed: int) -> Iterator[str]:
     for run in comparison.runs:
         yield from (f"  {run.variant.name} refuses to {each}" for each in run.refused)
     yield ""
-    yield from text_table([variant.name for variant in variants], reports)
+    yield from text_table(variants, reports)
+    yield ""
+    yield from copy_table(variants, reports)
     yield ""
     yield from difference_lines(comparison.runs)
     yield ""
-    yield from MEANINGS
+    yield from (*MEANINGS, *COPY_MEANINGS)
 
 
 def variant_of(name: str) -> Variant:

@@ -66,7 +66,7 @@ class ModelComparison(App[int]):
         Binding("space", "play", priority=True), Binding("n", "step"), Binding("k", "fault('kill')"), Binding("z", "fault('pause')"),
         Binding("i", "fault('isolate')"), Binding("s,h", "repair"), Binding("r", "restart"), Binding("w", "weaker"),
         Binding("plus,equals_sign", "speed(1)"), Binding("minus", "speed(-1)"), Binding("right,tab", "select(1)", priority=True),
-        Binding("left,shift+tab", "select(-1)", priority=True), Binding("less_than_sign", "history"), Binding("question_mark,f1", "keys"),
+        Binding("left,shift+tab", "select(-1)", priority=True), Binding("less_than_sign", "history"), Binding("t", "table"), Binding("question_mark,f1", "keys"),
         Binding("escape", "close_overlay"), Binding("q,ctrl+c", "leave", priority=True),
     ]  # fmt: skip
 
@@ -85,7 +85,7 @@ class ModelComparison(App[int]):
         self.playing = False
         self.pace = SPEEDS.index(1)
         self.selected = 0
-        self.shows_help = self.shows_history = False
+        self.shows_help = self.shows_history = self.shows_copies = False
         self.display_options = display
         name = display.palette_for(self.console)
         self.paint = palette_of(name, few=self.console.color_system == "256")
@@ -155,7 +155,7 @@ class ModelComparison(App[int]):
         """Paint the present views."""
         models = self.query_one(Models)
         history = self.systems.runs[self.selected].history_of_harm() if self.shows_history else None
-        scene = Scene(self.views, self.playing, SPEEDS[self.pace], self.said, self.selected, history, self.shows_help)
+        scene = Scene(self.views, self.playing, SPEEDS[self.pace], self.said, self.selected, history, self.shows_help, self.shows_copies)
         models.lines = tuple(paint_scene(scene, models.size.width, models.size.height, self.paint))
         models.refresh()
 
@@ -210,6 +210,11 @@ class ModelComparison(App[int]):
         """Show or hide what led to the latest harm in the selected system."""
         self.shows_history, self.shows_help = not self.shows_history, False
         self.look()
+
+    def action_table(self) -> None:
+        """Show the other table."""
+        self.shows_copies = not self.shows_copies
+        self.show()
 
     def action_keys(self) -> None:
         """Show or hide the help."""

@@ -10,7 +10,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from core.lab.comparison.live import LiveEvent, LiveView
-from core.lab.comparison.table import COLUMNS, MEANINGS
+from core.lab.comparison.table import COLUMNS, COPY_COLUMNS, COPY_MEANINGS, MEANINGS
 from core.models.server import CopyView
 from core.sim.units import SECOND
 from tui.rendering.palette import Palette
@@ -26,17 +26,16 @@ WINDOW: Final = 40
 """The minimum number of rows that a bar shows."""
 
 KEYS: Final = (
-    ("Space", "play or pause"),
-    ("n", "step 20 ms"),
+    ("Space n", "Space: play or pause; n: step 20 ms"),
     ("k", "kill the process of the primary in all systems"),
     ("z", "pause the process of the primary in all systems"),
     ("i", "cut the primary off, together with clients a and ra, in all systems"),
     ("s h", "repair everything: heal links, resume and start processes"),
-    ("r", "start again from the beginning"),
-    ("w", "restart with Kafka acks=1 and asynchronous MySQL, or back"),
+    ("r w", "r: restart; w: restart with acks=1 and asynchronous MySQL, or back"),
     ("+ -", "play faster or slower"),
     ("← → Tab", "select a system"),
     ("<", "show the events that led to the latest harm in the selected system"),
+    ("t", "table: the harms, or the copies with exposed writes and bytes"),
     ("? Esc q", "?: open or close this help; Esc: back; q: quit"),
 )
 """The keys and what they do."""
@@ -48,7 +47,7 @@ GLYPHS: Final = (
 """The glyphs of a bar and the numbers below it."""
 
 FOOTER: Final = (
-    ("Space", "play"), ("n", "step"), ("k", "kill"), ("z", "pause"), ("i", "cut off"), ("s", "repair"), ("w", "weaker"), ("<", "why"), ("?", "help"),
+    ("Space", "play"), ("n", "step"), ("k", "kill"), ("z", "pause"), ("i", "cut off"), ("s", "repair"), ("w", "weaker"), ("<", "why"), ("t", "table"), ("?", "help"),
     ("q", "quit"), ("r", "restart"), ("+ -", "speed"), ("Tab", "next system"),
 )  # fmt: skip
 """The keys in the last line, the most important ones first."""
@@ -65,6 +64,7 @@ class Scene:
         selected: the index of the selected system.
         history: the events that led to the latest harm of the selected system; None if they are not shown.
         help: whether the help is shown.
+        copies: whether the table shows the copies instead of the harms.
     """
 
     views: tuple[LiveView, ...]
@@ -74,13 +74,14 @@ class Scene:
     selected: int = 0
     history: tuple[LiveEvent, ...] | None = None
     help: bool = False
+    copies: bool = False
 
 
 def paint_scene(scene: Scene, width: int, height: int, paint: Palette) -> list[Strip]:
     """Return the lines of the whole screen."""
     top = [_header(scene, width, paint), Row().add(f" {scene.said}", paint.strong).strip(width)]
     if scene.help:
-        return _filled(top + help_lines(width, paint), width, height - 1, paint)
+        return _filled(top + help_lines(width, paint, copies=scene.copies), width, height - 1, paint)
     if scene.history is not None:
         return _filled(top + history_lines(scene.views[scene.selected], scene.history, width, paint), width, height - 1, paint)
     table = table_lines(scene, width, paint)
@@ -197,18 +198,28 @@ def event_lines(event: LiveEvent, width: int, paint: Palette) -> list[Strip]:
 
 
 def table_lines(scene: Scene, width: int, paint: Palette) -> list[Strip]:
-    """Return the table of the counts so far. If the last column does not fit, it is left out."""
-    rows = [("", *COLUMNS), *((view.name, *view.cells) for view in scene.views)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS) + 1)]
-    widths[1:] = [max(size, 6) for size in widths[1:]]
+    """Return the table of the counts so far: the harms, or the copies. Last columns that do not fit are left out."""
+    columns = COPY_COLUMNS if scene.copies else COLUMNS
+    rows = [("", *columns), *((view.name, *(view.copy_cells if scene.copies else view.cells)) for view in scene.views)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(columns) + 1)]
+    widths[1:] = [max(size, 5) for size in widths[1:]]
     while sum(widths) + len(widths) + 3 > width and len(widths) > 2:
         widths.pop()
-    lines = [rule("so far", "", width, paint.title, paint.faint, paint.muted)]
+    lines = [
+        rule(
+            "copies so far" if scene.copies else "so far",
+            "t: harms" if scene.copies else "t: copies",
+            width,
+            paint.title,
+            paint.faint,
+            paint.muted,
+        )
+    ]
     for number, cells in enumerate(rows):
         mark = "► " if number - 1 == scene.selected else "  "
         row = Row().add(f"{mark}{cells[0]:<{widths[0]}}", paint.title if number == 0 else paint.strong)
         for column, size in enumerate(widths[1:], 1):
-            is_bad = number > 0 and COLUMNS[column - 1] in ("lost", "dirty") and cells[column] != "0"
+            is_bad = number > 0 and columns[column - 1] in ("lost", "dirty", "exposed") and cells[column] != "0"
             row.add(" ", paint.text).add(f"{cells[column]:>{size}}", paint.bad if is_bad else paint.muted if number == 0 else paint.number)
         lines.append(row.strip(width))
     return lines
@@ -226,11 +237,15 @@ def history_lines(view: LiveView, events: Sequence[LiveEvent], width: int, paint
     return lines
 
 
-def help_lines(width: int, paint: Palette) -> list[Strip]:
-    """Return the help: the keys, the glyphs, and the meanings of the columns."""
+def help_lines(width: int, paint: Palette, *, copies: bool = False) -> list[Strip]:
+    """Return the help: the keys, the glyphs, and the meanings of the columns of the present table."""
     lines = [rule("Keys", "Esc: back", width, paint.title_focused, paint.faint, paint.muted)]
     for keys, what in KEYS:
         for number, line in enumerate(wrap(what, width - 12)):
             lines.append(Row().add(f" {keys if number == 0 else '':<9} ", paint.key).add(line, paint.text).strip(width))
-    lines += [Row().add(f" {line}", paint.muted).strip(width) for text in (GLYPHS, "; ".join(MEANINGS)) for line in wrap(text, width - 2)]
+    lines += [
+        Row().add(f" {line}", paint.muted).strip(width)
+        for text in (GLYPHS, "; ".join(COPY_MEANINGS if copies else MEANINGS))
+        for line in wrap(text, width - 2)
+    ]
     return lines

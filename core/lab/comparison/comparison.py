@@ -1,7 +1,7 @@
 """Runs several systems in lockstep under one fault, with the same clients.
 
-Two clients write: `a`, which prefers the first server, and `b`, which prefers the others. `ra` and `rb` read what these clients write from
-the server that accepts writes; `rs` reads from the secondaries in turn. `probe` and `probe-r` measure when writes and reads are possible.
+Two clients write: `a`, which prefers the first server, and `b`, which prefers the others. Each reads its own writes back from the server
+that accepts writes. `ra` and `rb` read what these clients write from the same server; `rs` reads from the secondaries in turn. `probe` and `probe-r` measure when writes and reads are possible.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from core.lab.comparison.systems import Compared, Variant
 from core.models import acts
 from core.models.account import OK
 from core.models.client import ReadLoop, WriteLoop
+from core.models.exposure import Exposure
 from core.models.mysql.system import MySQL
 from core.models.report import Report
 from core.models.server import CopyView
@@ -80,7 +81,8 @@ class Run:
     def __init__(self, variant: Variant, fault: Fault, seed: int = 0, sink: Sink = null_sink) -> None:
         self.variant = variant
         self.fault = fault
-        self.system: Compared = variant.build(seed, sink)
+        self.system: Compared = variant.sized(fault.servers)(seed, sink)
+        self.exposure = Exposure(self.system)
         self.start = self.system.now + WARM_UP
         self.refused: list[str] = []
         self._steps = [(time, act) for time, act in fault.steps]
@@ -89,19 +91,22 @@ class Run:
 
     def _start_clients(self) -> None:
         system, start = self.system, self.start
-        first: tuple[str, ...] = ("n1", "n2", "n3")
-        others: tuple[str, ...] = ("n2", "n3", "n1")
+        first = tuple(f"n{number}" for number in range(1, self.fault.servers + 1))
+        secondaries = first[1:]
+        others = (*secondaries, "n1")
         if self.avoids_first and self.variant.model == "kafka":
-            others = others[:2]  # these are only bootstrap servers, so Kafka's clients still find the leader
+            others = secondaries  # these are only bootstrap servers, so Kafka's clients still find the leader
         until = start + self.fault.healed_at + AFTER
         for number, (name, servers) in enumerate((("a", first), ("b", others))):
             only = ("n1",) if self.fault.isolated and name == "a" else servers
             phase = start + number * EVERY // 2
-            system.add_client(name, only).start(WriteLoop(f"k{name}", EVERY, phase, until, LIMIT))
+            writer = system.add_client(name, only)
+            writer.start(WriteLoop(f"k{name}", EVERY, phase, until, LIMIT))
+            writer.start(ReadLoop(f"k{name}", READ_EVERY, start=phase + 3 * US_PER_MS, until=until, limit=SECOND))
             reader = system.add_client(f"r{name}", only)
             reader.start(ReadLoop(f"k{name}", READ_EVERY, start=phase + 7 * US_PER_MS, until=until, limit=SECOND))
         system.add_client("rs", others).start(
-            ReadLoop("ka", READ_EVERY, ("n2", "n3"), self.variant.secondary_reads, start + 9 * US_PER_MS, until, SECOND)
+            ReadLoop("ka", READ_EVERY, secondaries, self.variant.secondary_reads, start + 9 * US_PER_MS, until, SECOND)
         )
         probe = system.add_client("probe", others)
         probe.start(WriteLoop("probe", 100 * US_PER_MS, start, until, SECOND, probe=True))
@@ -123,13 +128,18 @@ class Run:
         while self._steps and self._steps[0][0] <= time:
             due, act = self._steps.pop(0)
             self._operate_until(due)
-            self.system.run_until(self.start + due)
+            self._advance(due)
             try:
                 self.system.do(act)
             except ActRefused as refused:
                 self.refused.append(f"{act.text()}: {refused}")
+            self.exposure.recheck()
         self._operate_until(time)
-        self.system.run_until(self.start + time)
+        self._advance(time)
+
+    def _advance(self, time: int) -> None:
+        """Run until a given time since the start."""
+        self.exposure.run_until(self.start + time)
 
     def _operate_until(self, time: int) -> None:
         """Run to the time of the operator's promotion, if it is due by `time`. If MySQL's source is then dead or cut off, promote a replica."""
@@ -139,16 +149,22 @@ class Run:
         self._operator_is_due = False
         system = self.system
         assert isinstance(system, MySQL)
-        system.run_until(self.start + moment)
+        self._advance(moment)
         if not system.network.alive[system.source] or system.is_cut(system.source, "n2"):
             system.do(acts.Promote())
+            self.exposure.recheck()
 
     def finish(self) -> Report:
         """Run to the end, repair everything, and return the counts."""
         self.run_until(self.fault.healed_at)
         self.system.repair()
+        self.exposure.recheck()
         self.run_until(self.fault.healed_at + AFTER)
-        return self.system.settle(QUIET)
+        return self.exposure.added_to(self.system.settle(QUIET))
+
+    def report(self) -> Report:
+        """Return the counts so far."""
+        return self.exposure.added_to(self.system.report())
 
     def view(self) -> SystemView:
         """Return a frozen view of the present moment."""

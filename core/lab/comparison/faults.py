@@ -29,6 +29,7 @@ class Fault:
         steps: the acts, each with its time since the start of the run, µs.
         healed_at: when everything is repaired, µs.
         isolated: whether client `a` is cut off together with the primary.
+        servers: the number of servers, each of which has a copy.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Fault:
     steps: tuple[tuple[int, acts.Act], ...]
     healed_at: int = HEALED_AT
     isolated: bool = False
+    servers: int = 3
 
 
 FAULTS: Final = (

@@ -9,15 +9,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from core.kafka.broker.broker import Broker
 from core.kafka.ids import TopicPartition
-from core.kafka.log.replica_log import ReplicaLog
 from core.lab.cluster_nodes import ClusterNodes
 from core.lab.comparison.kafka_client import Served
-from core.models.messages import NOTHING, Row
+from core.lab.comparison.kafka_rows import RowIndex
 
 LEADER: Final = "leader"
 KIP_392: Final = "kip-392"
@@ -28,28 +26,19 @@ READS: Final = (LEADER, KIP_392, FOLLOWER_HW, FOLLOWER_LEO)
 """The ways of reading. The first is the default."""
 
 
-def rows_of(log: ReplicaLog, end: int, start: int = 0) -> Iterator[tuple[int, str, int, int]]:
-    """Yield the offset, key, version, and uid of the workload's records in a log, from `start` up to but not including an end offset."""
-    for run in log.runs():
-        if run.end <= start or run.start >= end:
-            continue
-        for batch in run.term.batches_within(max(start, run.start), min(run.end, end)):
-            if type(batch.content) is tuple and max(start, run.start) <= batch.base < min(run.end, end):
-                for number, (key, value) in enumerate(batch.content):
-                    yield batch.base + number, key, int(value), batch.batch_id
-
-
 class Replicas:
     """What the replicas of a partition serve.
 
     Attributes:
         cluster: the cluster.
         tp: the partition.
+        index: the index of the workload's rows in the logs.
     """
 
     def __init__(self, cluster: ClusterNodes, tp: TopicPartition) -> None:
         self.cluster: Final = cluster
         self.tp: Final = tp
+        self.index: Final = RowIndex()
 
     def serve(self, client: str, key: str, broker: int, how: str, position: int) -> Served:
         """Return what a broker answers to a client's read of a key."""
@@ -64,7 +53,7 @@ class Replicas:
         if limit is None:
             return self._at_leader(client, key, broker, how, position)
         log = cluster.brokers[broker].disk.logs[self.tp]
-        return Served(self.latest(log, key, limit), limit)
+        return Served(self.index.latest(log, key, limit), limit)
 
     def limit(self, broker: Broker, how: str, position: int) -> int | None:
         """Return the offset below which a replica answers; None if it doesn't answer."""
@@ -96,14 +85,3 @@ class Replicas:
     def _leads(self, broker: Broker) -> bool:
         partition = broker.partitions.get(self.tp)
         return partition is not None and partition.is_leader and self.cluster.network.alive[broker.address]
-
-    def latest(self, log: ReplicaLog, key: str, end: int) -> Row:
-        """Return the latest version of a key below an end offset. It searches backward, because versions grow with the offset."""
-        width = 32
-        while end > log.log_start:
-            start = max(log.log_start, end - width)
-            found = [Row(each, version, uid) for _, each, version, uid in rows_of(log, end, start) if each == key]
-            if found:
-                return found[-1]
-            end, width = start, 2 * width
-        return NOTHING

@@ -9,19 +9,22 @@ import attrs
 
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import TopicPartition
+from core.kafka.log.replica_log import ReplicaLog
+from core.kafka.messages import FetchResponse
 from core.kafka.release import CURRENT, Release
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts as kafka_acts
 from core.lab.cluster import Cluster
 from core.lab.comparison.kafka_client import WorkloadClient
-from core.lab.comparison.kafka_reads import READS, Replicas, rows_of
+from core.lab.comparison.kafka_reads import READS, Replicas
 from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec
 from core.models import acts
 from core.models.account import Account
-from core.models.messages import Row
+from core.models.messages import OVERHEAD, ROW_BYTES, Row
 from core.models.report import Report, counts
 from core.models.server import CopyView
 from core.models.system import QUIET
+from core.models.traffic import Traffic
 from core.sim.errors import ActRefused
 from core.sim.journal import Sink, null_sink
 from core.sim.units import US_PER_MS
@@ -57,7 +60,7 @@ class KafkaSystem:
         account: the account of what clients asked and were told.
         replicas: what the replicas serve.
         dead_for_good: the brokers whose machines do not come back.
-        bytes_sent: not counted for Kafka; always 0.
+        traffic: the traffic between brokers, and between brokers and the controller.
     """
 
     model: ClassVar[str] = "kafka"
@@ -68,7 +71,8 @@ class KafkaSystem:
         brokers = tuple(BrokerSpec(number) for number in range(1, settings.brokers + 1))
         topic = TopicSpec(TP.topic, assignment=(PartitionSpec(tuple(broker.id for broker in brokers)),))
         given = (("min.insync.replicas", settings.min_isr), ("unclean.leader.election.enable", settings.unclean))
-        self.cluster = Cluster(ClusterSpec(brokers, (topic,), given, NetworkSpec(settings.latency)), release, seed, sink)
+        self.cluster = Cluster(ClusterSpec(brokers, (topic,), given, NetworkSpec(settings.latency)), release, seed, sink, elide=False)
+        self.traffic = Traffic(tuple(self.cluster.nodes), wire_bytes)
         self.account = Account(self.cluster.journal)
         self.replicas = Replicas(self.cluster, TP)
         self.clients: dict[str, WorkloadClient] = {}
@@ -80,9 +84,24 @@ class KafkaSystem:
         """Virtual time, µs."""
         return self.cluster.now
 
+    def next_time(self) -> int | None:
+        """Return the time at which something happens next, µs; None if nothing does."""
+        return self.cluster.next_time()
+
+    def step(self) -> bool:
+        """Handle what happens next, and count the traffic. Return False if nothing happens anymore."""
+        entries = self.cluster.agenda.entries
+        if entries:
+            self.traffic.count(self.cluster, entries[0])
+        return self.cluster.step()
+
     def run_until(self, time: int) -> None:
-        """Run until a time, µs."""
-        self.cluster.run_until(time)
+        """Run until a time, µs, and count the traffic. No message is elided (`core.sim.long_polling`), so that all are counted."""
+        cluster = self.cluster
+        entries = cluster.agenda.entries
+        while entries and entries[0].time <= time:
+            self.step()
+        cluster.run_until(time)
 
     def add_client(self, name: str, servers: tuple[str, ...] = ()) -> WorkloadClient:
         """Add a client that needs no time to reach the brokers. `servers` are its bootstrap servers."""
@@ -181,21 +200,43 @@ class KafkaSystem:
 
     def authority(self) -> str:
         """Return the leader; empty if there is none."""
-        leader = self.cluster.partition_view(TP).leader
+        leader = self.cluster.controller.replication.partitions[TP].leader
         return f"b{leader}" if leader > 0 and self.cluster.network.alive[f"b{leader}"] else ""
 
     def rows(self, server: str) -> dict[object, Row]:
         """Return the rows that a follower holds below its high watermark, or the leader below its log end, by offset."""
-        log = self.cluster.brokers[broker_of(server)].disk.logs[TP]
+        log = self._log(server)
         end = log.leo if server == self.authority() else log.high_watermark
-        return {offset: Row(key, version, uid) for offset, key, version, uid in rows_of(log, end)}
+        return dict(self.replicas.index.rows(log, end))
 
     def report(self) -> Report:
         """Return the counts, with the leader's log as the final state."""
         authority = self.authority()
         places = self.rows(authority) if authority else {}
         others = [self.rows(name) for name in self.servers if authority and name != authority and self.cluster.network.alive[name]]
-        return counts(self.account, authority, list(places.values()), places, others, 0)
+        return counts(self.account, authority, list(places.values()), places, others, self.traffic.bytes)
+
+    def electable(self) -> tuple[str, ...]:
+        """Return the running brokers that the controller could elect now, other than the leader."""
+        leader, alive = self.authority(), self.cluster.network.alive
+        names = [f"b{broker}" for broker, log in self.cluster.exposure.electable(TP) if log is not None]
+        return tuple(name for name in names if name != leader and alive[name])
+
+    def holds(self, server: str, row: Row) -> bool:
+        """Return whether a broker's log has a row."""
+        return self.replicas.index.has(self._log(server), row)
+
+    def copy_state(self, server: str) -> tuple[int, int]:
+        """Return a number that changes if the copy's content is replaced, and the length of the copy."""
+        return self.cluster.brokers[broker_of(server)].incarnation, self._log(server).leo
+
+    def received_since(self, server: str, length: int) -> Iterable[Row]:
+        """Return the rows that a broker has received since its log had a given length."""
+        log = self._log(server)
+        return [row for _, row in self.replicas.index.rows(log, log.leo, length)]
+
+    def _log(self, server: str) -> ReplicaLog:
+        return self.cluster.brokers[broker_of(server)].disk.logs[TP]
 
     # --- views --------------------------------------------------------------------------------------------------------
 
@@ -206,9 +247,9 @@ class KafkaSystem:
         found = []
         for server in self.servers:
             broker = broker_of(server)
-            log = self.cluster.brokers[broker].disk.logs[TP]
+            log = self._log(server)
             role = "leader" if broker == view.leader else "in sync" if broker in view.isr else "out of sync"
-            held = [uid for _, _, _, uid in rows_of(log, log.leo)]
+            held = [row.uid for _, row in self.replicas.index.rows(log, log.leo)]
             found.append(
                 CopyView(
                     server, role, self.cluster.network.alive[server], view.leader_epoch, len(held), min(log.leo, log.recovery_point),
@@ -216,6 +257,12 @@ class KafkaSystem:
                 )
             )  # fmt: skip
         return tuple(found)
+
+
+def wire_bytes(message: object) -> int:
+    """Return the size of a message on the network, bytes: as in the other models, the size of a message and of the rows in it."""
+    rows = sum(each.end - each.start for part in message.parts() for each in part.records) if type(message) is FetchResponse else 0
+    return OVERHEAD + ROW_BYTES * rows
 
 
 def broker_of(server: str) -> int:

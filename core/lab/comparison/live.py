@@ -12,8 +12,9 @@ from core.kafka.events import KINDS as KAFKA_KINDS
 from core.lab import sentences
 from core.lab.comparison.comparison import Run
 from core.lab.comparison.faults import OPERATOR_AFTER, Fault
+from core.lab.comparison.kafka_system import KafkaSystem
 from core.lab.comparison.systems import Variant
-from core.lab.comparison.table import cells
+from core.lab.comparison.table import cells, copy_cells
 from core.models import acts, catalogue
 from core.models.account import OK, ReadRecord, WriteRecord
 from core.models.mysql.system import MySQL
@@ -71,6 +72,7 @@ class LiveView:
         primary: the server whose data counts; empty if there is none.
         copies: the copies.
         cells: the counts so far, in the order of `core.lab.comparison.table.COLUMNS`.
+        copy_cells: what the copies are at risk of and what they cost, in the order of `core.lab.comparison.table.COPY_COLUMNS`.
         is_harmed: whether an acknowledged write is lost, or a read returned a row that is gone.
         why: the cause of the harm, in sentences.
         events: the latest important events, oldest first.
@@ -82,6 +84,7 @@ class LiveView:
     primary: str
     copies: tuple[CopyView, ...]
     cells: tuple[str, ...]
+    copy_cells: tuple[str, ...]
     is_harmed: bool
     why: str
     events: tuple[LiveEvent, ...]
@@ -112,11 +115,12 @@ class LiveRun(Run):
         if not isinstance(system, MySQL) or self.silent_since < 0 or self.silent_since + OPERATOR_AFTER > time:
             return
         due, self.silent_since = self.silent_since + OPERATOR_AFTER, -1
-        system.run_until(self.start + due)
+        self._advance(due)
         try:
             system.do(acts.Promote())
         except ActRefused as refused:
             self.refused.append(f"promote a replica: {refused}")
+        self.exposure.recheck()
 
     def act_on_primary(self, word: str) -> str:
         """Kill, pause, or isolate the present primary. Return why this is refused; empty if it happened."""
@@ -131,6 +135,7 @@ class LiveRun(Run):
             self.system.do(act)
         except ActRefused as refused:
             return str(refused)
+        self.exposure.recheck()
         self.last_act = before + 1
         if self.silent_since < 0:
             self.silent_since = self.elapsed
@@ -139,13 +144,14 @@ class LiveRun(Run):
     def repair(self) -> None:
         """End all faults."""
         self.system.repair()
+        self.exposure.recheck()
         self.silent_since = -1
 
     # --- views --------------------------------------------------------------------------------------------------------
 
     def live_view(self, events: int = 12) -> LiveView:
         """Return a frozen view of the present moment, with the latest events."""
-        report = self.system.report()
+        report = self.report()
         variant = self.variant
         shown: list[EventTuple] = []
         for event in self.events:
@@ -154,7 +160,7 @@ class LiveRun(Run):
                     shown.pop()
                 shown.append(event)
         return LiveView(
-            variant.name, variant.title, self.elapsed, report.authority, self.system.copies(), cells(report),
+            variant.name, variant.title, self.elapsed, report.authority, self.system.copies(), cells(report), copy_cells(variant, report),
             bool(report.lost or report.dirty), self._why(report), tuple(map(self._told, shown[-events:])),
         )  # fmt: skip
 
@@ -239,12 +245,22 @@ class LiveRun(Run):
             parts.append(f"An operator promotes a replica in {-(-left // SECOND)} s")
         stale = self._last_stale()
         if stale is not None:
-            behind = f"{stale.stale:,} version{'' if stale.stale == 1 else 's'}"
-            parts.append(f"Last stale read: at {self._time(stale.ended)}, {stale.client} at {stale.server}, {behind} behind")
+            count = f"{stale.stale:,} version{'' if stale.stale == 1 else 's'}"
+            if stale.own_missing and stale.server == report.authority and self._acknowledges_before_it_shows():
+                parts.append(
+                    f"Last stale read: at {self._time(stale.ended)}, {stale.client} missed {count} of its own at the leader {stale.server}"
+                )
+                parts.append("With acks=1, the leader acknowledges a record before its high watermark passes it, and reads end there")
+            else:
+                parts.append(f"Last stale read: at {self._time(stale.ended)}, {stale.client} at {stale.server}, {count} behind")
         return ". ".join(part.rstrip(".") for part in parts) + "."
 
     def _time(self, moment: int) -> str:
         return format_duration((moment - self.start) // US_PER_MS * US_PER_MS)
+
+    def _acknowledges_before_it_shows(self) -> bool:
+        """Whether a leader acknowledges writes that it doesn't show yet."""
+        return isinstance(self.system, KafkaSystem) and self.system.settings.acks == 1
 
     def _cannot_write(self) -> bool:
         """Whether the last write of the probe failed."""

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import ClassVar, Final, Protocol
 
 import attrs
 
 from core.lab.comparison.kafka_reads import KIP_392
 from core.lab.comparison.kafka_system import KafkaSettings, KafkaSystem
-from core.models import acts
+from core.models import acts, tolerance
 from core.models.account import Account
 from core.models.client import ReadLoop, WriteLoop
 from core.models.elasticsearch.settings import ElasticsearchSettings
 from core.models.elasticsearch.system import Elasticsearch
+from core.models.messages import Row
 from core.models.mysql.settings import MySQLSettings
 from core.models.mysql.system import MySQL
 from core.models.quorum.settings import QuorumSettings
 from core.models.quorum.system import Quorum
 from core.models.report import Report
 from core.models.server import CopyView
+from core.models.tolerance import CopiesNeeded, Tolerance, copies_needed
 from core.sim.journal import Sink
 
 
@@ -43,6 +46,9 @@ class Compared(Protocol):
     def now(self) -> int:
         """Virtual time, µs."""
 
+    def next_time(self) -> int | None:
+        """Return the time at which something happens next, µs; None if nothing does."""
+
     def run_until(self, time: int) -> None:
         """Run until a time, µs."""
 
@@ -54,6 +60,18 @@ class Compared(Protocol):
 
     def authority(self) -> str:
         """Return the server whose data counts; empty if there is none."""
+
+    def electable(self) -> tuple[str, ...]:
+        """Return the servers that could replace the primary now, other than the primary itself."""
+
+    def holds(self, server: str, row: Row) -> bool:
+        """Return whether a server has received a row."""
+
+    def copy_state(self, server: str) -> tuple[int, int]:
+        """Return a number that changes if the copy's content is replaced, and the length of the copy."""
+
+    def received_since(self, server: str, length: int) -> Iterable[Row]:
+        """Return the rows that a server has received since its copy had a given length."""
 
     def copies(self) -> tuple[CopyView, ...]:
         """Return a frozen view of each copy."""
@@ -68,6 +86,10 @@ class Compared(Protocol):
         """End all faults and the load, wait, and return the counts."""
 
 
+Build = Callable[[int, Sink], Compared]
+"""A function that builds a system from a seed and a sink of events."""
+
+
 @attrs.frozen
 class Variant:
     """A system with its settings, for a column of a comparison.
@@ -78,48 +100,75 @@ class Variant:
         model: the model.
         build: the function that builds the system from a seed and a sink of events.
         secondary_reads: the way of reading at secondaries.
+        tolerances: the function that returns what a number of copies tolerates, for each of the settings that decide this.
+        resized: the function that returns `build` for another number of servers; None if the settings determine the number.
     """
 
     name: str
     title: str
     model: str
-    build: Callable[[int, Sink], Compared]
+    build: Build
     secondary_reads: str
+    tolerances: Callable[[int], Sequence[Tolerance]] = tolerance.asynchronous_copies
+    resized: Callable[[int], Build] | None = None
+
+    def sized(self, servers: int) -> Build:
+        """Return the function that builds the system with a number of servers, if the settings leave the number open."""
+        return self.build if self.resized is None else self.resized(servers)
+
+    def copies_needed(self, losses: int) -> CopiesNeeded:
+        """Return how many copies are needed to tolerate a number of lost copies."""
+        return copies_needed(self.tolerances, losses)
 
 
-def _kafka(seed: int, sink: Sink) -> Compared:
-    return KafkaSystem(KafkaSettings(), seed, sink)
+def _kafka(servers: int, seed: int, sink: Sink) -> Compared:
+    return KafkaSystem(KafkaSettings(servers), seed, sink)
 
 
-def _kafka_acks_1(seed: int, sink: Sink) -> Compared:
-    return KafkaSystem(KafkaSettings(acks=1), seed, sink)
+def _kafka_acks_1(servers: int, seed: int, sink: Sink) -> Compared:
+    return KafkaSystem(KafkaSettings(servers, acks=1), seed, sink)
 
 
-def _mysql(seed: int, sink: Sink) -> Compared:
-    return MySQL(MySQLSettings(read_only=True), seed, sink)
+def _mysql(servers: int, seed: int, sink: Sink) -> Compared:
+    return MySQL(MySQLSettings(servers - 1, read_only=True), seed, sink)
 
 
-def _mysql_semi_sync(seed: int, sink: Sink) -> Compared:
-    return MySQL(MySQLSettings(read_only=True, semi_sync=True), seed, sink)
+def _mysql_semi_sync(servers: int, seed: int, sink: Sink) -> Compared:
+    return MySQL(MySQLSettings(servers - 1, read_only=True, semi_sync=True), seed, sink)
 
 
-def _elasticsearch(seed: int, sink: Sink) -> Compared:
-    return Elasticsearch(ElasticsearchSettings(master="n2"), seed, sink)
+def _elasticsearch(servers: int, seed: int, sink: Sink) -> Compared:
+    """Build a cluster with a copy on each server. Two servers cannot elect a master, so a third node without a copy helps them."""
+    return Elasticsearch(ElasticsearchSettings(max(servers, 3), servers, "n2" if servers > 2 else "n3"), seed, sink)
 
 
-def _quorum(seed: int, sink: Sink) -> Compared:
-    system = Quorum(QuorumSettings(), seed, sink)
+def _quorum(servers: int, seed: int, sink: Sink) -> Compared:
+    system = Quorum(QuorumSettings(servers), seed, sink)
     system.elect_first()
     return system
 
 
+def _variant(
+    name: str,
+    title: str,
+    model: str,
+    build: Callable[[int, int, Sink], Compared],
+    reads: str,
+    tolerances: Callable[[int], Sequence[Tolerance]],
+) -> Variant:
+    """Return a variant that has three servers, unless it is resized."""
+    return Variant(name, title, model, partial(build, 3), reads, tolerances, partial(partial, build))
+
+
 VARIANTS: Final = (
-    Variant("kafka", "Kafka, acks=all, min.insync.replicas=2", "kafka", _kafka, KIP_392),
-    Variant("kafka-acks-1", "Kafka, acks=1", "kafka", _kafka_acks_1, KIP_392),
-    Variant("mysql", "MySQL, asynchronous", "mysql", _mysql, "committed"),
-    Variant("mysql-semi-sync", "MySQL, semi-synchronous (AFTER_SYNC)", "mysql", _mysql_semi_sync, "committed"),
-    Variant("elasticsearch", "Elasticsearch", "elasticsearch", _elasticsearch, "get"),
-    Variant("quorum", "Majority log (Raft)", "quorum", _quorum, "local"),
+    _variant("kafka", "Kafka, acks=all, min.insync.replicas=2", "kafka", _kafka, KIP_392, tolerance.isr_by_min_isr),
+    _variant("kafka-acks-1", "Kafka, acks=1", "kafka", _kafka_acks_1, KIP_392, tolerance.asynchronous_copies),
+    _variant("mysql", "MySQL, asynchronous", "mysql", _mysql, "committed", tolerance.asynchronous_copies),
+    _variant(
+        "mysql-semi-sync", "MySQL, semi-synchronous (AFTER_SYNC)", "mysql", _mysql_semi_sync, "committed", tolerance.semi_sync_by_count
+    ),
+    _variant("elasticsearch", "Elasticsearch", "elasticsearch", _elasticsearch, "get", tolerance.in_sync_copies_of),
+    _variant("quorum", "Majority log (Raft)", "quorum", _quorum, "local", tolerance.majorities),
 )
 """The systems that can be compared."""
 

@@ -7,21 +7,36 @@ from typing import Final
 
 from core.lab.comparison.comparison import Run
 from core.lab.comparison.first_difference import first_difference
+from core.lab.comparison.systems import Variant
 from core.models.report import Report
+from core.models.tolerance import CopiesNeeded
 from core.sim.units import format_duration
 
-COLUMNS: Final = ("acked", "lost", "dirty", "stale", "back", "no write", "no read", "median", "longest")
-"""The titles of the columns."""
+COLUMNS: Final = ("acked", "lost", "dirty", "stale", "own", "back", "no write", "no read", "median", "longest")
+"""The titles of the columns of the harms."""
+
+COPY_COLUMNS: Final = ("exposed", "exposed·s", "sent", "per write", "1 loss", "2 losses")
+"""The titles of the columns of what the copies are at risk of and what they cost."""
 
 MEANINGS: Final = (
     "lost: acknowledged writes that are missing from the final data",
     "dirty: reads of rows that are missing from the final data",
     "stale: reads that miss an acknowledged write",
+    "own: reads that miss an acknowledged write of the same client",
     "back: reads that miss what the same client has read before",
     "no write, no read: how long probes found no server that answers",
     "median, longest: the time that acknowledged writes took",
 )
-"""What the columns mean."""
+"""What the columns of the harms mean."""
+
+COPY_MEANINGS: Final = (
+    "exposed: the most acknowledged writes that no copy had that could replace the primary",
+    "exposed·s: the number of these writes times the seconds for which they were exposed",
+    "sent: bytes between servers: 100 for each message and 1,000 for each row in it",
+    "per write: these bytes for each acknowledged write",
+    "1 loss, 2 losses: copies needed to keep acknowledged writes / also to accept writes",
+)
+"""What the columns of the copies mean."""
 
 
 def cells(report: Report, *, why_stale: bool = False) -> tuple[str, ...]:
@@ -37,6 +52,7 @@ def cells(report: Report, *, why_stale: bool = False) -> tuple[str, ...]:
         f"{report.lost:,}" if report.authority else "offline",
         f"{report.dirty:,}",
         stale,
+        f"{report.own_broken:,}",
         f"{report.backward:,}",
         seconds(report.write_unavailable_us),
         seconds(report.read_unavailable_us),
@@ -45,14 +61,45 @@ def cells(report: Report, *, why_stale: bool = False) -> tuple[str, ...]:
     )
 
 
+def copy_cells(variant: Variant, report: Report) -> tuple[str, ...]:
+    """Return the cells of a system's row in the table of the copies, in the order of its columns."""
+    return (
+        f"{report.exposed:,}",
+        f"{report.exposed_us / 1_000_000:,.1f}",
+        size(report.bytes_sent),
+        size(report.bytes_sent // report.acked) if report.acked else "–",
+        *(needed(variant.copies_needed(losses)) for losses in (1, 2)),
+    )
+
+
+def needed(copies: CopiesNeeded) -> str:
+    """Return how many copies are needed to keep writes, and how many to also accept writes; `–` if no number is enough."""
+    return f"{copies.to_keep} / {copies.to_go_on}" if copies.to_keep else "–"
+
+
+def size(number: int) -> str:
+    """Return a number of bytes with a unit."""
+    return f"{number / 1_000_000:.1f}MB" if number >= 1_000_000 else f"{number / 1_000:.1f}kB"
+
+
 def seconds(us: int) -> str:
     """Return a time in seconds with one digit; `–` if it is 0."""
     return f"{us / 1_000_000:.1f}s" if us else "–"
 
 
-def text_table(names: Sequence[str], reports: Sequence[Report]) -> list[str]:
-    """Return the lines of a table with a row for each system."""
-    rows = [("", *COLUMNS), *((name, *cells(report)) for name, report in zip(names, reports, strict=True))]
+def text_table(variants: Sequence[Variant], reports: Sequence[Report]) -> list[str]:
+    """Return the lines of the table of the harms, with a row for each system."""
+    return _aligned([("", *COLUMNS), *((each.name, *cells(report)) for each, report in zip(variants, reports, strict=True))])
+
+
+def copy_table(variants: Sequence[Variant], reports: Sequence[Report]) -> list[str]:
+    """Return the lines of the table of the copies, with a row for each system."""
+    return _aligned(
+        [("", *COPY_COLUMNS), *((each.name, *copy_cells(each, report)) for each, report in zip(variants, reports, strict=True))]
+    )
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return [
         " ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]).rstrip()
@@ -61,11 +108,16 @@ def text_table(names: Sequence[str], reports: Sequence[Report]) -> list[str]:
 
 
 def markdown_table(titles: Sequence[str], reports: Sequence[Report]) -> list[str]:
-    """Return the lines of the same table in Markdown."""
-    head = ["| |" + "|".join(f" {column} " for column in COLUMNS) + "|", "|---|" + "---:|" * len(COLUMNS)]
+    """Return the lines of the table of the harms in Markdown."""
+    return markdown(COLUMNS, titles, [cells(report, why_stale=True) for report in reports])
+
+
+def markdown(columns: Sequence[str], titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table in Markdown."""
     return [
-        *head,
-        *(f"| {title} | " + " | ".join(cells(report, why_stale=True)) + " |" for title, report in zip(titles, reports, strict=True)),
+        "| |" + "|".join(f" {column} " for column in columns) + "|",
+        "|---|" + "---:|" * len(columns),
+        *(f"| {title} | " + " | ".join(row) + " |" for title, row in zip(titles, rows, strict=True)),
     ]
 
 

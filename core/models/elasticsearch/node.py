@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Final
 
 from core.models.elasticsearch import events
@@ -224,6 +225,16 @@ class ElasticsearchNode(Server):
 
     def stored_rows(self) -> Iterable[Row]:
         return self.shard.documents_in_order()
+
+    def holds(self, row: Row) -> bool:
+        return row.uid in self.shard.documents.uids
+
+    def copy_state(self) -> tuple[int, int]:
+        return self.incarnation + self.shard.primary_term, len(self.shard.indexed)
+
+    def received_since(self, length: int) -> Iterable[Row]:
+        indexed = self.shard.indexed
+        return [op.row for op in islice(reversed(indexed.values()), len(indexed) - length) if op.row is not None]
 
     def places(self) -> dict[object, Row]:
         return {seqno: op.row or NOTHING for seqno, op in sorted(self.shard.indexed.items())}

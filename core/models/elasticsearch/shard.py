@@ -95,7 +95,7 @@ class ShardCopy:
 
     def refresh(self) -> None:
         """Make the documents visible to searches."""
-        self.searchable.reset(self.documents_in_order())
+        self.searchable.become(self.documents)
 
     def documents_in_order(self) -> Sequence[Row]:
         """Return the documents in the order of their operations."""

@@ -55,6 +55,12 @@ class Elasticsearch(ReplicationSystem):
         primaries = [self.node(name) for name in self.running() if self.node(name).primary.term]
         return max(primaries, key=lambda node: node.primary.term).address if primaries else ""
 
+    def electable(self) -> tuple[str, ...]:
+        """Return the nodes whose copies are in sync according to the primary, other than the primary."""
+        primary = self.authority()
+        in_sync = self.node(primary).state.in_sync if primary else ()
+        return tuple(name for name in in_sync if name != primary and self.network.alive[name])
+
     def final_rows(self) -> list[Row]:
         """Return the documents of the primary. A write that was tried twice makes two operations, but one document."""
         name = self.authority()

@@ -394,6 +394,21 @@ class MySQLServer(Server):
     def stored_rows(self) -> Iterable[Row]:
         return [each.row for each in (*self.binlog, *self.relay_log[self.applied :])]
 
+    def holds(self, row: Row) -> bool:
+        if row.uid in self.engine.uids:
+            return True
+        for place in range(len(self.relay_log) - 1, self.applied - 1, -1):
+            received = self.relay_log[place].row
+            if received.key == row.key and received.version <= row.version:
+                return received == row
+        return False
+
+    def copy_state(self) -> tuple[int, int]:
+        return self.incarnation, len(self.relay_log)
+
+    def received_since(self, length: int) -> Iterable[Row]:
+        return [transaction.row for transaction in self.relay_log[length:]]
+
     def places(self) -> dict[object, Row]:
         return {each.gtid: each.row for each in self.binlog}
 

@@ -108,6 +108,10 @@ class MySQL(ReplicationSystem):
     def authority(self) -> str:
         return self.source if self.network.alive[self.source] else ""
 
+    def electable(self) -> tuple[str, ...]:
+        """Return the running replicas of the present source, which an operator could promote."""
+        return tuple(name for name in self.running() if self.server(name).source == self.source)
+
     def errant(self, name: str) -> list[Gtid]:
         """Return the GTIDs that a server has executed and the source has not."""
         return sorted(self.server(name).executed - self.server(self.source).executed)

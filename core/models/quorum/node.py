@@ -349,6 +349,15 @@ class QuorumNode(Server):
     def stored_rows(self) -> Iterable[Row]:
         return [entry.row for entry in self.log.entries if entry.row is not None]
 
+    def holds(self, row: Row) -> bool:
+        return row.uid in self.engine.uids or any(entry.row == row for entry in reversed(self.log.entries[self.commit :]))
+
+    def copy_state(self) -> tuple[int, int]:
+        return self.incarnation + self.log.cuts, len(self.log)
+
+    def received_since(self, length: int) -> Iterable[Row]:
+        return [entry.row for entry in self.log.entries[length:] if entry.row is not None]
+
     def places(self) -> dict[object, Row]:
         committed = enumerate(self.log.entries[: self.commit], 1)
         return {index: entry.row for index, entry in committed if entry.row is not None}

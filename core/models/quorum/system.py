@@ -61,6 +61,10 @@ class Quorum(ReplicationSystem):
         leaders = [self.node(name) for name in self.running() if self.node(name).role == LEADER]
         return max(leaders, key=lambda node: node.term).address if leaders else ""
 
+    def electable(self) -> tuple[str, ...]:
+        leader = self.authority()
+        return tuple(name for name in self.running() if name != leader)
+
     def has_no_majority(self) -> bool:
         """Whether too few processes run for an election."""
         return 2 * len(list(self.running())) <= len(self.servers)

@@ -25,10 +25,8 @@ from core.sim.exploration.search import Outcome, search
 from core.sim.state.fields import Declared, Table
 
 FIELDS: Table = {
-    Quorum: Declared(history=("account", "clients", "servers", "seed", "dead_for_good")),
-    Server: Declared(
-        wiring=("settings",), history=("bytes_sent", "_random", "heard", "heard_from", "election_due", "engine", "incarnation")
-    ),
+    Quorum: Declared(history=("account", "clients", "servers", "seed", "dead_for_good", "traffic")),
+    Server: Declared(wiring=("settings",), history=("_random", "heard", "heard_from", "election_due", "engine", "incarnation")),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from core.models import acts, events, tolerance
 from core.models.account import OK, Account
 from core.models.client import ReadLoop, WriteLoop
+from core.models.messages import NOTHING
 from core.models.mysql.system import Follow, MySQL, Rebuild
 from core.models.report import Outage, differing, outages
 from core.sim.errors import ActRefused
@@ -125,6 +127,22 @@ def test_stale_reads_are_measured_from_the_acknowledgment_that_they_miss() -> No
     (stale, fresh) = account.reads
     assert (stale.stale, stale.stale_us, stale.own_missing, fresh.stale) == (2, 40, 2, 0)
     assert account.floor("w", "k").before == 3
+
+
+def test_a_stale_read_is_measured_from_the_first_of_the_acknowledgments_it_misses_in_whatever_order_they_came() -> None:
+    random = Random(1)
+    for _ in range(50):
+        account = Account(Journal())
+        rows = [account.new_row("k") for _ in range(12)]
+        acked: dict[int, int] = {}
+        for time, row in enumerate(random.sample(rows, random.randrange(1, 12))):
+            account.journal.now = acked[row.version] = 3 * time
+            account.write_ended("w", row, 0, OK, "", probe=False)
+        account.journal.now = 100
+        for row in (NOTHING, *rows):
+            account.read_ended("r", "n1", "k", row, 100, account.floor("r", "k"), OK, "", probe=False)
+            missed = [time for version, time in acked.items() if version > row.version]
+            assert account.reads[-1].stale_us == (100 - min(missed) if missed else 0)
 
 
 def test_places_that_only_one_copy_has_differ() -> None:

@@ -106,6 +106,33 @@ def test_a_narrow_table_leaves_out_the_last_columns(views: tuple[LiveView, ...])
     assert "longest" not in narrow
 
 
+def test_the_table_of_the_copies_fits_and_says_what_a_copy_costs(views: tuple[LiveView, ...]) -> None:
+    for width, height in SIZES:
+        lines = text_of(Scene(views, copies=True), width, height)
+        assert any("1 loss" in line and "2 losses" in line for line in lines)
+        (kafka,) = [line for line in lines if line.strip("► ").startswith("kafka-acks-1 ")]
+        (quorum,) = [line for line in lines if line.strip("► ").startswith("quorum ")]
+        assert kafka.split()[-1] == "–"
+        assert quorum.rstrip().endswith("3 / 3    5 / 5")
+        assert quorum.split()[1:3] == ["0", "0.0"]
+    help_text = " ".join(" ".join(text_of(Scene(views, help=True, copies=True), 80, 24)).split())
+    assert "copies needed" in help_text
+
+
+def test_kafka_with_acks_1_says_why_a_client_misses_its_own_write() -> None:
+    comparison = LiveComparison([variant_named(name) for name in ("kafka", "kafka-acks-1")])
+    comparison.run_until(SECOND)
+    views = comparison.views()
+    own = [view.cells[COLUMNS.index("own")] for view in views]
+    assert own[0] == "0"
+    assert int(own[1]) > 0
+    while "of its own at the leader" not in views[1].why:
+        comparison.run_until(comparison.now + 7_000)
+        views = comparison.views()
+        assert comparison.now < 2 * SECOND
+    assert "With acks=1, the leader acknowledges a record before its high watermark passes it" in views[1].why
+
+
 def test_without_a_primary_there_is_nothing_to_kill() -> None:
     comparison = LiveComparison([variant_named("mysql")])
     comparison.do("kill")

@@ -12,7 +12,7 @@ from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.comparison.kafka_client import WorkloadClient
-from core.lab.comparison.kafka_reads import FOLLOWER_HW, FOLLOWER_LEO, KIP_392, LEADER, Replicas, rows_of
+from core.lab.comparison.kafka_reads import FOLLOWER_HW, FOLLOWER_LEO, KIP_392, LEADER, Replicas
 from core.lab.comparison.kafka_system import TP
 from core.lab.spec import BrokerSpec, ClusterSpec, Pace
 from core.models.account import OK, Account
@@ -116,13 +116,13 @@ def test_k04_a_follower_that_truncates(how: str, dirty: int) -> None:
     assert lab.account.acked["k"] == 20
     taken = lab.read(3, how)[0]
     assert taken == (18 if how == FOLLOWER_LEO else 8)
-    held = {uid for *_, uid in rows_of(lab.cluster.brokers[3].disk.logs[TP], taken)}
+    held = {row.uid for _, row in lab.replicas.index.rows(lab.cluster.brokers[3].disk.logs[TP], taken)}
     lab.cluster.do(acts.Kill(1))
     lab.cluster.do(acts.Fence(1))
     assert lab.cluster.partition_view(TP).leader == 2
     lab.cluster.do(acts.Fetch(3, 2))
     log = lab.cluster.brokers[2].disk.logs[TP]
     assert (log.leo, lab.cluster.brokers[3].disk.logs[TP].leo) == (16, 16)
-    final = {uid for *_, uid in rows_of(log, log.leo)}
+    final = {row.uid for _, row in lab.replicas.index.rows(log, log.leo)}
     assert len(held - final) == dirty
     assert len(set(lab.account.oks) - final) == 4

@@ -1,0 +1,50 @@
+"""The traffic between servers, counted in the same way for all models.
+
+A message counts when it arrives at another server. The connections of clients don't count, and neither do messages that are dropped because
+a process is dead or a connection broke. A message has `OVERHEAD` bytes, and `ROW_BYTES` for each row that it carries (`core.models.messages`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from typing import Final
+
+from core.models.messages import wire_bytes
+from core.sim.agenda import Entry
+from core.sim.messages import Disconnected
+from core.sim.simulation import Simulation
+
+
+class Traffic:
+    """The traffic between the servers of a simulation.
+
+    Attributes:
+        servers: the servers. Nodes that are not among them are clients.
+        size: the function that returns the size of a message, bytes.
+        messages, bytes: the messages that arrived, and their size.
+    """
+
+    __slots__ = ("bytes", "messages", "servers", "size")
+
+    servers: Final[Container[str]]
+    size: Final[Callable[[object], int]]
+
+    def __init__(self, servers: Container[str], size: Callable[[object], int] = wire_bytes) -> None:
+        self.servers = servers
+        self.size = size
+        self.messages = 0
+        self.bytes = 0
+
+    def count(self, simulation: Simulation, entry: Entry) -> None:
+        """Count an entry of the agenda that is about to be handled, if it is a message that arrives from another server."""
+        sender, node = entry.sender, entry.node
+        if (
+            sender != node
+            and sender in self.servers
+            and node in self.servers
+            and node not in simulation.paused
+            and type(entry.message) is not Disconnected
+            and simulation.network.is_open(sender, node, entry.connection)
+        ):
+            self.messages += 1
+            self.bytes += self.size(entry.message)
