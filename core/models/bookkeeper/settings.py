@@ -1,0 +1,33 @@
+"""The settings of the BookKeeper model."""
+
+from __future__ import annotations
+
+import attrs
+
+from core.sim.units import SECOND
+
+
+@attrs.frozen
+class BookKeeperSettings:
+    """The settings.
+
+    Attributes:
+        bookies: the number of bookies.
+        ensemble: E, the number of bookies that a ledger is striped over.
+        write_quorum: Qw, the number of bookies that each entry is sent to.
+        ack_quorum: Qa, the number of acknowledgments that an entry needs.
+        add_timeout: addEntryTimeoutSec, µs: how long a bookie can take for an entry before the writer replaces it.
+        retry: the time between two attempts of a recovery to reach bookies, µs.
+    """
+
+    bookies: int = 3
+    ensemble: int = 3
+    write_quorum: int = 3
+    ack_quorum: int = 2
+    add_timeout: int = 5 * SECOND
+    retry: int = SECOND
+
+    @property
+    def covering(self) -> int:
+        """The number of bookies of a write set without which no entry can have been acknowledged: Qw - Qa + 1."""
+        return self.write_quorum - self.ack_quorum + 1
