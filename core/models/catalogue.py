@@ -20,7 +20,8 @@ MODELS: Final[dict[str, type[ReplicationSystem]]] = {each.model: each for each i
 """The models by name."""
 
 KINDS: Final[dict[str, type[Event]]] = {
-    each.kind: each for each in (*events.COMMON, *mysql_events.EVENTS, *elasticsearch_events.EVENTS, *quorum_events.EVENTS, *bookkeeper_events.EVENTS)
+    each.kind: each
+    for each in (*events.COMMON, *mysql_events.EVENTS, *elasticsearch_events.EVENTS, *quorum_events.EVENTS, *bookkeeper_events.EVENTS)
 }
 """The kinds of events by name."""
 

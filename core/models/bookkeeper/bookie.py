@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from core.models.bookkeeper import events
 from core.models.bookkeeper.messages import (
-    AddEntry,
     Added,
+    AddEntry,
     ChangeMetadata,
     EntryRead,
     Fence,

@@ -11,8 +11,8 @@ import pytest
 
 from core.models import acts, tolerance
 from core.models.account import FAIL, OK, UNKNOWN
-from core.models.bookkeeper.system import BookKeeper
 from core.models.bookkeeper.settings import BookKeeperSettings
+from core.models.bookkeeper.system import BookKeeper
 from core.models.catalogue import sentence
 from core.models.client import Client, WriteLoop
 from core.sim.errors import ActRefused
