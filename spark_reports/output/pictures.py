@@ -24,6 +24,25 @@ GROUPS: Final = 12
 SESSIONS: Final = 12
 """The maximum number of sessions with pictures for each table."""
 
+STEPS: Final = 24
+"""The maximum number of steps of a record."""
+
+_STEP_LOOKS: Final = {
+    "appended": "l0",
+    "copied": "l4",
+    "committed": "l1",
+    "acked": "l7",
+    "recovered": "l7",
+    "read": "l5",
+    "processed": "l3",
+    "offset committed": "l6",
+    "processed again": "s-under",
+    "processed twice": "s-under",
+    "succeeded twice": "s-under",
+    "dead letter": "s-at",
+}
+"""The CSS class of each step; the others are losses."""
+
 _DELIVERED: Final = (
     ("once", "l0", "once"),
     ("twice", "s-under", "more than once"),
@@ -156,6 +175,32 @@ def _count(number: int) -> str:
     return f"{number:,}"
 
 
+def _traces(rows: Sequence[Row]) -> str:
+    """Return the life of each record as a chain of steps, each with the time since the one before."""
+    of: dict[tuple[str, int, int], Rows] = {}
+    for row in sorted(rows, key=lambda row: row["number"]):
+        of.setdefault((row["topic"], row["partition"], row["offset"]), []).append(row)
+    figures = []
+    for (topic, partition, offset), steps in of.items():
+        name = escape(escape_value(f"{topic}-{partition}@{offset}"))
+        parts, before = [], steps[0]["at_us"]
+        for row in steps[:STEPS]:
+            look = _STEP_LOOKS.get(row["step"], "s-min")
+            since = "" if row is steps[0] else f"<i>+{format_duration(row['at_us'] - before)}</i>"
+            parts.append(
+                f'<li><svg width="10" height="10" aria-hidden="true"><rect class="{look}" width="10" height="10"/></svg> '
+                f"<b>{escape(row['step'])}</b> {escape(escape_value(row['node']))} {since}</li>"
+            )
+            before = row["at_us"]
+        more = f'<li class="notes">{len(steps) - STEPS:,} more steps</li>' if len(steps) > STEPS else ""
+        why = escape(steps[0]["why"])
+        start = format_duration(steps[0]["at_us"])
+        figures.append(
+            f'<figure><figcaption>{name}: {why}, from {start}</figcaption><ol class="steps">{"".join(parts)}{more}</ol></figure>'
+        )
+    return "".join(figures)
+
+
 def _note(words: str) -> str:
     return f'<p class="notes">{words}</p>'
 
@@ -174,6 +219,7 @@ _PICTURES: Final[dict[str, tuple[_Draw, Callable[[], str]]]] = {
         ),
     ),
     "retries": (lambda own, _: _retries(own["retries"]), lambda: bar_legend([(look, name) for name, look in _TRIED])),
+    "traces": (lambda own, _: _traces(own["traces"]), lambda: ""),
     "audit": (lambda own, _: _audit(own["audit"]), lambda: bar_legend([(look, words) for _, look, words in _TIERS])),
 }
 """The picture of each table, for one session, and its legend."""

@@ -12,6 +12,7 @@ from spark_reports.summaries.clients.harm import HARM
 from spark_reports.summaries.clients.produce_errors import PRODUCE_ERRORS
 from spark_reports.summaries.clients.produce_latency import PRODUCE_LATENCY
 from spark_reports.summaries.clients.records import RECORDS
+from spark_reports.summaries.clients.traces import TRACES
 from spark_reports.summaries.clients.unavailability import UNAVAILABILITY
 from spark_reports.summaries.cluster.idle import IDLE
 from spark_reports.summaries.cluster.settings import SETTINGS
@@ -43,7 +44,7 @@ SUMMARIES: Final[tuple[Summary, ...]] = (
     ELECTIONS, LEADERSHIP, CONTROLLERS, ISR_CHURN, ISR_FLAPPING, AVAILABILITY, MIN_ISR, DEGRADED, UNAVAILABILITY, RECORDS, HARM,
     LAG, PRODUCE_LATENCY, PRODUCE_ERRORS, AUDIT, IDLE, ERRORS, SETTINGS,
     TRANSACTIONS, ABORTED_TRANSACTIONS, STABLE_OFFSETS, HANGING_TRANSACTIONS, DUPLICATES, REFUSALS,
-    GROUPS, REBALANCES, GROUP_LAG, DELIVERIES, DELAYS, RETRIES, RETRY_OUTCOMES,
+    GROUPS, REBALANCES, GROUP_LAG, DELIVERIES, DELAYS, RETRIES, RETRY_OUTCOMES, TRACES,
 )  # fmt: skip
 """All summaries."""
 

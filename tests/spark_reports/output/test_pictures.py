@@ -43,6 +43,23 @@ TABLES = [
     result("deliveries", [WHERE | {"once": None, "twice": 2, "half": 0, "never": 7}]),
     result("delays", [LATE]),
     result("retries", [{"session": HOSTILE, "worker": HOSTILE, "number": 1, "succeeded": 3, "failed": 0}]),
+    result(
+        "traces",
+        [
+            {
+                "session": HOSTILE,
+                "topic": HOSTILE,
+                "partition": 0,
+                "offset": 7,
+                "number": number,
+                "why": "lost",
+                "step": step,
+                "node": HOSTILE,
+            }
+            | {"at_us": number * 1_000, "event": number, "cause": 0}
+            for number, step in enumerate(["appended", "copied", *["committed"] * 30, "lost"], start=1)
+        ],
+    ),
     result("audit", [{"session": HOSTILE, "topic": HOSTILE, "bucket_us": 0, "tier": tier, "records": 9} for tier in ("acked", "lost")]),
 ]
 DRAWN = [
@@ -53,7 +70,7 @@ DRAWN = [
 
 def test_each_table_has_its_picture() -> None:
     found = pictures(Report(TABLES, {}, DRAWN))
-    assert found.keys() == {"groups", "group_lag", "deliveries", "delays", "retries", "audit"}
+    assert found.keys() == {"groups", "group_lag", "deliveries", "delays", "retries", "audit", "traces"}
     page = html.render(Report(TABLES, {}, DRAWN))
     for picture in found.values():
         assert picture in page
@@ -70,6 +87,8 @@ def test_each_table_has_its_picture() -> None:
         ("deliveries", "7 records never"),
         ("delays", "max: 2s late"),
         ("retries", "3 records succeeded"),
+        ("traces", "<b>copied</b> &lt;script&gt;alert(1)&lt;/script&gt; <i>+1ms</i>"),
+        ("traces", "9 more steps"),
         ("audit", "9 records acknowledged and lost"),
     ],
 )

@@ -354,7 +354,63 @@ def owners(events: list[Line], end: int) -> Rows:
     return rows
 
 
+HARMS = {
+    "records-lost": "lost", "records-skipped": "skipped", "never-processed": "never processed", "retry-dropped": "dropped",
+    "half-visible": "half visible", "processed-again": "processed again", "processed-twice": "processed twice",
+    "succeeded-twice": "succeeded twice", "dead-lettered": "dead letter",
+}  # fmt: skip
+
+
+def chosen_records(events: list[Line]) -> dict[tuple[str, int, int], str]:
+    """The records to trace, and why."""
+    worst: dict[tuple[str, int, int], tuple[int, int]] = {}
+    kinds = list(HARMS)
+    for event in events:
+        if event["kind"] in HARMS:
+            record = event["topic"], event["partition"], event["from_offset"]
+            worst[record] = min(worst.get(record, (99, 0)), (kinds.index(event["kind"]), event["seq"]))
+    chosen: dict[tuple[str, int, int], str] = {}
+    counts: dict[int, int] = defaultdict(int)
+    for record, (rank, _) in sorted(worst.items(), key=lambda each: (each[1], each[0])):
+        counts[rank] += 1
+        if counts[rank] <= 3 and len(chosen) < 8:
+            chosen[record] = HARMS[kinds[rank]]
+    return chosen
+
+
+def traces(events: list[Line], end: int) -> Rows:
+    words = HARMS | {
+        "append": "appended", "follower-append": "copied", "high-watermark": "committed", "produce-acked": "acked", "consumed": "read",
+        "records-processed": "processed", "offset-committed": "offset committed", "offset-materialized": "offset committed",
+        "records-recovered": "recovered",
+    }  # fmt: skip
+    rows: Rows = {}
+    for (topic, partition, offset), why in chosen_records(events).items():
+        number, groups = 0, set()
+        for event in events:
+            kind = event["kind"]
+            if kind not in words or (event["topic"], event["partition"]) != (topic, partition):
+                continue
+            low, high = event.get("from_offset"), event.get("to_offset")
+            if kind == "high-watermark":
+                low, high = event["old_offset"], event["new_offset"]
+            elif words[kind] == "offset committed":
+                low, high = (0, event["committed_offset"]) if event["group"] not in groups else (0, 0)
+            if low is None or high is None or not low <= offset < high:
+                continue
+            if words[kind] == "offset committed":
+                groups.add(event["group"])
+            names = (event.get(name) for name in (*(["producer"] if kind == "produce-acked" else []), "consumer", "client", "worker"))
+            node = next((name for name in names if name is not None), f"b{event['broker']}" if "broker" in event else event.get("group"))
+            number += 1
+            rows[topic, partition, offset, number] = {
+                "why": why, "step": words[kind], "node": node, "at_us": event["t"], "event": event["seq"], "cause": event["cause"],
+            }  # fmt: skip
+    return rows
+
+
 ALL = {
+    "traces": traces,
     "lag_curves": lag_curves,
     "owners": owners,
     "groups": groups,

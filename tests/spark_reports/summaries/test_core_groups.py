@@ -16,8 +16,11 @@ from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
+from core.lab.trace.record_life import SpanKind
+from core.lab.trace.record_trace import RecordTrace
 from core.sim.units import SECOND
 from scenarios import catalogue
+from scenarios.exports.observed_session import observe_session
 from scenarios.logs.log_header import make_header
 from scenarios.logs.log_writer import LogWriter
 from scenarios.releases import release_named
@@ -61,7 +64,7 @@ END = 50 * SECOND
 
 SCENARIOS = (
     ("j3-crash-order", "4.1"), ("k1-crash", "4.3"), ("k1-bound", "4.3"), ("k2-retry-topics", "4.3"), ("k2-crash", "4.3"),
-    ("k2-commit-first", "4.3"), ("i2-at-least-once", "4.3"),
+    ("k2-commit-first", "4.3"), ("i2-at-least-once", "4.3"), ("e1-data-loss", "0.10.2"),
 )  # fmt: skip
 
 
@@ -114,7 +117,7 @@ def write_sessions(folder: Path) -> tuple[list[Path], dict[str, Session]]:
     found = {"groups": (cluster, seen)}
     for name, played in SCENARIOS:
         script = catalogue.load(name)
-        with LogWriter(folder / f"{name}.jsonl", make_header(script.spec, release_named(played), 1, name)) as log:
+        with LogWriter(folder / f"{name}.jsonl", make_header(script.spec, release_named(played), script.seed, name)) as log:
             run = Run(script, release_named(played), None, log)
             run.run()
             log.close(run.cluster.now)
@@ -240,3 +243,25 @@ def test_deliveries_of_processes(sessions: Sessions) -> None:
     (row,) = rows_of(sessions, "deliveries", "i2-at-least-once")
     assert (row["group"], row["does"], row["processed"]) == ("app", "forward", None)
     assert (row["twice"], row["half"], row["never"]) == (view.processed_twice, view.half_visible, view.never_processed) == (10, 0, 0)
+
+
+STEPS = {
+    SpanKind.APPENDED: "appended", SpanKind.COPIED: "copied", SpanKind.COMMITTED: "committed", SpanKind.ACKED: "acked", SpanKind.READ: "read",
+    SpanKind.PROCESSED: "processed", SpanKind.OFFSET_COMMITTED: "offset committed", SpanKind.LOST: "lost", SpanKind.RECOVERED: "recovered",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "release", "whys"), [(*SCENARIOS[0], {"processed again", "skipped"}), (*SCENARIOS[-1], {"lost"})])
+def test_traces(sessions: Sessions, name: str, release: str, whys: set[str]) -> None:
+    """The steps are those of `isrlab trace`, over all lives of the record at the offset."""
+    rows = rows_of(sessions, "traces", name)
+    assert {row["why"] for row in rows} == whys
+    for topic, partition, offset in {(row["topic"], row["partition"], row["offset"]) for row in rows}:
+        trace = RecordTrace(TopicPartition(topic, partition), offset)
+        observe_session(name, None, trace, log=False, release=release_named(release))
+        spans = sorted(
+            (span.event, STEPS[span.kind], span.node) for life in trace.lives for span in life.spans if span.kind in STEPS and span.event
+        )
+        own = [row for row in rows if (row["topic"], row["partition"], row["offset"]) == (topic, partition, offset)]
+        assert [(row["event"], row["step"], row["node"]) for row in own if row["step"] in STEPS.values()] == spans
+        assert len(spans) > 3
