@@ -98,15 +98,14 @@ def _lags(own: Mapping[str, Rows], end: int) -> str:
     of: dict[tuple[str, str, int], Rows] = {}
     for row in sorted(own.get("lag_curves", ()), key=lambda row: row["at_us"]):
         of.setdefault((row["group"], row["topic"], row["partition"]), []).append(row)
-    most = sorted(of, key=lambda key: (-max(row["max_lag"] for row in of[key]), key))[:CURVES]
+    late = [key for key in of if any(row["max_lag"] for row in of[key])]
+    most = sorted(late, key=lambda key: (-max(row["max_lag"] for row in of[key]), key))[:CURVES]
     figures = "".join(
         f"<figure>{lag_curve(of[key], end)}<figcaption>{escape(escape_value(f'{key[0]}: {key[1]}-{key[2]}'))}</figcaption></figure>"
         for key in sorted(most)
     )
-    if not figures:
-        return ""
-    cut = f'<p class="notes">The {CURVES} worst of {len(of):,} partitions.</p>' if len(of) > CURVES else ""
-    return f'{cut}<div class="curves">{figures}</div>'
+    cut = f'<p class="notes">The {CURVES} worst of {len(late):,} partitions that lagged.</p>' if len(late) > CURVES else ""
+    return figures and f'{cut}<div class="curves">{figures}</div>'
 
 
 def _deliveries(rows: Sequence[Row]) -> str:
@@ -209,7 +208,12 @@ _Draw = Callable[[Mapping[str, Rows], int], str]
 
 _PICTURES: Final[dict[str, tuple[_Draw, Callable[[], str]]]] = {
     "groups": (_groups, lane_legend),
-    "group_lag": (_lags, lambda: _note("Lag in records: at the end of each interval (line), and the greatest lag in it (area).")),
+    "group_lag": (
+        _lags,
+        lambda: _note(
+            "Lag in records: at the end of each interval (line), and the greatest lag in it (area). Partitions that never lagged are omitted."
+        ),
+    ),
     "deliveries": (lambda own, _: _deliveries(own["deliveries"]), lambda: bar_legend([(look, words) for _, look, words in _DELIVERED])),
     "delays": (
         lambda own, _: _delays(own["delays"]),
