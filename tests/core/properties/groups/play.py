@@ -66,6 +66,10 @@ def heal(cluster: Cluster, timeline: GroupTimeline) -> None:
         for broker in cluster.brokers.values():
             if broker.state is BrokerState.STOPPED:
                 attempt(cluster, acts.Start(broker.id))
+        for service in ("delay", "app"):
+            running = {worker.running for worker in cluster.workers(service)}
+            if running == {True, False}:  # the service starts again only as a whole
+                attempt(cluster, acts.KillService(service))
         for act in timeline.opening:
             if isinstance(act, acts.JoinGroup | acts.StartDelayService | acts.StartRetryService | acts.StartProcess):
                 attempt(cluster, act)
@@ -96,6 +100,7 @@ def unfinished(cluster: Cluster, timeline: GroupTimeline) -> list[str]:
     for client in cluster.clients.values():
         if isinstance(client, RecordAccumulator) and client.has_incomplete_batches():
             found.append(f"{client.name} has batches")
+    found += [f"{worker.name} does not run" for service in ("delay", "app") for worker in cluster.workers(service) if not worker.running]
     for process in cluster.view().processes:
         if process.running and process.processed + process.never_processed + process.half_visible < process.input:
             found.append(f"{process.name} has processed {process.processed} of {process.input}")
