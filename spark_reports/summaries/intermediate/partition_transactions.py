@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 from spark_reports.summaries.intermediate.partition_states import PARTITION
 
-TRANSACTION_KINDS: Final = ("append", "became-leader", "marker-appended", "transaction-begun")
+TRANSACTION_KINDS: Final = ("append", "became-leader", "marker-appended", "topic-deleted", "transaction-begun")
 """The event kinds that `partition_transactions` needs."""
 
 TRANSACTIONS_FROM: Final = ("transaction-begun", "marker-appended")
@@ -26,6 +26,7 @@ TRANSACTIONS_FROM: Final = ("transaction-begun", "marker-appended")
 
 TRANSACTION_COLUMNS: Final = (
     "topic", "partition", "broker", "producer", "from_offset", "offset", "marker_offset", "first_offset", "producer_id", "transactional_id",
+    "partitions",
 )  # fmt: skip
 """The event columns that `partition_transactions` needs."""
 
@@ -47,7 +48,11 @@ def partition_transactions(events: DataFrame, infrequent: DataFrame) -> DataFram
         events: all events; only their `append` events are used.
         infrequent: the infrequent events.
     """
-    leaders = infrequent.where("kind = 'became-leader'").select(*PARTITION, "seq", "broker", "offset")
+    # The deletion of a topic counts as the election of a leader without records.
+    deleted = infrequent.where("kind = 'topic-deleted' AND partitions > 0").selectExpr(
+        *PARTITION[:2], "explode(sequence(0L, partitions - 1)) AS partition", "seq", "-1L AS broker", "0L AS offset"
+    )
+    leaders = infrequent.where("kind = 'became-leader'").select(*PARTITION, "seq", "broker", "offset").unionByName(deleted)
     markers = infrequent.where("kind = 'marker-appended'").select(
         *_OF, "seq", "t", "broker", F.col("marker_offset").alias("at"), "first_offset", F.lit(True).alias("is_marker")
     )

@@ -54,7 +54,7 @@ HANGING_TRANSACTIONS: Final = Summary(
         "ID has "
         "the "
         "producer ID. `first_offset` is the first record of the transaction, at which the last stable offset stops. `since_us` is the time of "
-        "this record, and `open_us` is the time from then until the end. Records in `__consumer_offsets` are not covered."
+        "this record, and `open_us` is the time from then until the end. Records in `__consumer_offsets` and in deleted topics are not covered."
     ),
     kinds=(*TRANSACTION_KINDS, "transaction-state"),
     columns=(*TRANSACTION_COLUMNS, "transaction_state", "partitions_named"),

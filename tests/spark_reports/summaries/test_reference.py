@@ -63,6 +63,7 @@ WORDS: dict[str, st.SearchStrategy[Any]] = {
     "high_watermark": st.integers(0, 100),
     "bytes": st.integers(0, 1000),
     "doomed_by": st.integers(0, 20),
+    "partitions": st.integers(0, 3),
     "controller": st.sampled_from(["b1", "b2", "c1"]),
     "delay_us": st.sampled_from([0, 500_000, 2_000_000]),
     "transactional_id": st.sampled_from(["tx", "ty"]),
@@ -141,10 +142,11 @@ def sessions(draw: st.DrawFn) -> Session:
 def transactional_session(random: Random) -> Session:
     """Transactions of two producers on one partition. Its offsets and brokers are so few that events fit together."""
     often = ("append", "high-watermark", "high-watermark", "marker-appended") * 2
-    seldom = ("became-leader", "became-follower", "broker-stopped", "transaction-begun", "transaction-state")
+    seldom = ("became-leader", "became-follower", "broker-stopped", "transaction-begun", "transaction-state", "topic-deleted")
     values: dict[str, Any] = {
         "topic": ["a"],
         "partition": [0],
+        "partitions": [0, 1],
         "broker": [1, 1, 1, 2],
         "producer": ["app", "load"],
         "producer_id": [0, 1],

@@ -118,6 +118,10 @@ def on_partitions(events: list[Line]) -> list[Line]:
         elif event["kind"] == "became-leader":
             leader[where] = event["broker"]
             elections[where].append((event["seq"], event["offset"]))
+        elif event["kind"] == "topic-deleted":
+            for number in range(event["partitions"]):
+                leader[event["topic"], number] = -1
+                elections[event["topic"], number].append((event["seq"], 0))
         elif event["kind"] == "marker-appended" and leader.get(where) == event["broker"]:
             rows.append(
                 {"where": where, "pid": event["producer_id"], "first": event["first_offset"], "at": event["marker_offset"], "marker": True}
