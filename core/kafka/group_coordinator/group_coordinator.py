@@ -174,11 +174,13 @@ class GroupCoordinator:
     def _fetch(self, request: OffsetFetchRequest, sender: str) -> None:
         """Return the committed offsets of a group (`#handleFetchOffsets`)."""
         error = self.groups.error_of(request.group)
+        group = self._group(request.group)
+        if error == errors.NONE and group is not None and group.consumer is not None:
+            error = group.consumer.fetch_error(request.membership)
         if error != errors.NONE:
             self._refuse("OffsetFetch", request.group, error)
             self.broker.reply(sender, OffsetFetchResponse(request.correlation, error, ()))
             return
-        group = self._group(request.group)
         found = tuple(self._committed(group, tp, request) for tp in request.partitions)
         if any(each[3] != errors.NONE for each in found):
             self._refuse("OffsetFetch", request.group, errors.UNSTABLE_OFFSET_COMMIT)

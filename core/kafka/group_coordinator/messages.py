@@ -84,12 +84,14 @@ class OffsetFetchRequest(NamedTuple):
         group: the group.
         partitions: the partitions.
         require_stable: whether a partition with an offset in an open transaction gets UNSTABLE_OFFSET_COMMIT (KIP-447).
+        membership: the member ID and the member epoch of a member of the consumer protocol, which the coordinator checks (KIP-848).
     """
 
     correlation: int
     group: str
     partitions: tuple[TopicPartition, ...]
     require_stable: bool
+    membership: GroupMembership = NOT_A_MEMBER
 
 
 class OffsetFetchResponse(NamedTuple):

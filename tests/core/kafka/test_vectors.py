@@ -41,16 +41,13 @@ VECTORS: Final[dict[str, tuple[int, ...]]] = {
     "ASG": (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 16, 17, 19, 20, 22, 23, 24, 25, 26, 28),
     "GRP": (1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 22, 23, 24, 26, 27, 28),
     "OFF": (1, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14),
+    "LAG": (1, 3, 4, 5, 6, 7, 8, 10, 11),
     "CGN": (1, 2, 5, 7, 9, 10, 11, 12, 13, 14, 15, 16),
 }  # fmt: skip
 """The numbers of the cases of each group."""
 
 LEFT_OUT: Final[dict[str, str]] = {
     "OFF-04": "commits have no retention time of their own: that is a field of OffsetCommit v2 to v4",
-    "OFF-10": "coordinators do not serve members of the consumer protocol yet",
-    "OFF-11": "coordinators do not serve members of the consumer protocol yet",
-    "OFF-12": "there is no OffsetDelete and no DeleteGroups",
-    "OFF-14": "kafka-consumer-groups --reset-offsets takes no times",
     "PRD-29": "no producer sends batches to __consumer_offsets: the group coordinator appends them without sequence numbers",
     "TXC-06": "nothing comes between the check of a request and its transition",
     "TXM-05": "records are no bytes, so a log cannot be corrupt",

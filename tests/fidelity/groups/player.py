@@ -24,6 +24,9 @@ from tests.fidelity.groups.recording import GroupRecording, Joiner
 LEAD: Final = 10 * SECOND
 """µs that the model runs before the drill begins."""
 
+TRANSACTIONAL: Final = "transactional"
+"""The name of the producer of transactions."""
+
 PREFIX: Final = "x"
 """The beginning of the names of consumers: c1 is the name of a controller here."""
 
@@ -52,6 +55,9 @@ class GroupPlayer:
         self.refused: list[str] = []
         self.ids = {joiner.who: list(joiner.ids) for joiner in recording.joiners}
         self.cluster = Cluster(_spec(recording), RELEASES[recording.release], sink=self.heard.append)
+        begins = next((act for act in recording.acts if act["op"] == "transaction begins"), None)
+        if begins is not None:
+            self.cluster.do(acts.InitTransactions(TopicPartition.parse(begins["partition"]).topic, TRANSACTIONAL, TRANSACTIONAL))
         self.cluster.run_until(LEAD)
         self.heard.clear()
 
@@ -127,6 +133,7 @@ class GroupPlayer:
                 int(sets.get("perRecord", 0)) * US_PER_MS,
                 6 * SECOND if "SlowRange" in str(config.get("partition.assignment.strategy")) else 0,
                 crash_after_records=sets.get("crashAfter"),
+                isolation=config.get("isolation.level", "read_uncommitted"),
                 config=tuple((name, str(config[name])) for name in names if name in config),
                 on_error="stop",
                 protocol="consumer" if consumer_protocol else "classic",
@@ -156,14 +163,29 @@ class GroupPlayer:
         elif op == "remove-static":
             self.cluster.do(acts.RemoveMember(act["instance"], self.recording.groups[0]))
         elif op == "position":
-            member = self.cluster.member(who)
-            assert member is not None
-            at = {
-                str(TopicPartition(topic, number)): place
-                for topic, reader in member.readers.items()
-                for number, place in reader.consumed.items()
-            }
-            self.positions.setdefault(act["who"], []).append(at)
+            self._position(act["who"])
+        elif op == "lag, position, commit of both":
+            for joiner in self.recording.joiners:
+                self._position(joiner.who)
+                self.cluster.do(acts.CommitOffsets(PREFIX + joiner.who))
+        elif op in ("pause", "resume"):
+            self.cluster.do((acts.PausePartitions if op == "pause" else acts.ResumePartitions)(who))
+        elif op == "transaction begins":
+            tp = TopicPartition.parse(act["partition"])
+            self.cluster.do(acts.BeginTransaction(TRANSACTIONAL))
+            self.cluster.do(acts.Produce(tp.topic, act["records"], producer=TRANSACTIONAL, partition=tp.partition))
+            self.cluster.run_until(self.cluster.now + 100 * US_PER_MS)
+        elif op == "transaction commits":
+            self.cluster.do(acts.CommitTransaction(TRANSACTIONAL))
+        elif op == "transaction aborts":
+            self.cluster.do(acts.AbortTransaction(TRANSACTIONAL))
+        elif op == "create topic":
+            placement = self.recording.topics[act["topic"]]["placement"]
+            self.cluster.do(acts.CreateTopic(act["topic"], replicas=tuple(map(tuple, placement))))
+        elif op == "delete topic":
+            self.cluster.do(acts.DeleteTopic(act["topic"]))
+        elif op == "cli" and "--reset-offsets" in act["args"] and "--execute" in act["args"]:
+            self._reset(act["args"])
         elif op == "config":
             for name in ("min.insync.replicas", "unclean.leader.election.enable"):
                 if name in act:
@@ -183,6 +205,24 @@ class GroupPlayer:
             self.cluster.do(acts.Start(act["broker"]))
         elif op.startswith("elect preferred"):
             self.cluster.do(acts.Elect(election="preferred"))
+
+    def _position(self, who: str) -> None:
+        member = self.cluster.member(PREFIX + who)
+        assert member is not None
+        at = {
+            str(TopicPartition(topic, number)): place
+            for topic, reader in member.readers.items()
+            for number, place in reader.consumed.items()
+        }
+        self.positions.setdefault(who, []).append(at)
+
+    def _reset(self, arguments: list[str]) -> None:
+        """Reset offsets as a command of the tool does."""
+        topic, _, number = arguments[arguments.index("--topic") + 1].partition(":")
+        target = next(name for name in arguments if name.startswith("--to-")).removeprefix("--to-")
+        offset = arguments[arguments.index("--to-offset") + 1] if target == "offset" else target
+        group = arguments[arguments.index("--group") + 1]
+        self.cluster.do(acts.ResetOffsets(group, offset, (topic,), partition=int(number) if number else None))
 
     # --- what the model shows --------------------------------------------------------------------------------------
 
@@ -204,6 +244,7 @@ def _epoch(act: dict[str, Any]) -> int:
 
 def _spec(recording: GroupRecording) -> ClusterSpec:
     """Return a cluster with the recorded topics, in which the recorded brokers coordinate the groups."""
+    created = {act["topic"] for act in recording.acts if act["op"] == "create topic"}
     topics = [
         TopicSpec(
             name,
@@ -211,6 +252,7 @@ def _spec(recording: GroupRecording) -> ClusterSpec:
             config=tuple(topic.get("config", {}).items()),
         )
         for name, topic in recording.topics.items()
+        if name not in created
     ]
     leaders = {partition_for(group, 5): broker for group, broker in recording.coordinators.items()}
     rows = [leaders.get(number, 1) for number in range(5)]

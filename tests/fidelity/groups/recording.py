@@ -25,9 +25,12 @@ RELEASES: Final = {"2.8.2": "2.8", "4.1.1": "4.1", "4.3.1": "4.3"}
 """The release of the model for each version of Kafka."""
 
 
+LEFT_OUT: Final = "…"
+"""The beginning of the line of a recording that says how many records it leaves out."""
+
 REPLAYED: Final = (
     "-assignor-", "-auto-offset-reset", "-beyond-log-", "-commit-order-crash", "-completing-rebalance", "-coordinator-", "-group-max-size",
-    "-join-initial-delay", "-kill-member-", "-max-poll-interval-", "-offset-retention", "-offsets-", "-paused-member-", "-protocol-choice",
+    "-join-initial-delay", "-kill-member-", "-lag-open-", "-max-poll-interval-", "-offset-retention", "-offsets-", "-partition-without-leader", "-paused-member-", "-protocol-choice",
     "-slow-member-", "-static-",
 )  # fmt: skip
 """Parts of the names of the recordings that are replayed."""
@@ -180,11 +183,20 @@ def _joiner(raw: dict[str, Any], who: str, act: dict[str, Any], log: list[tuple[
     return Joiner(who, act["config"]["group.id"], topics, act["config"], max(at, act["t"]), tuple(ids), sets, polls[0] if polls else None)
 
 
+def _is_of_a_group(key: str) -> bool:
+    """Whether a record is one of a group: the markers of transactions are in the recording, too."""
+    return key.startswith("key: {")
+
+
 def _offsets(raw: dict[str, Any], groups: dict[str, None]) -> dict[tuple[str, str], int]:
     """Return the last committed offsets in `__consumer_offsets`."""
     found: dict[tuple[str, str], int] = {}
     for *_, text in raw.get("offsets_records", ()):
         key, _, value = text.partition(" payload: ")
+        if key.startswith(LEFT_OUT):
+            found.clear()
+        if not _is_of_a_group(key):
+            continue
         data = json.loads(key.removeprefix("key: "))
         if data["type"] != "1" or data["data"]["group"] not in groups:
             continue

@@ -9,6 +9,8 @@ import pytest
 from core.kafka import errors, events
 from core.kafka.group_coordinator.consumer.consumer_group import ConsumerGroup
 from core.kafka.group_coordinator.consumer.messages import ConsumerGroupHeartbeatRequest
+from core.kafka.group_coordinator.messages import GroupMembership, OffsetCommitRequest, OffsetFetchRequest
+from core.kafka.ids import TopicPartition
 from core.lab import acts
 from core.sim.units import SECOND, US_PER_MS
 from tests.core.kafka.clients.test_consumer_protocol import join
@@ -138,6 +140,41 @@ def test_migration_policy(policy: str, upgrades: bool, downgrades: bool) -> None
     assert two.answer(number).error == errors.NONE
     assert modern.heartbeat(-1).error == errors.NONE
     assert (group.metadata.consumer is None) == downgrades
+
+
+def test_off_10_commits_name_the_member_epoch_or_the_generation(group: Group) -> None:
+    """A member of the consumer protocol is told STALE_MEMBER_EPOCH, and a classic member ILLEGAL_GENERATION."""
+    one, _, modern = mixed(group)
+    offsets = ((TopicPartition("foo", 0), 5, -1),)
+
+    def commit(member_id: str, epoch: int) -> str:
+        membership = GroupMembership(member_id, epoch)
+        return modern.raw.ask(group.broker, OffsetCommitRequest, modern.raw.address, GROUP, membership, offsets).error
+
+    epoch = consumer(group).epoch
+    assert commit(modern.member_id, epoch + 10) == errors.STALE_MEMBER_EPOCH
+    assert commit(modern.member_id, epoch) == errors.NONE
+    assert commit(one.member_id, one.generation + 1) == errors.ILLEGAL_GENERATION
+    assert commit(one.member_id, one.generation) == errors.NONE
+    assert commit("unknown", 1) == errors.UNKNOWN_MEMBER_ID
+    assert commit("", -1) == errors.UNKNOWN_MEMBER_ID
+    group.cluster.run_until(group.cluster.now + 46 * SECOND)
+    assert not consumer(group).members
+    assert commit("", -1) == errors.NONE
+
+
+def test_off_11_fetches_of_offsets_name_the_member_epoch_or_nobody(group: Group) -> None:
+    modern = Modern(group, group.member("new"), "new-member")
+    assert modern.heartbeat(0).error == errors.NONE
+
+    def fetch(member_id: str, epoch: int) -> str:
+        membership = GroupMembership(member_id, epoch)
+        return modern.raw.ask(group.broker, OffsetFetchRequest, GROUP, (TopicPartition("foo", 0),), False, membership).error
+
+    assert fetch("", -1) == errors.NONE
+    assert fetch("unknown", 1) == errors.UNKNOWN_MEMBER_ID
+    assert fetch(modern.member_id, consumer(group).epoch) == errors.NONE
+    assert fetch(modern.member_id, consumer(group).epoch + 10) == errors.STALE_MEMBER_EPOCH
 
 
 def test_a_new_coordinator_knows_an_upgraded_group_and_a_downgraded_one() -> None:
