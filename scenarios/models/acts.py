@@ -10,13 +10,16 @@ from typing import Any, ClassVar, Final
 
 import attrs
 
+from core.lab.acts import ACTS as KAFKA_ACTS
+from core.lab.acts import Act as KafkaAct
 from core.models import acts
 from core.models.mysql.system import Follow, PromoteAtOnce, PurgeBinlogs, Rebuild
 from core.models.quorum.system import StartElection
 from core.sim.units import SECOND, US_PER_MS
 from scenarios.errors import did_you_mean
+from scenarios.language.acts import read_acts as read_kafka_acts
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
-from scenarios.language.values import as_bool, as_duration, as_int, as_items, as_text
+from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_items, as_text
 
 DEFAULT_KEY: Final = "k"
 """The key of a request that names none."""
@@ -30,7 +33,8 @@ class WriteRequest:
         client: the client.
         key: the key. If there are several writes, their keys are `key` with a number from 0.
         server: the server that the client sends the write to; by default, the one that it prefers.
-        count: the number of writes.
+        count: the number of keys.
+        versions: the number of versions of each key, which are sent at once.
         every: the time between two of these writes, µs.
         limit: the time limit of each write, µs.
     """
@@ -40,6 +44,7 @@ class WriteRequest:
     key: str = DEFAULT_KEY
     server: str = ""
     count: int = 1
+    versions: int = 1
     every: int = 0
     limit: int = 120 * SECOND
 
@@ -144,17 +149,25 @@ class Rest:
     quiet: int = 60 * SECOND
 
 
+@attrs.frozen
+class KafkaActs:
+    """Acts on Kafka's brokers in the notation of its own scripts, for example `{arrive: {follower: 2, leader: 1}}`."""
+
+    word: ClassVar[str] = "kafka"
+    acts: tuple[KafkaAct, ...]
+
+
 Request = WriteRequest | ReadRequest | Load | Reads | Probe
 """What a client does."""
 
-ScriptAct = acts.Act | Request | Destroy | LoseMessage | Rest
+ScriptAct = acts.Act | Request | Destroy | LoseMessage | Rest | KafkaActs
 """An act of a script."""
 
 MODEL_ACTS: Final = (PromoteAtOnce, Follow, Rebuild, PurgeBinlogs, StartElection)
 """The acts that only some models know."""
 
 ACTS: Final[dict[str, Any]] = {
-    act.word: act for act in (*acts.ACTS, *MODEL_ACTS, WriteRequest, ReadRequest, Load, Reads, Probe, Destroy, LoseMessage, Rest)
+    act.word: act for act in (*acts.ACTS, *MODEL_ACTS, WriteRequest, ReadRequest, Load, Reads, Probe, Destroy, LoseMessage, Rest, KafkaActs)
 }
 """The acts by their words."""
 
@@ -169,6 +182,8 @@ def read_acts(word: str, node: Node) -> tuple[ScriptAct, ...]:
     """
     act = ACTS[word]
     fields = attrs.fields(act)
+    if act is KafkaActs:
+        return (KafkaActs(tuple(each for item in (node if isinstance(node, Items) else (node,)) for each in _kafka_acts(item))),)
     if isinstance(node, Fields):
         return (_from_fields(act, node),)
     first = fields[0].name if fields else ""
@@ -190,6 +205,14 @@ def read_acts(word: str, node: Node) -> tuple[ScriptAct, ...]:
     if not fields or first in ("a", "servers"):
         raise node.error(f"{node.what()} is not enough for {word}", "write a list, for example [n1, n2]")
     return (act(_value(node, first)),)
+
+
+def _kafka_acts(node: Node) -> list[KafkaAct]:
+    fields = as_fields(node, "for example {arrive: {follower: 2, leader: 1}}")
+    fields.only(*KAFKA_ACTS)
+    with node.document.together():
+        found = [value.tried(partial(read_kafka_acts, word), ()) for word, value in fields.values.items() if word in KAFKA_ACTS]
+    return [each for one in found for each in one]
 
 
 def _example(field: str) -> str:
@@ -220,7 +243,7 @@ def _value(node: Node, name: str) -> Any:
         return as_duration(node)
     if name in ("closes", "accept_data_loss", "drop_relay_log"):
         return as_bool(node)
-    if name == "count":
+    if name in ("count", "versions"):
         return as_int(node, 1, 100_000)
     if name in ("servers", "clients"):
         return tuple(as_text(item) for item in node) if isinstance(node, Items) else (as_text(node),)

@@ -21,7 +21,7 @@ from core.sim.errors import ActRefused
 from core.sim.journal import Sink, null_sink
 from core.sim.simulation import Simulation
 from core.sim.units import format_duration
-from scenarios.models.acts import Destroy, Load, LoseMessage, Probe, ReadRequest, Reads, Request, Rest, ScriptAct, WriteRequest
+from scenarios.models.acts import Destroy, KafkaActs, Load, LoseMessage, Probe, ReadRequest, Reads, Request, Rest, ScriptAct, WriteRequest
 from scenarios.models.expectations import Expectation
 from scenarios.models.readings import Moment
 from scenarios.models.script import ModelScenario, Step
@@ -121,7 +121,7 @@ class ModelRun:
                 self.system.add_client(each.name, each.servers)
             else:
                 self.system.add_client(each.name, each.servers, session=each.session)
-        if isinstance(self.system, KafkaSystem):
+        if isinstance(self.system, KafkaSystem) and not self._is_by_hand:
             self.system.run_until(self.system.now + WARM_UP)  # until clients have found the leader
         self.exposure = Exposure(self.system)
         self.start = self.system.now
@@ -130,6 +130,10 @@ class ModelRun:
     def simulation(self) -> Simulation:
         """The simulation of the system."""
         return self.system.cluster if isinstance(self.system, KafkaSystem) else self.system
+
+    @property
+    def _is_by_hand(self) -> bool:
+        return isinstance(self.system, KafkaSystem) and self.system.settings.by_hand
 
     # --- the run ------------------------------------------------------------------------------------------------------
 
@@ -224,6 +228,11 @@ class ModelRun:
                 system.dead_for_good.add(self._name(server))
             case LoseMessage(a, b):
                 self.simulation.network.lose(self._name(a), self._name(b))
+            case KafkaActs(kafka_acts):
+                if not isinstance(system, KafkaSystem):
+                    raise ActRefused(f"{system.model} has none of Kafka's acts")
+                for each in kafka_acts:
+                    system.cluster.do(each)
             case Rest(quiet):
                 self._settle(quiet)
             case _:
@@ -240,13 +249,15 @@ class ModelRun:
         now = self.system.now
         client = self.system.clients[request.client]
         match request:
-            case WriteRequest(_, key, server, count, every, limit):
-                for number in range(count):
-                    name = f"{key}{number}" if count > 1 else key
+            case WriteRequest(_, key, server, count, versions, every, limit):
+                for number in range(count * versions):
+                    name = f"{key}{number // versions}" if count > 1 else key
                     if every:
                         client.start(WriteLoop(name, ONCE, now + number * every, limit=limit))
                     else:
                         self._write(client, name, server, limit)
+                if isinstance(self.system, KafkaSystem) and self.system.settings.by_hand:
+                    self.system.cluster.deliver_pending()
             case ReadRequest(_, server, key, how, count, limit):
                 for number in range(count):
                     self._read(client, f"{key}{number}" if count > 1 else key, server, how, limit)

@@ -17,7 +17,7 @@ from core.lab import acts as kafka_acts
 from core.lab.cluster import Cluster
 from core.lab.comparison.kafka_client import WorkloadClient
 from core.lab.comparison.kafka_reads import READS, Replicas
-from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec
+from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec, Pace
 from core.models import acts
 from core.models.account import Account
 from core.models.messages import OVERHEAD, ROW_BYTES, Row
@@ -43,6 +43,7 @@ class KafkaSettings:
         min_isr: min.insync.replicas.
         unclean: unclean.leader.election.enable.
         latency: the latency of each link between brokers, µs.
+        by_hand: whether followers fetch only when an act lets them.
     """
 
     brokers: int = 3
@@ -50,6 +51,7 @@ class KafkaSettings:
     min_isr: int = 2
     unclean: bool = False
     latency: int = US_PER_MS
+    by_hand: bool = False
 
 
 class KafkaSystem:
@@ -71,7 +73,9 @@ class KafkaSystem:
         brokers = tuple(BrokerSpec(number) for number in range(1, settings.brokers + 1))
         topic = TopicSpec(TP.topic, assignment=(PartitionSpec(tuple(broker.id for broker in brokers)),))
         given = (("min.insync.replicas", settings.min_isr), ("unclean.leader.election.enable", settings.unclean))
-        self.cluster = Cluster(ClusterSpec(brokers, (topic,), given, NetworkSpec(settings.latency)), release, seed, sink, elide=False)
+        pace = Pace.BY_HAND if settings.by_hand else Pace.TIMELINE
+        spec = ClusterSpec(brokers, (topic,), given, NetworkSpec(settings.latency), pace=pace)
+        self.cluster = Cluster(spec, release, seed, sink, elide=False)
         self.traffic = Traffic(tuple(self.cluster.nodes), wire_bytes)
         self.account = Account(self.cluster.journal)
         self.replicas = Replicas(self.cluster, TP)
@@ -114,7 +118,10 @@ class KafkaSystem:
         self.clients[name] = client
         for server in self.servers:
             network.link((name, server)).latency = network.link((server, name)).latency = 0
-        client.refresh_metadata()
+        if self.settings.by_hand:
+            client.leaders = list(cluster.controller.leaders(TP.topic))
+        else:
+            client.refresh_metadata()
         return client
 
     # --- acts ---------------------------------------------------------------------------------------------------------

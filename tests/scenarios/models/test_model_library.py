@@ -21,6 +21,7 @@ from tui.cli import main
 EXAMPLES = {
     "mysql": [f"m{number:02}" for number in range(1, 14)],
     "elasticsearch": [f"e{number:02}" for number in range(1, 15)],
+    "kafka": ["k01", "k02", "k03", "k04"],
     "raft": ["q01", "q03", "q05", "q06", "q07", "q10"],
 }
 """The worked examples. Q-02 is a part of Q-01, and `tests.core.models.test_quorum_examples` has Q-04."""

@@ -1,4 +1,4 @@
-"""The worked examples of reads from Kafka's replicas, with their numbers. Each name cites the example.
+"""What a follower truncates is gone for those who read it (K-04). The scenarios `kafka-k*` are the other worked examples of reads.
 
 The replicas R0, R1, and R2 are on the brokers 1, 2, and 3. Version v of the key is at offset v - 1.
 """
@@ -12,7 +12,7 @@ from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.comparison.kafka_client import WorkloadClient
-from core.lab.comparison.kafka_reads import FOLLOWER_HW, FOLLOWER_LEO, KIP_392, LEADER, Replicas
+from core.lab.comparison.kafka_reads import FOLLOWER_HW, FOLLOWER_LEO, KIP_392, Replicas
 from core.lab.comparison.kafka_system import TP
 from core.lab.spec import BrokerSpec, ClusterSpec, Pace
 from core.models.account import OK, Account
@@ -65,47 +65,6 @@ class ByHand:
     def ends(self) -> list[str]:
         logs = [self.cluster.brokers[broker].disk.logs[TP] for broker in (1, 2, 3)]
         return [f"{log.leo}/{log.high_watermark}" for log in logs]
-
-
-def test_k01_naive_followers_with_acks_1() -> None:
-    lab = ByHand(1)
-    lab.play(B2[:4])
-    assert lab.ends() == ["15/4", "8/4", "10/4"]
-    assert lab.account.acked["k"] == 15
-    assert lab.read(3, FOLLOWER_LEO) == (10, 5, 0)
-    assert lab.read(2, FOLLOWER_LEO) == (8, 7, 2)
-    assert lab.read(1, FOLLOWER_LEO) == (15, 0, 0)
-    for broker in (1, 2, 3):
-        assert lab.read(broker, FOLLOWER_HW)[:2] == (4, 11)
-    assert lab.read(1, LEADER)[:2] == (4, 11), "with acks=1, not even the leader shows what it has acknowledged"
-    lab.read(1, LEADER, lab.writer)
-    assert lab.account.reads[-1].own_missing == 11
-
-
-def test_k02_naive_followers_with_acks_all() -> None:
-    lab = ByHand(-1)
-    lab.play(B2[:4])
-    assert lab.account.acked["k"] == 4
-    version, stale, _ = lab.read(2, FOLLOWER_LEO)
-    assert (version, stale) == (8, 0)
-    assert lab.account.reads[-1].unacknowledged
-    assert version - lab.account.acked["k"] == 4
-    assert lab.read(2, FOLLOWER_HW)[:2] == (4, 0)
-
-
-def test_k03_followers_that_have_not_been_told_the_high_watermark() -> None:
-    lab = ByHand(-1)
-    lab.play(B2, at_once=True)
-    assert lab.ends() == ["20/8", "18/4", "18/5"], "R2 fetches after R1 has raised the high watermark to 5"
-    assert lab.account.acked["k"] == 8
-    assert lab.read(2, FOLLOWER_HW, lab.writer) == (4, 4, 0)
-    assert lab.account.reads[-1].own_missing == 4
-    assert lab.read(1, FOLLOWER_HW) == (8, 0, 0)
-    assert lab.read(2, FOLLOWER_HW) == (4, 4, 4)
-    keeps = ByHand(-1)
-    keeps.play(B2, at_once=True)
-    assert keeps.read(1, KIP_392) == (8, 0, 0)
-    assert keeps.read(2, KIP_392) == (8, 0, 0), "the follower sends a reader that is ahead of it to the leader"
 
 
 @pytest.mark.parametrize(("how", "dirty"), [(FOLLOWER_LEO, 2), (FOLLOWER_HW, 0), (KIP_392, 0)])
