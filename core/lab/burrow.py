@@ -112,6 +112,16 @@ class LogEnds:
         at = bisect.bisect_left(self._seqs.get(tp, ()), seq)
         return self._offsets[tp][at - 1] if at else None
 
+    def passed(self, tp: TopicPartition, offset: int) -> int | None:
+        """Return the time at which the high watermark last rose above an offset, µs; None if it is not above it."""
+        since = None
+        for time, end in zip(self._times.get(tp, ()), self._offsets.get(tp, ()), strict=True):
+            if end <= offset:
+                since = None
+            elif since is None:
+                since = time
+        return since
+
     def recent(self, tp: TopicPartition, now: int) -> list[int]:
         """Return the high watermarks that Burrow has read: one every REFRESH, of which it keeps INTERVALS."""
         times = self._times.get(tp, ())

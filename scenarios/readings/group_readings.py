@@ -10,7 +10,7 @@ from core.kafka.group_coordinator.consumer.member_state import ConsumerGroupStat
 from core.kafka.ids import TopicPartition
 from core.lab.burrow import LogEnds, Verdict, evaluate, group_verdict, windows
 from core.lab.views.view import GroupView, MemberView
-from scenarios.readings.reading import NUMBER, TEXT, WORD, Moment, Reading
+from scenarios.readings.reading import DURATION, NUMBER, TEXT, WORD, Moment, Reading
 
 
 def _of_group(take: Callable[[GroupView], Any]) -> Callable[..., Any]:
@@ -51,6 +51,16 @@ def _lag(*, stable: bool = False) -> Callable[..., Any]:
         return None
 
     return read
+
+
+def _time_lag(moment: Moment, group: str, tp: TopicPartition | None = None) -> Any:
+    """Return how long the oldest record that a group has not committed could be read, µs: the longest time of all partitions, or that of one."""
+    ends, now = LogEnds(moment.events("high-watermark")), moment.view().now
+    for view in moment.view().groups:
+        if view.name == group:
+            since = {each: ends.passed(each, offset) for each, offset in view.offsets if tp in (None, each)}
+            return max((0 if at is None else now - at for at in since.values()), default=None)
+    return None
 
 
 def _burrow(moment: Moment, group: str, tp: TopicPartition | None = None) -> Any:
@@ -124,6 +134,8 @@ GROUP_READINGS: Final = (
     Reading("lag", ("group", "partition?"), NUMBER, "the high watermark minus the committed offset of a group, for one partition or for all", _lag()),
     Reading("stable-lag", ("group", "partition?"), NUMBER, "the last stable offset minus the committed offset of a group, for one partition or for "
         "all: what consumers with read_committed can still read", _lag(stable=True)),
+    Reading("time-lag", ("group", "partition?"), DURATION, "how long the oldest record that a group has not committed has been below the high watermark: the "
+        "longest time of all partitions with a committed offset, or that of one", _time_lag, ages=True, kinds=("high-watermark",)),
     Reading("burrow", ("group", "partition?"), WORD, "the status that Burrow gives a group or one of its partitions, based on the last 10 commits and their lags; "
         "for a group, 'err' stands for 'stop', 'stall', and 'rewind'", _burrow, tuple(verdict.name.lower() for verdict in Verdict), ages=True,
         kinds=("high-watermark", "offset-committed")),

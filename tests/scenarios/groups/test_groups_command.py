@@ -125,10 +125,11 @@ timeline:
   - at: 2s
     join-group: {consumer: app1, group: billing, topics: [orders]}
   - at: 60s
-    expect: ["burrow(billing) == ok", "burrow(billing, orders-0) == ok"]
+    expect: ["burrow(billing) == ok", "burrow(billing, orders-0) == ok", "time-lag(billing) < 6s"]
   - stall-consumer: {consumer: app1, stall-time: 250s}
   - at: 200s
-    expect: ["burrow(billing) == err", "burrow(billing, orders-0) == stop", "lag(billing) > 900", "stable-lag(billing, orders-0) > 900"]
+    expect: ["burrow(billing) == err", "burrow(billing, orders-0) == stop", "lag(billing) > 900", "stable-lag(billing, orders-0) > 900",
+             time-lag(billing) > 130s, "time-lag(billing, orders-0) < 145s"]
 """
 """The consumer commits every 5 s until it is busy for minutes."""
 
