@@ -192,7 +192,7 @@ class ReplicationSystem(Simulation):
 
     @execute.register
     def _(self, act: acts.SlowDisk) -> None:
-        self.servers[act.server].write_time = act.write_time
+        self.servers[act.server].write_time = act.write_time or US_PER_MS  # 0 restores the normal speed
 
     @execute.register
     def _(self, act: acts.Promote) -> None:

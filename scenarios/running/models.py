@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from itertools import accumulate
 
+from core.kafka.release import Release
 from core.lab.comparison.comparison import Comparison
 from core.lab.comparison.faults import FAULTS
 from core.lab.comparison.script import Script, script_of
 from core.lab.comparison.systems import VARIANTS, Variant
 from core.lab.comparison.table import COPY_MEANINGS, MEANINGS, copy_table, difference_lines, text_table
 from core.lab.spec import Pace
-from core.sim.units import format_duration
+from core.sim.units import SECOND, format_duration
 from scenarios import catalogue
 from scenarios.errors import InputError
-from scenarios.language.script import Scenario
+from scenarios.language.script import Scenario, Step
+from scenarios.releases import release_named
+from scenarios.running.runner import Run, State
 
 
 def fault_names() -> list[str]:
@@ -26,7 +30,7 @@ def lines(name: str, models: Sequence[str], seed: int) -> Iterator[str]:
     """Run a fault, or the faults of a scenario, and yield the lines of the result.
 
     Raises:
-        InputError: there is no such model or scenario, or the faults of the scenario depend on the state of Kafka.
+        InputError: there is no such model or scenario, or nothing in the scenario can happen to other models.
     """
     variants = tuple(variant_of(model) for model in models)
     script = _script(name)
@@ -70,17 +74,66 @@ def _script(name: str) -> Script:
 
 
 def _script_of_scenario(scenario: Scenario) -> Script:
+    """Return the faults of a scenario, at the times at which its acts happen under Kafka.
+
+    Raises:
+        InputError: the scenario is not about several copies, or has no act that the other models know.
+    """
+    replicas = _replicas(scenario)
+    if len(replicas) < 2:
+        raise InputError(f"{scenario.source}: the first partition has one replica; a comparison needs at least two copies")
+    servers = {broker: f"n{number}" for number, broker in enumerate(replicas, 1)}
+    timeline = [(time, act) for time, step in _timed_steps(scenario) for act in step.acts]
+    script = script_of(scenario.name, scenario.headline, timeline, servers)
+    if not script.fault.steps:
+        words = ", ".join(dict.fromkeys(act.word for _, act in timeline)) or "none"
+        raise InputError(
+            f"{scenario.source}: nothing in it can happen to other models, which know acts on brokers that have a replica, and on links between "
+            f"these; its acts are {words}"
+        )
+    return script
+
+
+def _replicas(scenario: Scenario) -> tuple[int, ...]:
+    """Return the brokers with a replica of the first partition, its leader first. If there is no topic yet, all brokers have one."""
+    brokers = tuple(broker.id for broker in scenario.spec.brokers)
+    if not scenario.spec.topics:
+        return brokers
+    topic = scenario.spec.topics[0]
+    if not topic.assignment:
+        return brokers[: topic.replication_factor]
+    partition = topic.assignment[0]
+    return tuple(sorted(partition.replicas, key=lambda broker: broker != partition.leader))
+
+
+def _timed_steps(scenario: Scenario) -> list[tuple[int, Step]]:
+    """Return the steps with the times at which they happen, µs.
+
+    If steps wait for a state of Kafka (`until`), the scenario runs under Kafka first, and its times there apply to all models. Steps that are done
+    by hand take no time under Kafka; for the other models, at least a second passes before each.
+    """
+    release = release_named(scenario.releases[-1])
+    steps = [step for step in scenario.steps if step.under.includes(release)]
     if scenario.spec.pace is Pace.BY_HAND:
-        raise InputError(f"{scenario.source}: the steps are done by hand; only scenarios with a timeline run under other models")
-    if len(scenario.spec.brokers) != 3:
-        raise InputError(f"{scenario.source}: the cluster has {len(scenario.spec.brokers)} brokers; the other models have 3 servers")
-    timeline = []
+        return list(zip(accumulate(max(step.wait, SECOND) for step in steps), steps, strict=True))
+    if any(step.until is not None for step in steps):
+        return _steps_under_kafka(scenario, release)
+    timed = []
     now = 0
-    for step in scenario.steps:
-        if step.until is not None:
-            raise InputError(
-                f"{step.place}: 'until' waits for a state of Kafka, which other models do not have; write 'at' or 'wait' instead"
-            )
+    for step in steps:
         now = now + step.wait if step.at is None else step.at
-        timeline += [(now, act) for act in step.acts]
-    return script_of(scenario.name, scenario.headline, timeline)
+        timed.append((now, step))
+    return timed
+
+
+def _steps_under_kafka(scenario: Scenario, release: Release) -> list[tuple[int, Step]]:
+    """Run a scenario under Kafka, and return its steps with their times."""
+    run = Run(scenario, release)
+    timed = []
+    while (step := run.next_step) is not None and (due := run.next_due()) is not None:
+        if run.advance_to(due, steps=1):
+            timed.append((run.cluster.now, step))
+    failed = next((check for check in run.expectations if check.state is State.FAILED and check.text.startswith("until ")), None)
+    if failed is not None:
+        raise InputError(f"{failed.place}: under Kafka, this is not true in time: {failed.text}; its time decides when the others act")
+    return timed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import attrs
@@ -34,59 +34,92 @@ class Script:
     left_out: tuple[str, ...]
 
 
-def script_of(name: str, title: str, timeline: Sequence[tuple[int, kafka_acts.Act]]) -> Script:
+def script_of(name: str, title: str, timeline: Sequence[tuple[int, kafka_acts.Act]], servers: Mapping[int, str] | None = None) -> Script:
     """Return the faults of a scenario.
 
     Args:
         name: the name of the scenario.
         title: what it is about.
         timeline: its acts, each with its time, µs.
+        servers: the counterparts of the brokers in the other models; by default, `n1` of broker 1, and so on, for three brokers.
     """
     steps: list[tuple[int, acts.Act]] = []
     left_out = []
     for time, act in timeline:
-        common = translated(act)
+        common = translated(act, servers)
         if common is not None:
             steps.append((time, common))
+        elif translated(act) is not None:
+            left_out.append(f"{act.word}: the broker has no copy of the first partition")
         elif not isinstance(act, LOAD):
             left_out.append(f"{act.word}: only Kafka has this act")
     last = max((time for time, _ in steps), default=0)
     isolated = any(isinstance(act, acts.Isolate) and act.server == "n1" for _, act in steps)
-    return Script(Fault(name, title, tuple(steps), last + REPAIRED_AFTER, isolated), tuple(dict.fromkeys(left_out)))
+    fault = Fault(name, title, tuple(steps), last + REPAIRED_AFTER, isolated, 3 if servers is None else len(servers))
+    return Script(fault, tuple(dict.fromkeys(left_out)))
 
 
-def translated(act: kafka_acts.Act) -> acts.Act | None:
-    """Return the act of the other models for an act on Kafka; None if there is none."""
-    match act:
-        case kafka_acts.Kill(broker) | kafka_acts.Shutdown(broker):
-            return acts.Kill(server(broker))
-        case kafka_acts.Start(broker):
-            return acts.Restart(server(broker))
-        case kafka_acts.Pause(broker):
-            return acts.Pause(server(broker))
-        case kafka_acts.Resume(broker):
-            return acts.Resume(server(broker))
-        case kafka_acts.PowerLoss(broker):
-            return acts.PowerLoss((server(broker),))
-        case kafka_acts.SlowDisk(broker, delay):
-            return acts.SlowDisk(server(broker), delay)
-        case kafka_acts.Isolate(node) if is_broker(node):
-            return acts.Isolate(server(int(node[1:])), ("a", "ra") if node == "b1" else ())
-        case kafka_acts.Cut((a, b)) if is_broker(a) and is_broker(b):
-            return acts.Cut(server(int(a[1:])), server(int(b[1:])))
-        case kafka_acts.Heal(None):
+def translated(act: kafka_acts.Act, servers: Mapping[int, str] | None = None) -> acts.Act | None:
+    """Return the act of the other models for an act on Kafka; None if there is none.
+
+    Args:
+        act: the act.
+        servers: the counterparts of the brokers; by default, `n1` of broker 1, and so on.
+    """
+    names = [_server(broker, servers) for broker in _brokers_of(act)]
+    if not all(names):
+        return None
+    match act, names:
+        case kafka_acts.Kill() | kafka_acts.Shutdown(), [name]:
+            return acts.Kill(name)
+        case kafka_acts.Start(), [name]:
+            return acts.Restart(name)
+        case kafka_acts.Pause(), [name]:
+            return acts.Pause(name)
+        case kafka_acts.Resume(), [name]:
+            return acts.Resume(name)
+        case kafka_acts.PowerLoss(), [name]:
+            return acts.PowerLoss((name,))
+        case kafka_acts.SlowDisk(_, delay), [name]:
+            return acts.SlowDisk(name, delay)
+        case kafka_acts.Isolate(), [name]:
+            return acts.Isolate(name, ("a", "ra") if name == "n1" else ())
+        case kafka_acts.Cut(), [a, b]:
+            return acts.Cut(a, b)
+        case kafka_acts.Heal(None), []:
             return acts.HealAll()
-        case kafka_acts.Heal((a, b)) if is_broker(a) and is_broker(b):
-            return acts.Heal(server(int(a[1:])), server(int(b[1:])))
-        case kafka_acts.Link((a, b), latency) if latency is not None and is_broker(a) and is_broker(b):
-            return acts.SlowLink(server(int(a[1:])), server(int(b[1:])), latency)
+        case kafka_acts.Heal(), [a, b]:
+            return acts.Heal(a, b)
+        case kafka_acts.Link(_, latency), [a, b] if latency is not None:
+            return acts.SlowLink(a, b, latency)
         case _:
             return None
 
 
-def server(broker: int) -> str:
-    """Return the name of a broker's counterpart in the other models."""
-    return f"n{broker}"
+def _brokers_of(act: kafka_acts.Act) -> list[int]:
+    """Return the brokers that an act on brokers and links is about."""
+    match act:
+        case (
+            kafka_acts.Kill(broker)
+            | kafka_acts.Shutdown(broker)
+            | kafka_acts.Start(broker)
+            | kafka_acts.Pause(broker)
+            | kafka_acts.Resume(broker)
+            | kafka_acts.PowerLoss(broker)
+            | kafka_acts.SlowDisk(broker)
+        ):
+            return [broker]
+        case kafka_acts.Isolate(node) if is_broker(node):
+            return [int(node[1:])]
+        case kafka_acts.Cut((a, b)) | kafka_acts.Heal((a, b)) | kafka_acts.Link((a, b)) if is_broker(a) and is_broker(b):
+            return [int(a[1:]), int(b[1:])]
+        case _:
+            return []
+
+
+def _server(broker: int, servers: Mapping[int, str] | None) -> str:
+    """Return the name of a broker's counterpart in the other models; empty if it has none."""
+    return f"n{broker}" if servers is None else servers.get(broker, "")
 
 
 def is_broker(node: str) -> bool:
