@@ -2,7 +2,7 @@
 
 This package uses only Python and attrs: it has no I/O, no wall clock, and no user interface. Nodes (brokers, the controller, clients)
 communicate only by messages through `core.sim.network`. The journal records every change as an event (`core.kafka.events`). User interfaces
-read frozen snapshots of the state from `core.lab.views.view`.
+read frozen snapshots of the state from `core.lab.views.cluster_view`.
 """
 
 

@@ -17,16 +17,17 @@ from core.lab.control_planes import control_plane_builder
 from core.lab.initial_logs import resume_leaderships
 from core.lab.spec import ClusterSpec
 from core.lab.views import view_builder
-from core.lab.views.view import ClusterView, PartitionView
+from core.lab.views.cluster_view import ClusterView
+from core.lab.views.partition_view import PartitionView
 from core.sim.journal import Sink, null_sink
 from core.sim.state.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from core.lab.views.durability_report import DurabilityReport
-    from core.lab.views.group_report import GroupReport
-    from core.lab.views.partition_detail import PartitionDetail
-    from core.lab.views.segment_report import SegmentReport
-    from core.lab.views.transaction_report import TransactionReport
+    from core.lab.reports.durability_report import DurabilityReport
+    from core.lab.reports.group_report import GroupReport
+    from core.lab.reports.partition_detail import PartitionDetail
+    from core.lab.reports.segment_report import SegmentReport
+    from core.lab.reports.transaction_report import TransactionReport
 
 
 class Cluster(ClusterNodes):
@@ -118,25 +119,25 @@ class Cluster(ClusterNodes):
         Raises:
             KeyError: the partition does not exist.
         """
-        from core.lab.views import partition_detail_builder
+        from core.lab.reports import partition_detail_builder
 
         return partition_detail_builder.partition_detail(self, tp)
 
     def durability_report(self) -> DurabilityReport:
         """Return the records that are lost or exposed now, by partition and producer, with the events behind them."""
-        from core.lab.views.durability_report import durability_report
+        from core.lab.reports.durability_report import durability_report
 
         return durability_report(self)
 
     def transaction_report(self) -> TransactionReport:
         """Return the transactional IDs, and the partitions whose last stable offset is held back."""
-        from core.lab.views.transaction_report import transaction_report
+        from core.lab.reports.transaction_report import transaction_report
 
         return transaction_report(self)
 
     def group_report(self) -> tuple[GroupReport, ...]:
         """Return the groups: their members, and their partitions with lags and with what keeps them from being read."""
-        from core.lab.views.group_report import group_report
+        from core.lab.reports.group_report import group_report
 
         return group_report(self)
 
@@ -144,6 +145,6 @@ class Cluster(ClusterNodes):
         self, tp: TopicPartition, broker: int, offset: int | None = None, timestamp: int | None = None
     ) -> SegmentReport | None:
         """Return the segments of a replica, and a lookup by offset or by timestamp (ms); None if the broker has no replica."""
-        from core.lab.views.segment_report import segment_report
+        from core.lab.reports.segment_report import segment_report
 
         return segment_report(self, tp, broker, offset, timestamp)

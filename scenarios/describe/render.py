@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from core.kafka import health
 from core.kafka.release import Release
-from core.lab.views.view import ClusterView, PartitionView
+from core.lab.views.cluster_view import ClusterView
+from core.lab.views.partition_view import PartitionView
 from scenarios.describe.described import DescribedPartition, DescribedTopic, ElrColumn
 from scenarios.io.escaping import escape_value
 

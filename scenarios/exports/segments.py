@@ -13,7 +13,7 @@ from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.log.segment_files import LOG, OFFSET_INDEX, PRODUCER_SNAPSHOT, TIME_INDEX, TRANSACTION_INDEX, SegmentFiles, file_name
 from core.kafka.log.wire.transfer import transfers
 from core.lab.cluster import Cluster
-from core.lab.views.segment_report import SegmentReport, replica_log
+from core.lab.reports.segment_report import SegmentReport, replica_log
 from scenarios.errors import InputError, did_you_mean
 
 NOTES = (

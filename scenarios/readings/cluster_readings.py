@@ -8,7 +8,7 @@ from typing import Any, Final
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import PartitionStatus, is_at_min_isr, is_offline, is_under_min_isr, is_under_replicated
 from core.kafka.ids import TopicPartition
-from core.lab.views.view import PartitionView
+from core.lab.views.partition_view import PartitionView
 from scenarios.readings.partition_readings import _of_partition
 from scenarios.readings.reading import BOOL, NUMBER, WORD, Moment, Reading
 

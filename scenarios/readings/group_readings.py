@@ -9,7 +9,7 @@ from core.kafka.group_coordinator.classic.group_state import GroupState
 from core.kafka.group_coordinator.consumer.member_state import ConsumerGroupState
 from core.kafka.ids import TopicPartition
 from core.lab.burrow import LogEnds, Verdict, evaluate, group_verdict, windows
-from core.lab.views.view import GroupView, MemberView
+from core.lab.views.group_view import GroupView, MemberView
 from scenarios.readings.reading import DURATION, NUMBER, TEXT, WORD, Moment, Reading
 
 

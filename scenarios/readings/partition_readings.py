@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from core.kafka.ids import TopicPartition
-from core.lab.views.view import PartitionView, ReplicaView
+from core.lab.views.partition_view import PartitionView, ReplicaView
 from scenarios.readings.reading import BROKER, EPOCHS, IDS, NUMBER, ROW, TEXT, WORD, Moment, Reading
 
 

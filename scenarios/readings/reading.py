@@ -1,6 +1,6 @@
 """A reading: a value that conditions can read, with its name, arguments, type, and function.
 
-Readings use the snapshots of `core.lab.views.view` and the recorded events, never the running cluster. If a reading currently has no value,
+Readings use the snapshots of `core.lab.views.cluster_view` and the recorded events, never the running cluster. If a reading currently has no value,
 such as the high watermark of a partition without a leader, its result is None. Every comparison with None is false.
 """
 
@@ -12,8 +12,9 @@ from typing import Any, Final, Protocol
 import attrs
 
 from core.kafka.ids import NO_LEADER, TopicPartition
+from core.lab.views.cluster_view import ClusterView
 from core.lab.views.log_contents import LogContents
-from core.lab.views.view import ClusterView, PartitionView
+from core.lab.views.partition_view import PartitionView
 from core.sim.units import format_duration
 
 NUMBER: Final = "number"

@@ -19,8 +19,9 @@ from core.kafka.release import Release
 from core.lab.accounts.losses import Loss
 from core.lab.acts import Act
 from core.lab.cluster import Cluster
+from core.lab.views.cluster_view import ClusterView
 from core.lab.views.log_contents import LogContents
-from core.lab.views.view import ClusterView, PartitionView
+from core.lab.views.partition_view import PartitionView
 from core.sim.errors import ActRefused
 from core.sim.state.snapshot import Snapshot
 from core.sim.units import format_duration

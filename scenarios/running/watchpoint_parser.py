@@ -16,7 +16,7 @@ from typing import Any, Final
 from core.kafka.events import KINDS
 from core.lab.history.playable import ClusterLike
 from core.lab.history.watchpoints import AnyPartitionChanges, BecomesTrue, EventHappens, ValueChanges, Watchpoint
-from core.lab.views.view import ClusterView
+from core.lab.views.cluster_view import ClusterView
 from scenarios.language.condition_parser import parse_condition
 from scenarios.language.conditions import Compare, Condition, Happened, Names, Truth, kinds_of
 from scenarios.language.tokens import ConditionError

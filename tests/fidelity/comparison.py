@@ -8,7 +8,7 @@ from typing import Any, Final
 import attrs
 
 from core.kafka.ids import TopicPartition, broker_address
-from core.lab.views.view import PartitionView
+from core.lab.views.partition_view import PartitionView
 from core.sim.units import SECOND
 from scenarios.describe.render import from_view, render_describe
 from tests.fidelity.recording import Point, RecordedPartition, Recording

@@ -17,7 +17,7 @@ from core.kafka.ids import NO_LEADER, TopicPartition
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import ClusterSpec, NetworkSpec
-from core.lab.views.view import ClusterView
+from core.lab.views.cluster_view import ClusterView
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND, US_PER_MS
 from scenarios.describe.parse import parse_describe

@@ -11,12 +11,16 @@ from collections.abc import Callable
 import attrs
 
 from core.kafka.broker.broker_state import BrokerState
+from core.kafka.health import PartitionStatus
 from core.kafka.ids import NO_LEADER, TopicPartition, node_address
 from core.kafka.release import CURRENT, Release
 from core.kafka.settings.settings import Settings
 from core.lab import acts
 from core.lab.spec import ClusterSpec
-from core.lab.views.view import BrokerView, ClusterView, ConsumerView, PartitionStatus, PartitionView, ProducerView, ReplicaView, TopicView
+from core.lab.views.broker_view import BrokerView
+from core.lab.views.client_view import ConsumerView, ProducerView
+from core.lab.views.cluster_view import ClusterView
+from core.lab.views.partition_view import PartitionView, ReplicaView, TopicView
 from core.sim.errors import ActRefused
 from core.sim.units import US_PER_MS
 

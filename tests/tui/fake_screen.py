@@ -7,7 +7,7 @@ from typing import Any
 
 from textual.strip import Strip
 
-from core.lab.views.view import ClusterView
+from core.lab.views.cluster_view import ClusterView
 from tui.actions.context import ActionContext, Option, Question
 from tui.actions.selection import Selection
 from tui.main_screen.display_options import DisplayOptions

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import attrs
 
+from core.kafka.health import PartitionStatus
 from core.kafka.ids import TopicPartition
 from core.kafka.topic_spec import TopicSpec
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.lab.views.view import ClusterView, PartitionStatus, PartitionView, ReplicaView, TopicView
+from core.lab.views.cluster_view import ClusterView
+from core.lab.views.partition_view import PartitionView, ReplicaView, TopicView
 from tests.tui.fake_cluster import FakeCluster
 
 SPEC = ClusterSpec(

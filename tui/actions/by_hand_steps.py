@@ -8,7 +8,7 @@ from core.kafka.broker.broker_state import BrokerState
 from core.lab import acts
 from core.lab.acts import Act
 from core.lab.spec import Pace
-from core.lab.views.view import PartitionView
+from core.lab.views.partition_view import PartitionView
 from tui.actions.context import ActionContext, Option, Question, TextPrompt
 from tui.actions.refusals import needs_broker, needs_partition
 from tui.rendering.numbers import count_of

@@ -13,7 +13,9 @@ from core.kafka.ids import CONTROLLER
 from core.kafka.settings.setting import Value
 from core.lab.acts import Act
 from core.lab.spec import Pace
-from core.lab.views.view import BrokerView, ClusterView, PartitionView
+from core.lab.views.broker_view import BrokerView
+from core.lab.views.cluster_view import ClusterView
+from core.lab.views.partition_view import PartitionView
 from core.sim.repr_mixin import ReprMixin
 
 MOST_BROKERS: Final = 12

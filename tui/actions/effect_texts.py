@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import is_at_min_isr
+from core.lab.views.partition_view import PartitionView
 from core.lab.views.setting_preview import only_on_stopped_brokers, unclean_change
-from core.lab.views.view import PartitionView
 from tui.actions.context import ActionContext
 from tui.actions.questions import UNCLEAN
 

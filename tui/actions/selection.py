@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.kafka.ids import TopicPartition
-from core.lab.views.view import BrokerView, ClusterView, PartitionView
+from core.lab.views.broker_view import BrokerView
+from core.lab.views.cluster_view import ClusterView
+from core.lab.views.partition_view import PartitionView
 from tui.analysis.partition_list import FILTERS, filtered, in_order
 
 

@@ -9,7 +9,8 @@ import attrs
 
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import broker_address
-from core.lab.views.view import BrokerView, ClusterView, LinkView
+from core.lab.views.broker_view import BrokerView, LinkView
+from core.lab.views.cluster_view import ClusterView
 from core.sim.repr_mixin import ReprMixin
 from core.sim.units import format_duration
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from core.kafka.events import KINDS, NORMAL, EventTuple
 from core.lab.history.event_buffer import EventBuffer, EventRing
-from core.lab.views.view import PartitionView
+from core.lab.views.partition_view import PartitionView
 from core.sim.units import format_clock, format_duration
 
 _CHANGED: Final = "partition-changed"

@@ -16,7 +16,7 @@ import attrs
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import is_at_min_isr, is_offline, is_under_min_isr, is_under_replicated
 from core.lab.metrics import CONTROLLER
-from core.lab.views.view import ClusterView
+from core.lab.views.cluster_view import ClusterView
 from core.sim.repr_mixin import ReprMixin
 from core.sim.units import SECOND
 from tui.analysis.per_state_cache import cached_per_state

@@ -13,7 +13,8 @@ from core.kafka.health import (
     described_under_replicated,
 )
 from core.kafka.transaction.transaction_log import INTERNAL_TOPICS
-from core.lab.views.view import ClusterView, PartitionView
+from core.lab.views.cluster_view import ClusterView
+from core.lab.views.partition_view import PartitionView
 from scenarios.releases import release_named
 from tui.analysis.word_filter import matcher
 from tui.rendering.states import partition_words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, Final, TypeVar
 
-from core.lab.views.view import ClusterView
+from core.lab.views.cluster_view import ClusterView
 
 T = TypeVar("T")
 

@@ -40,7 +40,7 @@ def _segments(arguments: argparse.Namespace) -> int:
     from core.kafka import errors
     from core.kafka.log.lookup import MAX_BYTES
     from core.kafka.log.segment_files import segment_files
-    from core.lab.views.segment_report import report_of_log
+    from core.lab.reports.segment_report import report_of_log
     from core.sim.units import US_PER_MS
     from scenarios.errors import InputError
     from scenarios.exports import dump_log, segments

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from textual.app import App
 
-from core.lab.views.view import ClusterView
+from core.lab.views.cluster_view import ClusterView
 from tui.actions.context import ActionContext
 from tui.actions.prompter import Prompter
 from tui.rendering.palette import Palette

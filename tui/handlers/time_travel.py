@@ -11,7 +11,7 @@ from core.lab.history.branch import Mark
 from core.lab.history.destination import Destination
 from core.lab.history.position import PlayedAct, Position
 from core.lab.history.watchpoints import Watchpoint
-from core.lab.views.view import ClusterView
+from core.lab.views.cluster_view import ClusterView
 from core.sim.simulation import MAX_TIME
 from core.sim.units import format_clock, parse_duration
 from tui.actions.context import Option, Question

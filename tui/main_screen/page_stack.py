@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
-from core.lab.views.view import ClusterView
+from core.lab.views.cluster_view import ClusterView
 from tui.pages.page import OVERVIEW, Page, PageContext
 from tui.panels.tabs import Tab
 

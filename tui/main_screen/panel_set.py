@@ -10,7 +10,7 @@ from core.kafka.events import NOTABLE
 from core.kafka.ids import TopicPartition
 from core.lab.history.event_buffer import EventRing
 from core.lab.spec import Pace
-from core.lab.views.view import ClusterView
+from core.lab.views.cluster_view import ClusterView
 from tui.actions.hints import Hint
 from tui.main_screen.layout import Layout, SizeClass
 from tui.main_screen.page_stack import tabs_of

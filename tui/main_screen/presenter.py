@@ -15,7 +15,8 @@ from core.lab.history.branch import Bookmark, Mark
 from core.lab.history.event_buffer import EventBuffer
 from core.lab.sentences import sentence
 from core.lab.spec import Pace
-from core.lab.views.view import ClusterView, PartitionView
+from core.lab.views.cluster_view import ClusterView
+from core.lab.views.partition_view import PartitionView
 from core.sim.repr_mixin import ReprMixin
 from core.sim.units import format_clock, format_duration
 from tui.actions.context import ActionContext

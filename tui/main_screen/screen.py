@@ -19,7 +19,8 @@ from textual.screen import Screen
 from core.kafka.errors import KafkaError
 from core.kafka.events import NOTABLE
 from core.kafka.ids import TopicPartition
-from core.lab.views.view import ClusterView, PartitionView
+from core.lab.views.cluster_view import ClusterView
+from core.lab.views.partition_view import PartitionView
 from tui.actions.all_actions import ACTIONS, BROKER, CLIENTS, CLUSTER, NETWORK
 from tui.actions.context import ActionContext, Question, TextPrompt
 from tui.actions.selection import Selection

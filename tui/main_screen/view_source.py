@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from core.kafka.ids import TopicPartition
-from core.lab.views.view import ClusterView
+from core.lab.views.cluster_view import ClusterView
 from tui.session.session import Session
 
 MOST_EXACT: Final = 500

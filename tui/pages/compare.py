@@ -19,7 +19,8 @@ from core.lab.history.branch import Branch
 from core.lab.history.parallel_run import FirstDifference, ParallelRun
 from core.lab.history.playable import PlayableFactory
 from core.lab.sentences import sentence
-from core.lab.views.view import ClusterView, PartitionView
+from core.lab.views.cluster_view import ClusterView
+from core.lab.views.partition_view import PartitionView
 from core.sim.units import format_clock
 from tui.actions.context import Option, Question
 from tui.analysis.partition_list import in_order

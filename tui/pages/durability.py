@@ -11,9 +11,9 @@ from textual.strip import Strip
 from core.kafka.events import NOTABLE, EventTuple
 from core.kafka.ids import TopicPartition
 from core.lab.history.event_buffer import EventBuffer
+from core.lab.reports.durability_report import DurabilityReport, ExposedRecords, LostRecords
 from core.lab.sentences import sentence
-from core.lab.views.durability_report import DurabilityReport, ExposedRecords, LostRecords
-from core.lab.views.view import ClusterView
+from core.lab.views.cluster_view import ClusterView
 from tui.pages.page import Page
 from tui.panels.cluster_totals import lost_words, sent
 from tui.panels.inspector import paint_event_detail

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from textual.strip import Strip
 
 from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition
-from core.lab.views.group_report import NEVER, UNKNOWN, GroupReport, MemberReport, OwnedPartition
+from core.lab.reports.group_report import NEVER, UNKNOWN, GroupReport, MemberReport, OwnedPartition
 from core.sim.units import format_clock, format_duration
 from tui.analysis.group_history import GONE, GroupHistory, History, lane_cells, rebalancing_cells
 from tui.pages.metrics import sparkline

@@ -13,8 +13,8 @@ import attrs
 from rich.style import Style
 from textual.strip import Strip
 
-from core.lab.views.partition_detail import PartitionDetail, ReplicaDetail
-from core.lab.views.view import ReplicaView
+from core.lab.reports.partition_detail import PartitionDetail, ReplicaDetail
+from core.lab.views.partition_view import ReplicaView
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, clip
 from tui.rendering.states import replica_marks

@@ -18,7 +18,8 @@ from core.kafka.settings.settings import Settings
 from core.lab.history.event_buffer import EventBuffer
 from core.lab.history.history import History
 from core.lab.history.playable import ClusterLike
-from core.lab.views.view import ClusterView, PartitionView
+from core.lab.views.cluster_view import ClusterView
+from core.lab.views.partition_view import PartitionView
 from tui.actions.context import Question, TextPrompt
 from tui.actions.prompter import Prompter
 from tui.actions.selection import Selection

@@ -9,9 +9,10 @@ from rich.style import Style
 from textual.strip import Strip
 
 from core.kafka.broker.broker_state import BrokerState
-from core.kafka.health import described_under_replicated, is_under_min_isr
-from core.lab.views.partition_detail import FollowerState, PartitionDetail
-from core.lab.views.view import ClusterView, PartitionStatus, ReplicaView
+from core.kafka.health import PartitionStatus, described_under_replicated, is_under_min_isr
+from core.lab.reports.partition_detail import FollowerState, PartitionDetail
+from core.lab.views.cluster_view import ClusterView
+from core.lab.views.partition_view import ReplicaView
 from core.sim.units import format_clock, format_duration
 from tui.analysis.partition_list import in_order
 from tui.pages.log_runs import paint_logs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.strip import Strip
 
 from core.kafka.log.segment_files import file_name
-from core.lab.views.segment_report import SegmentReport, SegmentRow
+from core.lab.reports.segment_report import SegmentReport, SegmentRow
 from core.sim.units import US_PER_MS, parse_duration
 from scenarios.exports.segments import NOTES, heading, lookup_lines
 from tui.rendering.palette import Palette

@@ -12,8 +12,9 @@ from core.kafka.settings.registry import SETTINGS
 from core.kafka.settings.setting import MAX_INT, MAX_LONG, Setting, Value
 from core.kafka.settings.settings import Settings, render_value
 from core.lab import acts
+from core.lab.views.cluster_view import ClusterView
+from core.lab.views.partition_view import PartitionView
 from core.lab.views.setting_preview import min_isr_change, unclean_change
-from core.lab.views.view import ClusterView, PartitionView
 from tui.actions.context import Option, Question
 from tui.actions.refusals import READ_ONLY
 from tui.pages.filtered import FilteredPage, has_words

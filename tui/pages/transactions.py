@@ -7,7 +7,7 @@ from typing import ClassVar
 from textual.strip import Strip
 
 from core.lab.acts import AbortHanging
-from core.lab.views.transaction_report import HeldPartition, TransactionReport, TransactionView
+from core.lab.reports.transaction_report import HeldPartition, TransactionReport, TransactionView
 from core.sim.units import format_duration
 from tui.actions.context import Option, Question
 from tui.pages.page import Page

@@ -15,7 +15,8 @@ from textual.strip import Strip
 
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import CONTROLLER, broker_address
-from core.lab.views.view import BrokerView, ClusterView
+from core.lab.views.broker_view import BrokerView
+from core.lab.views.cluster_view import ClusterView
 from core.sim.units import format_duration
 from tui.analysis.faults import faults_at
 from tui.analysis.word_filter import matcher

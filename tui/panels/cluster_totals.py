@@ -10,8 +10,9 @@ import attrs
 from rich.style import Style
 from textual.strip import Strip
 
-from core.kafka.health import STALL_BOUND
-from core.lab.views.view import ClusterView, PartitionStatus, PartitionView
+from core.kafka.health import STALL_BOUND, PartitionStatus
+from core.lab.views.cluster_view import ClusterView
+from core.lab.views.partition_view import PartitionView
 from core.sim.repr_mixin import ReprMixin
 from core.sim.units import format_duration
 from tui.analysis.partition_list import filtered

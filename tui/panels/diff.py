@@ -5,7 +5,8 @@ from __future__ import annotations
 from rich.style import Style
 from textual.strip import Strip
 
-from core.lab.views.view import ClusterView, PartitionView
+from core.lab.views.cluster_view import ClusterView
+from core.lab.views.partition_view import PartitionView
 from core.sim.units import format_clock
 from tui.panels.cluster_totals import lost_words
 from tui.rendering.palette import Palette

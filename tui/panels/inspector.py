@@ -9,10 +9,12 @@ from textual.strip import Strip
 
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.events import KINDS, EventTuple
-from core.kafka.health import is_under_min_isr
+from core.kafka.health import PartitionStatus, is_under_min_isr
 from core.kafka.ids import broker_address
 from core.lab.sentences import sentence
-from core.lab.views.view import BrokerView, ClusterView, PartitionStatus, PartitionView, ReplicaView
+from core.lab.views.broker_view import BrokerView
+from core.lab.views.cluster_view import ClusterView
+from core.lab.views.partition_view import PartitionView, ReplicaView
 from core.sim.units import SECOND, format_clock, format_duration
 from scenarios.releases import release_named
 from tui.analysis.per_state_cache import cached_per_state

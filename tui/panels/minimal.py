@@ -5,8 +5,9 @@ from __future__ import annotations
 from textual.strip import Strip
 
 from core.kafka.events import EventTuple
+from core.kafka.health import PartitionStatus
 from core.lab.sentences import sentence
-from core.lab.views.view import ClusterView, PartitionStatus
+from core.lab.views.cluster_view import ClusterView
 from tui.panels.cluster_totals import total_items
 from tui.panels.events import colored
 from tui.panels.lines import Lines

@@ -17,7 +17,8 @@ from textual.strip import Strip
 
 from core.kafka.health import described_under_replicated
 from core.kafka.ids import TopicPartition
-from core.lab.views.view import ClusterView, PartitionView, ReplicaView
+from core.lab.views.cluster_view import ClusterView
+from core.lab.views.partition_view import PartitionView, ReplicaView
 from core.sim.repr_mixin import ReprMixin
 from tui.analysis.partition_list import in_order
 from tui.panels.lines import RIGHT, Lines

@@ -11,7 +11,7 @@ from typing import Final
 
 import attrs
 
-from core.lab.views.view import PartitionView
+from core.lab.views.partition_view import PartitionView
 from core.sim.repr_mixin import ReprMixin
 
 LEAST_WINDOW: Final = 10

@@ -7,7 +7,9 @@ from typing import Final
 from rich.style import Style
 
 from core.kafka.broker.broker_state import BrokerState
-from core.lab.views.view import BrokerView, PartitionStatus, PartitionView, ReplicaView
+from core.kafka.health import PartitionStatus
+from core.lab.views.broker_view import BrokerView
+from core.lab.views.partition_view import PartitionView, ReplicaView
 from tui.rendering.palette import Palette
 
 LEADER: Final = "★"

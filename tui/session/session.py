@@ -22,8 +22,8 @@ from core.lab.history.search import SearchTask
 from core.lab.history.travel import TravelTask
 from core.lab.sentences import sentence
 from core.lab.trace.trace_task import TraceTask
+from core.lab.views.cluster_view import ClusterView
 from core.lab.views.incremental_view import IncrementalView
-from core.lab.views.view import ClusterView
 from core.lab.views.view_builder import lags
 from tui.session.playback import FRAME_BUDGET, Playback
 from tui.session.status import RunSoFar, SessionStatus

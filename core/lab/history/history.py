@@ -30,7 +30,7 @@ from core.lab.history.search import STEPS_PER_KEYFRAME_OFFER, SearchTask
 from core.lab.history.travel import TravelTask
 from core.lab.history.watchpoints import Watchpoint
 from core.lab.spec import ClusterSpec
-from core.lab.views.view import ClusterView
+from core.lab.views.cluster_view import ClusterView
 from core.sim.units import format_clock
 
 

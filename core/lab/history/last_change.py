@@ -16,7 +16,8 @@ from core.kafka.ids import TopicPartition
 from core.lab.history.event_buffer import EventRing
 from core.lab.history.playable import ClusterLike
 from core.lab.history.watchpoints import Watchpoint
-from core.lab.views.view import BrokerView, PartitionView
+from core.lab.views.broker_view import BrokerView
+from core.lab.views.partition_view import PartitionView
 from core.sim.repr_mixin import ReprMixin
 
 _BROKER_EVENTS: Final = frozenset(

@@ -17,7 +17,7 @@ from core.lab.history.incremental_task import STEPS_PER_CHECK, ShouldYield, neve
 from core.lab.history.playable import PlayableFactory
 from core.lab.history.position import PlayedAct
 from core.lab.history.replay_run import EventTap, ReplayRun
-from core.lab.views.view import ClusterView
+from core.lab.views.cluster_view import ClusterView
 from core.sim.errors import ActRefused
 
 

@@ -13,16 +13,16 @@ from core.kafka.release import Release
 from core.kafka.settings.settings import Settings
 from core.lab.acts import Act
 from core.lab.cluster import Cluster
-from core.lab.views.view import ClusterView
+from core.lab.views.cluster_view import ClusterView
 from core.sim.repr_mixin import ReprMixin
 from core.sim.state.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from core.lab.views.durability_report import DurabilityReport
-    from core.lab.views.group_report import GroupReport
-    from core.lab.views.partition_detail import PartitionDetail
-    from core.lab.views.segment_report import SegmentReport
-    from core.lab.views.transaction_report import TransactionReport
+    from core.lab.reports.durability_report import DurabilityReport
+    from core.lab.reports.group_report import GroupReport
+    from core.lab.reports.partition_detail import PartitionDetail
+    from core.lab.reports.segment_report import SegmentReport
+    from core.lab.reports.transaction_report import TransactionReport
 
 
 class ClusterLike(Protocol):

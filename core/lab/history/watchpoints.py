@@ -11,7 +11,7 @@ from typing import Protocol
 from core.kafka.events import KINDS, EventTuple, column_types
 from core.kafka.ids import TopicPartition
 from core.lab.history.playable import ClusterLike
-from core.lab.views.view import ClusterView
+from core.lab.views.cluster_view import ClusterView
 
 
 class Watchpoint:

@@ -1,5 +1,4 @@
 """Frozen views of a running cluster.
 
-The classes are in `view`, `partition_detail`, and `durability_report`. The modules `view_builder`, `incremental_view`, and
-`partition_detail_builder` build them.
+The classes are in `cluster_view` and in the modules of its parts. The modules `view_builder` and `incremental_view` build them.
 """

@@ -8,7 +8,7 @@ from core.kafka.group_coordinator.group_metadata import GroupMetadata
 from core.kafka.group_coordinator.group_metadata_manager import GroupCache
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_at
 from core.lab.cluster_nodes import ClusterNodes
-from core.lab.views.view import ConsumptionView, GroupMemberView, GroupView, MemberView
+from core.lab.views.group_view import ConsumptionView, GroupMemberView, GroupView, MemberView
 
 
 def group_views(cluster: ClusterNodes) -> tuple[GroupView, ...]:

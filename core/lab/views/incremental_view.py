@@ -22,11 +22,12 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Final
 
 from core.kafka.events import DETAIL, KINDS, TopicDeleted
-from core.kafka.health import STALL_BOUND
+from core.kafka.health import STALL_BOUND, PartitionStatus
 from core.kafka.ids import TopicPartition
 from core.kafka.transaction.transaction_log import TRANSACTION_STATE_TOPIC
 from core.lab.views import view_builder
-from core.lab.views.view import ClusterView, PartitionStatus, PartitionView, TopicView
+from core.lab.views.cluster_view import ClusterView
+from core.lab.views.partition_view import PartitionView, TopicView
 
 if TYPE_CHECKING:
     from core.lab.cluster_nodes import ClusterNodes

@@ -6,7 +6,7 @@ from core.kafka.clients.process import Process
 from core.lab.accounts.processed_logs import OutputRecords
 from core.lab.accounts.processing_account import Counts, Harm, Processing
 from core.lab.cluster_nodes import ClusterNodes
-from core.lab.views.view import ProcessView
+from core.lab.views.client_view import ProcessView
 
 
 def process_views(cluster: ClusterNodes) -> tuple[ProcessView, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable
 from typing import NamedTuple
 
 from core.kafka.health import could_elect_uncleanly, effective_min_isr, is_at_min_isr, is_offline, is_under_min_isr
-from core.lab.views.view import PartitionView
+from core.lab.views.partition_view import PartitionView
 
 
 class MinIsrChange(NamedTuple):

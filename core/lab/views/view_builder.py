@@ -1,4 +1,4 @@
-"""The builder of the frozen views of `core.lab.views.view`. It reads all nodes of a running cluster and changes nothing."""
+"""The builder of the frozen views of `core.lab.views.cluster_view`. It reads all nodes of a running cluster and changes nothing."""
 
 from __future__ import annotations
 
@@ -16,22 +16,14 @@ from core.kafka.health import replication_factor
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.settings.settings import render_value
+from core.lab.views.broker_view import BrokerView, LinkView, VoterView
+from core.lab.views.client_view import BatchingView, ConsumerView, ProducerView
+from core.lab.views.cluster_view import ClusterView
 from core.lab.views.group_views import consumption_views, group_views, member_views
 from core.lab.views.partition_health import partition_health
+from core.lab.views.partition_view import PartitionView, ReplicaView, TopicView
 from core.lab.views.process_views import process_views
 from core.lab.views.service_views import retry_views, service_views
-from core.lab.views.view import (
-    BatchingView,
-    BrokerView,
-    ClusterView,
-    ConsumerView,
-    LinkView,
-    PartitionView,
-    ProducerView,
-    ReplicaView,
-    TopicView,
-    VoterView,
-)
 from core.sim.repr_mixin import ReprMixin
 
 if TYPE_CHECKING:

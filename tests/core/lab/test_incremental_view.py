@@ -16,8 +16,8 @@ from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
+from core.lab.views.cluster_view import ClusterView
 from core.lab.views.incremental_view import IncrementalView
-from core.lab.views.view import ClusterView
 from core.lab.views.view_builder import lags
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND

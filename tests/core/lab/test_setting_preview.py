@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.kafka.health import could_elect_uncleanly
+from core.kafka.health import PartitionStatus, could_elect_uncleanly
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
@@ -12,7 +12,6 @@ from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.lab.views.setting_preview import min_isr_change, only_on_stopped_brokers, unclean_change
-from core.lab.views.view import PartitionStatus
 from core.sim.units import SECOND
 
 

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.kafka.health import PartitionStatus
 from core.kafka.ids import TopicPartition
 from core.kafka.release import CURRENT, RELEASES, Release
-from core.lab.views.view import ClusterView, PartitionStatus, PartitionView, TopicView
+from core.lab.views.cluster_view import ClusterView
+from core.lab.views.partition_view import PartitionView, TopicView
 from scenarios.describe.described import DescribedPartition, DescribedTopic, ElrColumn
 from scenarios.describe.parse import parse_describe
 from scenarios.describe.render import from_view, render_describe

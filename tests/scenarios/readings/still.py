@@ -5,25 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from core.kafka.broker.broker_state import BrokerState
+from core.kafka.health import PartitionStatus
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import Batch, Run, Term
+from core.lab.views.broker_view import BrokerView
+from core.lab.views.client_view import BatchingView, ConsumerView, ProcessView, ProducerView
+from core.lab.views.cluster_view import ClusterView
+from core.lab.views.group_view import ConsumptionView, GroupMemberView, GroupView, MemberView
 from core.lab.views.log_contents import LogContents
+from core.lab.views.partition_view import PartitionView, ReplicaView
 from core.lab.views.service_view import RetryView, ServiceView
-from core.lab.views.view import (
-    BatchingView,
-    BrokerView,
-    ClusterView,
-    ConsumerView,
-    ConsumptionView,
-    GroupMemberView,
-    GroupView,
-    MemberView,
-    PartitionStatus,
-    PartitionView,
-    ProcessView,
-    ProducerView,
-    ReplicaView,
-)
 from scenarios.language.conditions import Names
 from scenarios.readings.reading import STATISTICS
 

@@ -12,7 +12,7 @@ from core.kafka.release import CURRENT
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec
-from core.lab.views.view import PartitionView
+from core.lab.views.partition_view import PartitionView
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios import catalogue

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import attrs
 
+from core.kafka.health import PartitionStatus
 from core.kafka.ids import TopicPartition
-from core.lab.views.view import PartitionStatus
 from tests.tui.states import cluster, partition, replica, view_of
 from tui.actions.selection import Selection
 

@@ -10,7 +10,7 @@ from core.lab import acts
 from core.lab.acts import Act
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.lab.views.view import ClusterView
+from core.lab.views.cluster_view import ClusterView
 from core.sim.units import SECOND
 from tests.tui.app.test_playground import playing, screen_text
 from tui.analysis.faults import all_faults, faults_at, faults_text

@@ -13,7 +13,7 @@ import pytest
 from rich.color import Color, ColorSystem
 from rich.console import Console
 
-from core.lab.views.view import PartitionStatus
+from core.kafka.health import PartitionStatus
 from scenarios.errors import InputError
 from tests.tui.app.test_playground import done, playing, said, screen_text
 from tests.tui.states import partition, replica, view_of

@@ -12,7 +12,7 @@ from core.kafka.release import CURRENT
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.lab.views.view import ClusterView
+from core.lab.views.cluster_view import ClusterView
 from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.releases import release_named

@@ -10,8 +10,8 @@ from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.history.event_buffer import EventBuffer
+from core.lab.reports.group_report import GroupReport
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.lab.views.group_report import GroupReport
 from core.sim.units import SECOND, US_PER_MS
 from tui.analysis.group_history import GONE, GroupHistory, lane_cells, rebalancing_cells
 from tui.pages.groups import paint_groups

@@ -12,9 +12,9 @@ from core.kafka.release import Release
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
+from core.lab.reports.partition_detail import PartitionDetail
+from core.lab.reports.segment_report import MOST_SEGMENTS, replica_log
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.lab.views.partition_detail import PartitionDetail
-from core.lab.views.segment_report import MOST_SEGMENTS, replica_log
 from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.running.runner import Run

@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from core.kafka.ids import TopicPartition
-from core.lab.views.transaction_report import HeldPartition, TransactionReport, TransactionView
+from core.lab.reports.transaction_report import HeldPartition, TransactionReport, TransactionView
 from tui.pages.transactions import paint_transactions
 from tui.rendering.palette import palette_of
 

@@ -12,6 +12,7 @@ from textual.geometry import Size
 
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.events import DETAIL, KINDS, NOTABLE
+from core.kafka.health import PartitionStatus
 from core.kafka.ids import TopicPartition
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
@@ -19,7 +20,8 @@ from core.lab.cluster import Cluster
 from core.lab.history.event_buffer import EventBuffer, EventRing
 from core.lab.sentences import sentence
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.lab.views.view import PartitionStatus, PartitionView, ProducerView
+from core.lab.views.client_view import ProducerView
+from core.lab.views.partition_view import PartitionView
 from tests.tui.states import cluster, partition, replica, view_of
 from tui.panels.brokers import height_for, paint_brokers
 from tui.panels.cluster_totals import client_items, paint_totals

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.kafka.health import PartitionStatus
 from core.kafka.ids import TopicPartition
 from core.kafka.topic_spec import TopicSpec
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.lab.views.view import PartitionStatus
 from tests.tui.states import cluster, partition, replica, view_of
 from tui.analysis.partition_list import in_order
 from tui.panels.partition_grid import Columns, GridPainter, shown_offsets

@@ -5,12 +5,12 @@ from __future__ import annotations
 import attrs
 import pytest
 
+from core.kafka.health import PartitionStatus
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.lab.views.view import PartitionStatus
 from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.releases import release_named

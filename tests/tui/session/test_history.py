@@ -16,7 +16,7 @@ from core.lab import acts
 from core.lab.history import keyframe_cache
 from core.lab.history.destination import Destination
 from core.lab.history.position import Position
-from core.lab.views.view import ClusterView
+from core.lab.views.cluster_view import ClusterView
 from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.language.script import load_script, read_script

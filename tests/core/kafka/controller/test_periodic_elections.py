@@ -9,6 +9,7 @@ import pytest
 from core.kafka import events
 from core.kafka.admin_requests import AlterConfig
 from core.kafka.controller.admin_request_handler import handle_admin_request
+from core.kafka.health import PartitionStatus
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.messages import AlterPartitionItem, AlterPartitionRequest
 from core.kafka.release import CURRENT, RELEASES, Release
@@ -16,7 +17,6 @@ from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.lab.views.view import PartitionStatus
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from tests.core.node_bench import ControllerBench

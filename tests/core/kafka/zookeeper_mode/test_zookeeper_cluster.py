@@ -19,7 +19,7 @@ from core.kafka.zookeeper_mode.isr_manager import must_publish
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.lab.views.view import PartitionView
+from core.lab.views.partition_view import PartitionView
 from core.sim.units import SECOND
 
 TP = TopicPartition("t", 0)

@@ -14,7 +14,7 @@ from core.lab import acts
 from core.lab.history.history import History
 from core.lab.history.position import Position
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.lab.views.view import ClusterView
+from core.lab.views.cluster_view import ClusterView
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 

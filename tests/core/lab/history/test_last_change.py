@@ -13,7 +13,7 @@ from core.lab.acts import Kill, Load, Produce, Start
 from core.lab.history.event_buffer import EventRing
 from core.lab.history.history import History
 from core.lab.history.last_change import tracked_values_of
-from core.lab.views.view import ClusterView
+from core.lab.views.cluster_view import ClusterView
 from core.sim.units import SECOND
 from tests.core.lab.history.sessions import SMALL
 

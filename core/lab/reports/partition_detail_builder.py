@@ -12,8 +12,7 @@ from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.partition_registration import PartitionRegistration
 from core.lab.cluster_nodes import ClusterNodes
-from core.lab.views import view_builder
-from core.lab.views.partition_detail import (
+from core.lab.reports.partition_detail import (
     FollowerState,
     LeaderState,
     PartitionDetail,
@@ -22,6 +21,7 @@ from core.lab.views.partition_detail import (
     TermRun,
     WaitingWrite,
 )
+from core.lab.views import view_builder
 from core.sim.messages import Timer
 
 MAX_WAITING_WRITES: Final = 200

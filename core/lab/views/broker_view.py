@@ -1,0 +1,87 @@
+"""The frozen state of a broker, of a voter of the controller quorum, and of a link."""
+
+from __future__ import annotations
+
+import attrs
+
+from core.kafka.broker.broker_state import BrokerState
+from core.sim.repr_mixin import ReprMixin
+
+
+@attrs.frozen(repr=False)
+class BrokerView(ReprMixin):
+    """One broker.
+
+    Attributes:
+        id: the broker id.
+        rack: broker.rack; None if the broker has no rack.
+        state: the state of the broker's process.
+        fenced: whether the controller has fenced the broker.
+        broker_epoch: the epoch of the broker's registration.
+        leaders: the number of partitions that the broker leads, according to the controller.
+        replicas: the number of replicas on the broker, according to the controller.
+        metadata_offset: the offset up to which the broker has read the metadata log.
+        silent_us: the time since the broker's last heartbeat reached the controller.
+        log_dirs: the number of log directories.
+        failed_dirs: the failed log directories, numbered from 1.
+        disk_delay_us: how much longer each write takes than on a normal disk.
+    """
+
+    id: int
+    rack: str | None
+    state: BrokerState
+    fenced: bool
+    broker_epoch: int
+    leaders: int
+    replicas: int
+    metadata_offset: int
+    silent_us: int
+    log_dirs: int = 1
+    failed_dirs: tuple[int, ...] = ()
+    disk_delay_us: int = 0
+
+    @property
+    def up(self) -> bool:
+        """Whether the broker's process runs and the controller considers it alive."""
+        return self.state is BrokerState.RUNNING and not self.fenced
+
+
+@attrs.frozen(repr=False)
+class VoterView(ReprMixin):
+    """One voter of the metadata quorum.
+
+    Attributes:
+        name: the name of the voter.
+        role: `stopped`, `unattached`, `follower`, `prospective`, `candidate`, or `leader`.
+        epoch, leader: the epoch and the leader that the voter knows.
+        end: the end of the voter's log.
+        high_watermark: the voter's high watermark.
+        active: whether the voter considers itself the active controller.
+    """
+
+    name: str
+    role: str
+    epoch: int
+    leader: str
+    end: int
+    high_watermark: int
+    active: bool
+
+
+@attrs.frozen(repr=False)
+class LinkView(ReprMixin):
+    """One direction of a link that differs from the other links.
+
+    Attributes:
+        src, dst: the sender and the receiver.
+        latency_us, jitter_us: the latency and jitter of the link if they exceed those of the network; otherwise 0.
+        loss_ppm, duplicate_ppm, reorder_ppm: the shares of messages that are lost, duplicated, and reordered, parts per million.
+    """
+
+    src: str
+    dst: str
+    latency_us: int
+    jitter_us: int
+    loss_ppm: int
+    duplicate_ppm: int
+    reorder_ppm: int

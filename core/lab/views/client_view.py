@@ -1,0 +1,110 @@
+"""The frozen state of producers, consumers, and processes."""
+
+from __future__ import annotations
+
+import attrs
+
+from core.kafka.ids import TopicPartition
+from core.sim.repr_mixin import ReprMixin
+
+
+@attrs.frozen(repr=False)
+class BatchingView(ReprMixin):
+    """The batches of a producer that collects records.
+
+    Attributes:
+        batches: the number of batches that were sent, without retries.
+        records: the number of records in these batches.
+        wire_bytes: the size of these batches on the network.
+        queue_time_us: the average time from send() to the sending of the batch; -1 if no batch was sent.
+        record_latency_us: the average time from send() to the acknowledgment; -1 if no record was acknowledged.
+        available: the part of buffer.memory that no batch occupies, bytes.
+        waiting: the number of records that the application wants to send while send() blocks.
+    """
+
+    batches: int
+    records: int
+    wire_bytes: int
+    queue_time_us: int
+    record_latency_us: int
+    available: int
+    waiting: int
+
+
+@attrs.frozen(repr=False)
+class ProducerView(ReprMixin):
+    """A producer.
+
+    Attributes:
+        name, topic, acks: the configuration of the producer.
+        rate: the records per second of its load; 0 if it has none.
+        sent, acked, failed: the numbers of records sent, acknowledged, and given up.
+        in_flight: the number of batches without an answer.
+        retries: the number of attempts after the first one.
+        last_latency_us: the latency of the batch that was acknowledged last.
+        waits_us: the time since each batch without an answer was created, longest first.
+        batching: what the producer has collected in batches; None if it does not collect records.
+    """
+
+    name: str
+    topic: str
+    acks: int
+    rate: int
+    sent: int
+    acked: int
+    failed: int
+    in_flight: int
+    retries: int
+    last_latency_us: int
+    waits_us: tuple[int, ...] = ()
+    batching: BatchingView | None = None
+
+
+@attrs.frozen(repr=False)
+class ConsumerView(ReprMixin):
+    """A consumer.
+
+    Attributes:
+        name, topic: the configuration of the consumer.
+        read: the number of records read.
+        positions: the positions, by partition.
+        reads_from: the followers that the consumer reads from, by partition. Partitions that it reads from the leader are missing.
+    """
+
+    name: str
+    topic: str
+    read: int
+    positions: tuple[tuple[TopicPartition, int], ...]
+    reads_from: tuple[tuple[TopicPartition, int], ...] = ()
+
+
+@attrs.frozen(repr=False)
+class ProcessView(ReprMixin):
+    """One process that reads a topic, writes another, and commits its offsets.
+
+    Attributes:
+        name: the name of the process.
+        source, output: the input topic and the output topic.
+        group: the group.
+        delivery: `exactly-once`, `at-least-once`, or `at-most-once`.
+        instance: the number of the present or last instance.
+        running: whether the instance is running.
+        step: the present step, or the last one of an instance that has ended.
+        input: the number of visible input records. This count and the next ones include the other processes of the group.
+        processed: the number of input records all of whose output records are visible.
+        processed_twice, half_visible, never_processed: the numbers of input records with this harm.
+    """
+
+    name: str
+    source: str
+    output: str
+    group: str
+    delivery: str
+    instance: int
+    running: bool
+    step: str
+    input: int
+    processed: int
+    processed_twice: int
+    half_visible: int
+    never_processed: int

@@ -1,0 +1,118 @@
+"""Frozen views of the state of a cluster, for the user interface, expectations, and `describe`.
+
+`Cluster.view()` builds a view of everything, and `Cluster.partition_view(tp)` builds one of a partition. A view never changes and
+holds no reference into the running system. Times are µs of virtual time. End offsets are exclusive, as in Kafka. Leader, ISR, and
+epochs are the controller's. The LEO, HW, and role of a replica are those on its broker, even if that broker is stopped.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import attrs
+
+from core.kafka.ids import TopicPartition
+from core.lab.views.broker_view import BrokerView, LinkView, VoterView
+from core.lab.views.client_view import ConsumerView, ProcessView, ProducerView
+from core.lab.views.group_view import ConsumptionView, GroupView, MemberView
+from core.lab.views.partition_view import PartitionView, TopicView
+from core.lab.views.service_view import RetryView, ServiceView
+from core.sim.repr_mixin import ReprMixin
+
+
+@attrs.frozen(repr=False)
+class ClusterView(ReprMixin):
+    """The whole cluster at one moment.
+
+    Attributes:
+        now: the virtual time.
+        seq: the sequence number of the last event.
+        release: the name of the release.
+        controller: the name of the active controller; empty if there is none.
+        brokers, topics, partitions, producers, consumers: the parts of the cluster.
+        cut_links, held_links: the cut and held directed links, sorted.
+        accepted, acked, lost, duplicated, lost_acknowledged, lost_read: the totals of the durability account.
+        diverged, exposed: the totals over the partitions.
+        unclean_elections: the number of unclean elections, including those of a last known leader.
+        isr_shrinks, isr_expands: the numbers of committed ISR changes.
+        controller_epoch: the newest controller epoch.
+        active_controllers: the sum of ActiveControllerCount over the cluster.
+        majority: whether a majority of the voters can communicate with each other.
+        voters: the voters of the metadata quorum; empty if there is none.
+        changed_links: the directed links that are slower than the others, or that lose, duplicate, or reorder more; sorted.
+        loss_ppm: the share of messages that every link loses, parts per million.
+        latency_us, jitter_us: the latency and jitter of every link that is not in `changed_links`.
+        unclean_check_us: the time until the KRaft controller checks for unclean elections; -1 if no check is scheduled.
+        groups, processes: the groups, and the processes.
+        members: the consumers of groups.
+        consumption: what groups with members have done, by group and partition.
+        services: the delay services and their workers.
+        retries: the retry services.
+        version: the version of an `IncrementalView`; -1 if unknown. Views with the same version differ only in offsets, counters, and ages.
+    """
+
+    now: int
+    seq: int
+    release: str
+    controller: str
+    brokers: tuple[BrokerView, ...]
+    topics: tuple[TopicView, ...]
+    partitions: tuple[PartitionView, ...]
+    producers: tuple[ProducerView, ...]
+    consumers: tuple[ConsumerView, ...]
+    cut_links: tuple[tuple[str, str], ...]
+    held_links: tuple[tuple[str, str], ...]
+    accepted: int
+    acked: int
+    lost: int
+    duplicated: int
+    diverged: int
+    unclean_elections: int
+    isr_shrinks: int
+    isr_expands: int
+    exposed: int = 0
+    lost_acknowledged: int = 0
+    lost_read: int = 0
+    controller_epoch: int = 0
+    active_controllers: int = 1
+    majority: bool = True
+    voters: tuple[VoterView, ...] = ()
+    changed_links: tuple[LinkView, ...] = ()
+    loss_ppm: int = 0
+    latency_us: int = 0
+    jitter_us: int = 0
+    unclean_check_us: int = -1
+    groups: tuple[GroupView, ...] = ()
+    processes: tuple[ProcessView, ...] = ()
+    members: tuple[MemberView, ...] = ()
+    consumption: tuple[ConsumptionView, ...] = ()
+    services: tuple[ServiceView, ...] = ()
+    retries: tuple[RetryView, ...] = ()
+    version: int = attrs.field(default=-1, eq=False)
+
+    @cached_property
+    def up(self) -> frozenset[int]:
+        """The brokers that are up."""
+        return frozenset(broker.id for broker in self.brokers if broker.up)
+
+    def partition(self, tp: TopicPartition) -> PartitionView:
+        """Return the view of a partition.
+
+        Raises:
+            KeyError: the partition does not exist.
+        """
+        for view in self.partitions:
+            if view.tp == tp:
+                return view
+        raise KeyError(str(tp))
+
+    def broker(self, broker: int) -> BrokerView:
+        """Return the view of a broker.
+
+        Raises:
+            KeyError: the broker does not exist.
+        """
+        for view in self.brokers:
+            if view.id == broker:
+                return view
+        raise KeyError(broker)

@@ -1,0 +1,110 @@
+"""The frozen state of a group, of its members, and of what they have processed."""
+
+from __future__ import annotations
+
+import attrs
+
+from core.kafka.ids import TopicPartition
+from core.sim.repr_mixin import ReprMixin
+
+
+@attrs.frozen(repr=False)
+class GroupMemberView(ReprMixin):
+    """A member of a group, as its coordinator knows it.
+
+    Attributes:
+        member_id: the member ID.
+        instance_id: the group.instance.id; empty for a dynamic member.
+        client: the client.id.
+        assignment: its partitions.
+    """
+
+    member_id: str
+    instance_id: str
+    client: str
+    assignment: tuple[TopicPartition, ...]
+
+
+@attrs.frozen(repr=False)
+class GroupView(ReprMixin):
+    """One group, as its coordinator knows it.
+
+    Attributes:
+        name: the group.
+        coordinator: the broker that coordinates the group.
+        offsets: (partition, committed offset), in the order of the first commits.
+        pending: the number of offsets in open transactions.
+        state: the state, such as `Stable`.
+        generation: the generation; 0 before the first.
+        protocol: the chosen assignor; empty if there is none.
+        leader_id: the member ID of the leader; empty if there is none.
+        members: the members, in the order in which they joined.
+    """
+
+    name: str
+    coordinator: int
+    offsets: tuple[tuple[TopicPartition, int], ...]
+    pending: int
+    state: str = "Empty"
+    generation: int = 0
+    protocol: str = ""
+    leader_id: str = ""
+    members: tuple[GroupMemberView, ...] = ()
+
+
+@attrs.frozen(repr=False)
+class ConsumptionView(ReprMixin):
+    """What a group with members has done with one partition, as the durability account sees it.
+
+    Attributes:
+        group: the group.
+        tp: the partition.
+        processed: the number of records that were processed at least once.
+        again: the number of records that were processed more than once.
+        repeats: how often a record was processed that had been processed before.
+        skipped: the number of records that were skipped.
+    """
+
+    group: str
+    tp: TopicPartition
+    processed: int
+    again: int
+    repeats: int
+    skipped: int
+
+
+@attrs.frozen(repr=False)
+class MemberView(ReprMixin):
+    """A consumer of a group, as it knows itself.
+
+    Attributes:
+        name: the name of the consumer.
+        group: the group.
+        topics: the topics that it subscribes to.
+        running: whether its process runs.
+        frozen: whether its process is frozen.
+        phase: what its application is doing, such as `processing`.
+        state: its membership, such as `Stable`.
+        member_id: its member ID; empty if it has none.
+        generation: its generation; -1 if it has none.
+        coordinator: the broker that it considers the coordinator; -1 if it does not know one.
+        owned: its partitions.
+        positions: (partition, next offset to poll) of the partitions with a position.
+        processed: the number of records that it has processed.
+        in_hand: the number of records that it has polled and not processed.
+    """
+
+    name: str
+    group: str
+    topics: tuple[str, ...]
+    running: bool
+    frozen: bool
+    phase: str
+    state: str
+    member_id: str
+    generation: int
+    coordinator: int
+    owned: tuple[TopicPartition, ...]
+    positions: tuple[tuple[TopicPartition, int], ...]
+    processed: int
+    in_hand: int

@@ -1,0 +1,136 @@
+"""The frozen state of a replica, a partition, and a topic."""
+
+from __future__ import annotations
+
+import attrs
+
+from core.kafka.health import PartitionStatus, is_offline
+from core.kafka.ids import TopicPartition
+from core.sim.repr_mixin import ReprMixin
+
+
+@attrs.frozen(repr=False)
+class ReplicaView(ReprMixin):
+    """One replica of a partition.
+
+    Attributes:
+        broker: the broker that the replica is on.
+        role: `leader`, `follower`, or `offline` (no process, or a failed log directory), according to that broker.
+        leo, hw, log_start: the offsets of the replica.
+        in_isr: whether the controller's ISR includes it.
+        alive: whether the broker's process runs, even if it is paused.
+        fetch_state: the state of a follower: `fetching`, `truncating`, `delayed`, `failed`, or `idle` (no fetcher).
+        caught_up_us: the time since the leader saw the replica caught up; -1 if no leader knows.
+        epochs: the leader-epoch cache as (epoch, start offset).
+        believes_leader, believes_epoch: the leader and leader epoch that the broker knows.
+        dir: the number of the log directory, from 1.
+        dir_online: whether that directory works.
+        moving_to: the log directory that the replica is being moved to; 0 if none.
+        future_leo: the log end offset of the copy in that directory; -1 if there is none.
+    """
+
+    broker: int
+    role: str
+    leo: int
+    hw: int
+    log_start: int
+    in_isr: bool
+    alive: bool
+    fetch_state: str
+    caught_up_us: int
+    epochs: tuple[tuple[int, int], ...]
+    believes_leader: int
+    believes_epoch: int
+    dir: int = 1
+    dir_online: bool = True
+    moving_to: int = 0
+    future_leo: int = -1
+
+
+@attrs.frozen(repr=False)
+class PartitionView(ReprMixin):
+    """One partition as the controller knows it, with all its replicas.
+
+    Attributes:
+        tp: the partition.
+        leader, leader_epoch, partition_epoch: see `core.kafka.partition_registration.PartitionRegistration`.
+        replicas, isr, elr, last_known_elr, adding, removing, recovering: see the same class.
+        min_isr: the effective min.insync.replicas.
+        status: the status that clients experience (`core.kafka.health`).
+        replica_views: the replicas, in replica order.
+        slowest_replicas: the replicas that hold the high watermark back: those with the lowest LEO that the leader knows; the leader if all
+        are equal.
+        accepted, acked, lost, duplicated: the numbers of records in the durability account (`core.lab.accounts.durability_account`).
+        committed: the leader's high watermark.
+        diverged: the number of offsets below both high watermarks at which two live replicas hold different records.
+        exposed: the number of committed records that an electable replica lacks.
+        not_fetching: the ISR members that cannot fetch from the leader because their process is down or paused, or the link is cut.
+        uncommitted_us: how long the HW has not moved while below the leader's LEO; 0 if everything is committed.
+        lost_acknowledged, lost_read: the number of lost records that were acknowledged, and the number that a consumer has read.
+        held_back_at: the leader's last stable offset while transactions keep it below the high watermark; None while both are equal.
+        ongoing: the number of transactions that are open in the leader's log.
+    """
+
+    tp: TopicPartition
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    elr: tuple[int, ...]
+    last_known_elr: tuple[int, ...]
+    adding: tuple[int, ...]
+    removing: tuple[int, ...]
+    recovering: bool
+    min_isr: int
+    status: PartitionStatus
+    replica_views: tuple[ReplicaView, ...]
+    slowest_replicas: tuple[int, ...]
+    accepted: int
+    acked: int
+    committed: int
+    lost: int
+    duplicated: int
+    diverged: int
+    exposed: int = 0
+    not_fetching: tuple[int, ...] = ()
+    uncommitted_us: int = 0
+    lost_acknowledged: int = 0
+    lost_read: int = 0
+    held_back_at: int | None = None
+    ongoing: int = 0
+
+    @property
+    def offline(self) -> bool:
+        """Whether the partition has no leader."""
+        return is_offline(self)
+
+    def replica_on(self, broker: int) -> ReplicaView:
+        """Return the replica on a broker.
+
+        Raises:
+            KeyError: the broker has no replica.
+        """
+        for replica in self.replica_views:
+            if replica.broker == broker:
+                return replica
+        raise KeyError(broker)
+
+
+@attrs.frozen(repr=False)
+class TopicView(ReprMixin):
+    """A topic.
+
+    Attributes:
+        name: the name of the topic.
+        topic_id: the id of the topic.
+        partitions: the number of partitions.
+        replication_factor: the replication factor of the first partition.
+        config: the overrides as (name, value), in the order in which `kafka-topics --describe` prints them.
+    """
+
+    name: str
+    topic_id: str
+    partitions: int
+    replication_factor: int
+    config: tuple[tuple[str, str], ...]
