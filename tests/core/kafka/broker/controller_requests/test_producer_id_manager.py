@@ -91,3 +91,12 @@ def test_a_request_without_answer_is_repeated_after_a_second() -> None:
     bench.broker.producer_id_manager.reset()
     bench.broker.generate_producer_id()
     assert requests(bench) == 1
+
+
+def test_producers_that_wait_for_a_block_share_its_request() -> None:
+    bench = BrokerBench()
+    for number in (1, 2):
+        bench.broker.handle(InitProducerIdRequest(number, f"p{number}"), "client")
+    assert requests(bench) == 1
+    answer(bench, 0, 10)
+    assert bench.told(events.ProducerIdGiven) == [(1, "p1", 0), (1, "p2", 1)]
