@@ -1,7 +1,7 @@
 """A sweep over models as one self-contained HTML file: the picture of the trade-off, and the table.
 
 The picture is an SVG image with a point for each system. The horizontal axis is the time without writes, the vertical axis is the probability of
-a loss, and the size of a point is the 99th percentile of write latency. Both positions have confidence intervals.
+a loss, and the size of a point is the 99.9th percentile of write latency. Both positions have confidence intervals.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from scenarios.io.escaping import escape_text, escape_value
 from spark_reports.sweep.output.html import BOTTOM, HEIGHT, LEFT, RIGHT, STYLE, WIDTH
 from spark_reports.sweep.output.model_texts import CLASSES, MODEL_HEADINGS, latency_class, model_notes, model_numbers, model_title
 from spark_reports.sweep.output.result_texts import percent
-from spark_reports.sweep.output.scales import round_up
+from spark_reports.sweep.output.scales import end_of_shares
 from spark_reports.sweep.statistics.model_results import ModelCellResult, ModelSweepResult
 
 PHONE: Final = 380
@@ -64,8 +64,8 @@ def _table(outcome: ModelSweepResult) -> str:
 
 def picture(outcome: ModelSweepResult, width: int, kind: str) -> str:
     """Return the picture of the trade-off as SVG, with a width and a class."""
-    right = min(1.0, round_up(max(cell.write_down.high for cell in outcome.cells) * 1.05 or 0.01))
-    top = min(1.0, round_up(max(cell.loss.high for cell in outcome.cells) * 1.05 or 0.01))
+    right = end_of_shares(max(cell.write_down.high for cell in outcome.cells))
+    top = end_of_shares(max(cell.loss.high for cell in outcome.cells))
     legend, head = _legend(width)
     steps = 5 if width == WIDTH else 2
 
@@ -81,13 +81,13 @@ def picture(outcome: ModelSweepResult, width: int, kind: str) -> str:
     for step in range(steps + 1):
         at = right * step / steps
         parts.append(f'<line class="grid" x1="{x(at)}" y1="{y(0)}" x2="{x(at)}" y2="{y(top)}"/>')
-        parts.append(f'<text class="soft" x="{x(at)}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{percent(at)}</text>')
+        parts.append(f'<text class="soft" x="{x(at)}" y="{HEIGHT - BOTTOM + 28}" text-anchor="middle">{percent(at)}</text>')
     for step in range(6):
         share = top * step / 5
         parts.append(f'<line class="grid" x1="{x(0)}" y1="{y(share)}" x2="{x(right)}" y2="{y(share)}"/>')
         parts.append(f'<text class="soft" x="{LEFT - 8}" y="{y(share) + 4}" text-anchor="end">{percent(share)}</text>')
     parts.append(
-        f'<text x="{(LEFT + width - RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">share of the time in which no write is possible</text>'
+        f'<text x="{(LEFT + width - RIGHT) / 2}" y="{HEIGHT - 5}" text-anchor="middle">share of the time in which no write is possible</text>'
     )
     middle = (head + HEIGHT - BOTTOM) / 2
     parts.append(
@@ -107,8 +107,8 @@ def picture(outcome: ModelSweepResult, width: int, kind: str) -> str:
 def _legend(width: int) -> tuple[str, float]:
     """Return the meaning of the sizes, and the height below it at which the picture begins."""
     at, line = LEFT, 22
-    parts = [f'<text class="soft" x="{at}" y="{line}">p99 of writes:</text>']
-    at += 100
+    parts = [f'<text class="soft" x="{at}" y="{line}">p99.9 of writes:</text>']
+    at += 108
     for radius, name in zip(RADII, CLASSES, strict=True):
         span = 2 * radius + 5 + 7 * len(name)
         if at + span > width:

@@ -11,7 +11,7 @@ from rich.text import Text
 from scenarios.io.escaping import escape_value
 from spark_reports.sweep.output.model_texts import CLASSES, MODEL_HEADINGS, latency_class, model_notes, model_numbers, model_title
 from spark_reports.sweep.output.result_texts import percent
-from spark_reports.sweep.output.scales import round_up
+from spark_reports.sweep.output.scales import end_of_shares
 from spark_reports.sweep.output.terminal import WIDTH
 from spark_reports.sweep.statistics.model_results import ModelSweepResult
 
@@ -44,8 +44,8 @@ def render(outcome: ModelSweepResult, file: IO[str]) -> None:
 
 def picture(outcome: ModelSweepResult) -> list[str]:
     """Return the lines of the picture: the probability of a loss against the time without writes, with intervals."""
-    right = min(1.0, round_up(max(cell.write_down.high for cell in outcome.cells) * 1.05 or 0.01))
-    top = min(1.0, round_up(max(cell.loss.high for cell in outcome.cells) * 1.05 or 0.01))
+    right = end_of_shares(max(cell.write_down.high for cell in outcome.cells))
+    top = end_of_shares(max(cell.loss.high for cell in outcome.cells))
     field = [[" "] * COLUMNS for _ in range(LINES)]
 
     def x(share: float) -> int:
@@ -69,7 +69,7 @@ def picture(outcome: ModelSweepResult) -> list[str]:
         field[line][start : start + len(text)] = text
         ends[line] = start + len(text)
     lines = ["P(loss): lower is safer. No writes: further left is more available. The number of a system is that in the table."]
-    lines.append(f"The sign behind it is its p99: {', '.join(f'{mark} {name}' for mark, name in zip(MARKS, CLASSES, strict=True))}.")
+    lines.append(f"The sign behind it is its p99.9: {', '.join(f'{mark} {name}' for mark, name in zip(MARKS, CLASSES, strict=True))}.")
     for number, row in enumerate(field):
         labeled = number % 4 == 0
         label = percent(top * (LINES - 1 - number) / (LINES - 1)) if labeled else ""

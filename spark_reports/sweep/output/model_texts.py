@@ -38,8 +38,8 @@ def model_title(outcome: ModelSweepResult) -> str:
 
 
 def latency_class(cell: ModelCellResult) -> int:
-    """Return the class of the 99th percentile of write latency."""
-    return sum((cell.p99 or 0) >= bound for bound in LATENCIES)
+    """Return the class of the 99.9th percentile of write latency."""
+    return sum((cell.p999 or 0) >= bound for bound in LATENCIES)
 
 
 def model_numbers(cell: ModelCellResult) -> list[str]:
@@ -54,7 +54,7 @@ def model_numbers(cell: ModelCellResult) -> list[str]:
         _share(cell.stale),
         _share(cell.write_down),
         _share(cell.read_down),
-        *("–" if value is None else _time(value) for value in (cell.p50, cell.p99)),
+        *("–" if value is None else _time(value) for value in (cell.p50, cell.p99, cell.p999)),
         "–" if cell.bytes_per_write is None else f"{cell.bytes_per_write:,.0f}",
     ]
 
@@ -79,7 +79,7 @@ def model_notes(outcome: ModelSweepResult) -> list[str]:
         "P(loss): the proportion of runs that lost an acknowledged write, with Wilson's 95% interval. Writes lost: the mean proportion of "
         "acknowledged writes that a run lost, with bootstrap 95% bounds. Most: the number in the worst run.",
         "Dirty, stale: the mean proportions of reads that returned a row that is gone at the end, and that missed an acknowledged write.",
-        "No writes, no reads: the mean proportion of the time in which probes failed. p50, p99: the times that acknowledged writes took, ±1.6%. "
+        "No writes, no reads: the mean proportion of the time in which probes failed. p50, p99, p99.9: the times that acknowledged writes took, ±1.6%. "
         "Bytes/write: bytes between servers for each acknowledged write; – if they are not counted.",
         f"A seed has the same faults in all systems: {cells[0].faults / cells[0].runs:.1f} in a run, on average.",
     ]

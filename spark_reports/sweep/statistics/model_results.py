@@ -27,7 +27,7 @@ class ModelCellResult:
         lost_most: the number of lost writes in the worst run.
         dirty, stale, backward: the mean proportions of reads that were dirty, stale, and behind an earlier read of the same client.
         write_down, read_down: the mean proportion of the time without writes and without reads.
-        p50, p99: percentiles of the times that acknowledged writes took, µs; None if nothing was acknowledged.
+        p50, p99, p999: percentiles of the times that acknowledged writes took, µs; None if nothing was acknowledged.
         bytes_per_write: the bytes between servers for each acknowledged write; None if the model does not count them.
         acked, failed, unknown, faults, phantom: sums over all runs.
     """
@@ -46,6 +46,7 @@ class ModelCellResult:
     read_down: Estimate
     p50: float | None
     p99: float | None
+    p999: float | None
     bytes_per_write: float | None
     acked: int
     failed: int
@@ -74,7 +75,7 @@ def model_cell_result(grid: ModelGrid, cell: ModelCell, runs: Sequence[ModelRun]
         latencies.merge(dict(run.latencies))
     losing = tuple(run.seed for run in runs if run.lost_acknowledged)
     acked, sent = sum(run.acked for run in runs), sum(run.bytes_sent for run in runs)
-    percentiles = latencies.percentiles((0.5, 0.99))
+    percentiles = latencies.percentiles((0.5, 0.99, 0.999))
     return ModelCellResult(
         cell=cell,
         runs=len(runs),
@@ -90,6 +91,7 @@ def model_cell_result(grid: ModelGrid, cell: ModelCell, runs: Sequence[ModelRun]
         read_down=_mean([run.read_down_us / grid.horizon for run in runs]),
         p50=None if percentiles[0] is None else percentiles[0].value,
         p99=None if percentiles[1] is None else percentiles[1].value,
+        p999=None if percentiles[2] is None else percentiles[2].value,
         bytes_per_write=sent / acked if sent and acked else None,
         acked=acked,
         failed=sum(run.failed for run in runs),
@@ -114,7 +116,7 @@ ESTIMATES: Final = ("loss", "lost", "dirty", "stale", "backward", "write_down", 
 MODEL_COLUMNS: Final = (
     "cell", "name", "model", "runs", "losing_runs", "offline_runs",
     *(f"{name}{bound}" for name in ESTIMATES for bound in ("", "_low", "_high")),
-    "lost_most", "latency_p50_us", "latency_p99_us", "bytes_per_write", "acked", "failed", "unknown", "faults", "phantom", "losing_seeds",
+    "lost_most", "latency_p50_us", "latency_p99_us", "latency_p999_us", "bytes_per_write", "acked", "failed", "unknown", "faults", "phantom", "losing_seeds",
 )  # fmt: skip
 """The columns of `cells.csv`. Bounds are those of 95% confidence intervals."""
 
@@ -125,6 +127,6 @@ def model_row(outcome: ModelCellResult) -> list[Any]:
     return [
         outcome.cell.number, outcome.cell.name, outcome.cell.variant.model, outcome.runs, len(outcome.losing), outcome.offline,
         *(round(value, 6) for each in bounds for value in (each.value, each.low, each.high)),
-        outcome.lost_most, *(None if value is None else round(value) for value in (outcome.p50, outcome.p99, outcome.bytes_per_write)),
+        outcome.lost_most, *(None if value is None else round(value) for value in (outcome.p50, outcome.p99, outcome.p999, outcome.bytes_per_write)),
         outcome.acked, outcome.failed, outcome.unknown, outcome.faults, outcome.phantom, " ".join(map(str, outcome.losing)),
     ]  # fmt: skip
