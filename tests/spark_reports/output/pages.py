@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from spark_reports.summaries.overview import FIGURES, NOTES, TITLE, WORST
 from spark_reports.tables.result import Report, Result
 
@@ -66,4 +68,45 @@ def report() -> Report:
         Result("curves", "", "", (*keys, "at_us", "log_end", "high_watermark"), points),
         unavailability,
     ]
-    return Report([sessions, overview, unavailability, records], figures, drawn, partitions=400)
+    tables, more = tables_with_pictures(LONG, END)
+    return Report([sessions, overview, unavailability, records, *tables], figures, [*drawn, *more], partitions=400)
+
+
+def result(name: str, rows: list[dict[str, Any]]) -> Result:
+    """A table with these rows."""
+    return Result(name, name, "", tuple(rows[0]), [tuple(row.values()) for row in rows])
+
+
+def owner(name: str, client: str, start: int, stop: int, partition: int = 0) -> dict[str, Any]:
+    """A row of the table `owners`; `name` is the session, the group, and the topic."""
+    return {"session": name, "group": name, "topic": name, "partition": partition, "client": client, "from_us": start, "to_us": stop}
+
+
+def tables_with_pictures(name: str, end: int) -> tuple[list[Result], list[Result]]:
+    """The tables that have pictures, and the data of their charts; everything in them is called `name`."""
+    where = {"session": name, "group": name, "topic": name, "partition": 0}
+    move = {"session": name, "group": name, "number": 1, "from_us": 0, "lasts_us": 3, "outcome": "stable", "reason": name}
+    late = {"session": name, "worker": name, "p50_late_us": -5, "p95_late_us": 3, "p99_late_us": 3, "max_late_us": 2_000_000}
+    steps = ["appended", "copied", *["committed"] * 30, "lost"]
+    tables = [
+        result("groups", [{"session": name, "group": name}]),
+        result("rebalances", [move]),
+        result("group_lag", [where | {"lag": 3}]),
+        result("deliveries", [where | {"once": None, "twice": 2, "half": 0, "never": 7}]),
+        result("delays", [late]),
+        result("retries", [{"session": name, "worker": name, "number": 1, "succeeded": 3, "failed": 0}]),
+        result(
+            "traces",
+            [
+                {"session": name, "topic": name, "partition": 0, "offset": 7, "number": number, "why": "lost", "step": step, "node": name}
+                | {"at_us": number * 1_000, "event": number, "cause": 0}
+                for number, step in enumerate(steps, start=1)
+            ],
+        ),
+        result("audit", [{"session": name, "topic": name, "bucket_us": 0, "tier": tier, "records": 9} for tier in ("acked", "lost")]),
+    ]
+    drawn = [
+        result("owners", [owner(name, name, 0, end // 2), owner(name, "", end // 2, end)]),
+        result("lag_curves", [where | {"at_us": at, "lag": at - 3, "max_lag": at} for at in range(9)]),
+    ]
+    return tables, drawn
