@@ -114,7 +114,7 @@ class Exposure:
         self._event = -1
 
     def _changed(self) -> bool:
-        """Note the primary, the copies that could replace it, and what these received. Return whether rows that were safe may not be now."""
+        """Record the primary, the copies that could replace it, and what they received. Return whether safe rows might have become unsafe."""
         system = self._system
         primary, others = system.authority(), system.electable()
         states = {server: system.copy_state(server) for server in others}

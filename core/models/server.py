@@ -62,7 +62,7 @@ class Rows:
             self.add(row)
 
     def become(self, rows: Rows) -> None:
-        """Make exactly the rows visible that are visible in other rows."""
+        """Replace the visible rows with those of another `Rows`."""
         self.latest = dict(rows.latest)
         self.uids = set(rows.uids)
 

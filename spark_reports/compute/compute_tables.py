@@ -94,8 +94,8 @@ class Computation:
     def _finish(self, summary: Summary) -> tuple[Table | None, Result | None]:
         """Compute and write the table of a summary. Return the table and the rows to show.
 
-        Instead of the rows, return None if no rows are shown. Instead of the table, return None if the log has no events from which rows
-        follow: such a table is only written. A table that is read more than once is cached.
+        The rows are None if they are not shown. The table is None if the log has no events that produce rows; such a table is only
+        written. A table that is read more than once is cached.
         """
         if not summary.can_have_rows(self.inputs):
             return None, self._finish_empty(summary)

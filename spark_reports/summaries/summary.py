@@ -40,8 +40,8 @@ class Summary:
         keys: the columns that identify a row and by which rows are sorted.
         compute: the pure function that computes the table from the inputs; the same rows always produce the same table.
         worst: the columns that define the worst rows (`severity`), with the most important column first.
-        rows_from: the event kinds from which rows follow. If none of these kinds occurs, the table is empty. If `rows_from` is not given,
-            it contains all kinds that the table needs.
+        rows_from: the event kinds that produce rows. If none of these kinds occurs, the table is empty. By default, these are all kinds
+            that the table needs.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Summary:
     rows_from: tuple[str, ...] = attrs.field(default=attrs.Factory(lambda summary: summary.kinds, takes_self=True))
 
     def can_have_rows(self, inputs: SummaryInputs) -> bool:
-        """Whether a kind of event occurs from which rows follow. If not, the table is empty, and Spark does not need to compute it."""
+        """Whether any event kind that produces rows occurs. If not, the table is empty, and Spark does not need to compute it."""
         return inputs.can_occur(self.rows_from)
 
     def with_schema(self, inputs: SummaryInputs) -> DataFrame:

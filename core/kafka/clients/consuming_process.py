@@ -63,14 +63,14 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
     # --- the life of the instance ----------------------------------------------------------------------------------
 
     def _go_live(self) -> None:
-        """Let the instance run, with a consumer that has the same configuration."""
+        """Start the instance. Its consumer gets the same configuration."""
         consumer = self.consumer
         self.running = True
         self.network.alive[self.address] = True
         consumer.config, consumer.incarnation, consumer.by_hand = self.config, self.incarnation, self.by_hand
 
     def kill(self, how: str = "killed", error: str = "") -> None:
-        """End the instance abruptly. `how` is the value of this column in the event of its end."""
+        """End the instance abruptly. `how` is the value of the column `how` in the event that records the end."""
         journal = self.journal
         journal.cause = self._report_end(how, error)
         self.running = self.closing = False
@@ -87,7 +87,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
         self._continue()
 
     def _transaction_failed(self) -> bool:
-        """Handle an error of the transaction. Return whether there was one that can be handled now.
+        """Handle an error of the transaction. Return whether there was an error and it has been handled.
 
         After a fatal error, the instance ends. Otherwise, the transaction is aborted.
         """

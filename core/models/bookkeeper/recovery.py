@@ -1,7 +1,7 @@
 """Recovery of a ledger (`LedgerRecoveryOp`): fence it, read what follows its last confirmed entry, write that again, and close it.
 
-The recovery may conclude that nothing of the former writer's is missing only if, in each write set, so many bookies have answered that no ack
-quorum can be among the others: Qw - Qa + 1 (`DistributionSchedule.QuorumCoverageSet`).
+The recovery must hear from Qw - Qa + 1 bookies of each write set. The others are then too few for an ack quorum, so the recovery misses no
+acknowledged entry (`DistributionSchedule.QuorumCoverageSet`).
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class GroupCommand(Client):
             self.send(self.calls.coordinator, self.request._replace(correlation=correlation))
 
     def _failed(self, _: object, error: str) -> None:
-        """Try again with another lookup of the coordinator, unless the time is over."""
+        """Look up the coordinator again and retry, unless the deadline has passed."""
         self.calls.coordinator_failed(error)
         if not self._is_late():
             self.timer(RETRY_BACKOFF, "try-again")

@@ -20,7 +20,7 @@ BY_DURATION: Final = "by-duration"
 FROM_FILE: Final = "from-file"
 
 DATETIME: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{3})(?:Z|([+-])(\d\d):?(\d\d)?)?")
-"""A moment as the tool takes it; without a time zone, it is UTC. Virtual time begins at 1970-01-01T00:00:00.000Z."""
+"""Matches a date and time in the tool's format. Without a time zone, the time is UTC. Virtual time begins at 1970-01-01T00:00:00.000Z."""
 
 DAYS_BEFORE: Final = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
 """The number of days of a year before each month."""

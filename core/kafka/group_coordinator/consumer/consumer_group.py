@@ -41,8 +41,8 @@ class MemberTimers:
         deadline: when the session ends unless the member sends a heartbeat, µs.
         due: when the timer of the session is due, µs; -1 if there is none.
         revoked_by: when the member must have given up partitions, µs; -1 if it need not give up any.
-        joined_by: when a member of the classic protocol must have joined again, µs; -1 if it need not join.
-        synced_by: when a member of the classic protocol must have sent SyncGroup, µs; -1 if it need not.
+        joined_by: the time by which a member of the classic protocol must join again, µs; -1 if it need not.
+        synced_by: the time by which a member of the classic protocol must send SyncGroup, µs; -1 if it need not.
     """
 
     __slots__ = ("deadline", "due", "joined_by", "revoked_by", "synced_by")

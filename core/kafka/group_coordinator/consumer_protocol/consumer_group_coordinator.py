@@ -116,7 +116,7 @@ class ConsumerGroupCoordinator:
         return self.changes.policy() in UPGRADES and classic.protocol_type == "consumer" and len(classic.members) <= most
 
     def _metadata(self, topics: Collection[str]) -> SubscriptionMetadata:
-        """Return the metadata in the first record of an upgraded group. It is missing if a record of its own has it."""
+        """Return the topic metadata in the first record of an upgraded group; empty in releases that store it in a separate record."""
         return () if self.broker.release.stores_subscription_metadata else topic_metadata(topics, self.changes.rules())
 
     def _accept(

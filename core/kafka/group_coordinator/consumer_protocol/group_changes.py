@@ -83,13 +83,13 @@ class GroupChanges:
         records: tuple[ConsumerGroupRecord, ...],
         before: tuple[ConsumerGroupRecord | GroupRecord, ...] = (),
     ) -> str:
-        """Append records, apply them to the group, and tell what has changed. Return the error of the log, or NONE.
+        """Append records, apply them to the group, and record the changes as events. Return the error of the log, or NONE.
 
         Args:
             cache: the groups of the partition.
             group: the group.
             records: the records.
-            before: the records that remove another group, and that the group has from its conversion.
+            before: records to append first: those that remove the group that this one replaces, and those of the conversion.
         """
         if not records and not before:
             return errors.NONE
