@@ -24,6 +24,12 @@ def test_the_names_are_those_of_spring_kafka() -> None:
     assert suffixes((SECOND, 16 * SECOND, 16 * SECOND), by_index=False) == ("-retry-1000", "-retry-16000-0", "-retry-16000-1")
 
 
+def test_p_12_the_delays_of_rocketmq() -> None:
+    """P-12: the delays of levels 3 to 18. `k2-rocketmq` plays them in thousandths, because all workers poll the whole time."""
+    delays = (10, 30, *range(60, 601, 60), 1200, 1800, 3600, 7200)
+    assert (len(delays), sum(delays)) == (16, 17140)
+
+
 def test_a_rule_applies_to_the_first_tries_and_for_some_time() -> None:
     rule = FailureRule(500_000, tries=2, until=10 * SECOND)
     assert [rule.applies(number, 0) for number in (1, 2, 3)] == [True, True, False]
