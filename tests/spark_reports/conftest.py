@@ -54,8 +54,7 @@ def summarise(spark: Any) -> Callable[[Sequence[Path]], Tables]:
             inputs = summary_inputs(frames, session_table(spark, logs), occurring_kinds(frames.infrequent))
             tables, measured = {}, {"sessions": inputs.sessions}
             for summary in every:
-                # The overview reads these tables again.
-                frame = summary(inputs).cache() if summary.name in SOURCES else summary(inputs)
+                frame = summary(inputs)
                 assert [(field.name, field.dataType) for field in frame.schema] == [(f.name, f.dataType) for f in summary.schema]
                 tables[summary.name] = [row.asDict() for row in frame.collect()]
                 if summary.name in SOURCES:
