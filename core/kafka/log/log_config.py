@@ -33,6 +33,7 @@ class LogConfig(ReprMixin):
         delete_retention_us: the minimum time that a tombstone or a marker stays in the cleaned part of a log, µs.
         min_compaction_lag_us: the minimum age at which a record can be cleaned, µs.
         max_compaction_lag_us: the age at which a record is cleaned even if few bytes are dirty, µs.
+        log_append_time: whether records get their timestamps from the clock of the leader (message.timestamp.type, KIP-32).
     """
 
     segment_bytes: int = 1_073_741_824
@@ -50,6 +51,7 @@ class LogConfig(ReprMixin):
     delete_retention_us: int = 86_400_000 * US_PER_MS
     min_compaction_lag_us: int = 0
     max_compaction_lag_us: int = MAX_LONG
+    log_append_time: bool = False
 
     @property
     def index_can_fill(self) -> bool:
@@ -79,6 +81,7 @@ class LogConfig(ReprMixin):
             delete_retention_us=settings.integer("delete.retention.ms", broker=broker, topic=topic) * US_PER_MS,
             min_compaction_lag_us=settings.integer("min.compaction.lag.ms", broker=broker, topic=topic) * US_PER_MS,
             max_compaction_lag_us=min(settings.integer("max.compaction.lag.ms", broker=broker, topic=topic) * US_PER_MS, MAX_LONG),
+            log_append_time=settings.get("message.timestamp.type", broker=broker, topic=topic) == "LogAppendTime",
         )
 
 

@@ -61,6 +61,11 @@ LOG_SETTINGS: Final = (
         of_topic="cleanup.policy", words=("delete", "compact"),
     ),
     Setting(
+        "log.message.timestamp.type", "word", "CreateTime", "broker", True,
+        "Whose clock gives records their timestamps: with `CreateTime`, that of the producer; with `LogAppendTime`, that of the leader.",
+        of_topic="message.timestamp.type", words=("CreateTime", "LogAppendTime"), since="0.10.2",
+    ),
+    Setting(
         "log.cleaner.min.cleanable.ratio", "double", 0.5, "broker", True,
         "A compacted log is cleaned when more than this fraction of its bytes has never been cleaned.", of_topic="min.cleanable.dirty.ratio",
     ),

@@ -124,9 +124,10 @@ class Setting(ReprMixin):
 
     def _word(self, text: str) -> str:
         """Return one of the words (`ConfigDef.ValidString`)."""
-        if text not in self.words:
-            raise ValueError(f"{self.name} takes {', '.join(self.words[:-1])}, or {self.words[-1]}, not '{text[:80]}'")
-        return text
+        for word in self.words:
+            if word.lower() == text:
+                return word
+        raise ValueError(f"{self.name} takes {', '.join(self.words[:-1])}, or {self.words[-1]}, not '{text[:80]}'")
 
     def _words(self, text: str) -> str:
         """Return a list of words without spaces (`ConfigDef.ValidList`)."""

@@ -44,6 +44,8 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     assert term is not None, "a leader has a term with its follower states"
     assert account is not None, "a leader keeps an account of its records"
     base, journal = log.leo, broker.journal
+    if log.config.log_append_time:
+        timestamp = broker.settings.clock.read(journal.now)
     made = journal.now if timestamp < 0 else term.stamp(timestamp)
     arrived = journal.cause
     end = _append(
