@@ -256,7 +256,12 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
             "k1-compacted-level": ("forwarded(delay) == 11", "forwarded(safe) == 100"),
             "k1-handover": ("forwarded-twice(tidy) == 0", "forwarded-twice(killed) == 30"),
             "k1-record-too-large": ("held(delay) == 10", "forwarded(delay) == 10"),
-            "k1-leader-clock": ("delay-error-max(delay-30s) > 60s", "too-soon(delay) == 0", "too-soon(delay) == 1", "lateness-max(naive) > 1.5s"),
+            "k1-leader-clock": (
+                "delay-error-max(delay-30s) > 60s",
+                "too-soon(delay) == 0",
+                "too-soon(delay) == 1",
+                "lateness-max(naive) > 1.5s",
+            ),
             "k1-unclean-election": ("lost == 10", "forwarded(safe) == 10"),
         },
     ),
