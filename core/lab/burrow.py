@@ -95,17 +95,23 @@ def _has_rewound(window: Sequence[Commit]) -> bool:
 class LogEnds:
     """The high watermarks of partitions over time, from events `high-watermark`."""
 
-    __slots__ = ("_offsets", "_seqs", "_times")
+    __slots__ = ("_first", "_offsets", "_seqs", "_times")
 
     def __init__(self, watermarks: Iterable[EventTuple]) -> None:
         self._seqs: dict[TopicPartition, list[int]] = {}
         self._times: dict[TopicPartition, list[int]] = {}
         self._offsets: dict[TopicPartition, list[int]] = {}
+        self._first: dict[TopicPartition, int] = {}
         for event in watermarks:
-            tp = TopicPartition(event[5], event[6])
-            self._seqs.setdefault(tp, []).append(event[0])
-            self._times.setdefault(tp, []).append(event[1])
-            self._offsets.setdefault(tp, []).append(event[9])
+            self.add(event)
+
+    def add(self, event: EventTuple) -> None:
+        """Note an event `high-watermark`."""
+        tp = TopicPartition(event[5], event[6])
+        self._first.setdefault(tp, event[8])
+        self._seqs.setdefault(tp, []).append(event[0])
+        self._times.setdefault(tp, []).append(event[1])
+        self._offsets.setdefault(tp, []).append(event[9])
 
     def before(self, tp: TopicPartition, seq: int) -> int | None:
         """Return the high watermark at an event; None if it is not known."""
@@ -114,13 +120,15 @@ class LogEnds:
 
     def passed(self, tp: TopicPartition, offset: int) -> int | None:
         """Return the time at which the high watermark last rose above an offset, µs; None if it is not above it."""
-        since = None
-        for time, end in zip(self._times.get(tp, ()), self._offsets.get(tp, ()), strict=True):
-            if end <= offset:
-                since = None
-            elif since is None:
-                since = time
-        return since
+        times, ends = self._times.get(tp, ()), self._offsets.get(tp, ())
+        at = len(ends)
+        while at and ends[at - 1] > offset:
+            at -= 1
+        return times[at] if at < len(ends) else None
+
+    def passed_before(self, tp: TopicPartition, offset: int) -> bool:
+        """Whether the high watermark was above an offset before the first event, so that `passed` can be too late."""
+        return self._first.get(tp, offset) > offset and all(end > offset for end in self._offsets[tp])
 
     def recent(self, tp: TopicPartition, now: int) -> list[int]:
         """Return the high watermarks that Burrow has read: one every REFRESH, of which it keeps INTERVALS."""

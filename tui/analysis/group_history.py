@@ -8,8 +8,10 @@ from typing import Final
 import attrs
 
 from core.kafka.events import DETAIL, EventTuple
-from core.kafka.ids import TopicPartition
+from core.kafka.ids import NO_OFFSET, TopicPartition
+from core.lab.burrow import LogEnds
 from core.lab.history.event_buffer import EventBuffer, EventRing
+from core.lab.reports.group_report import OwnedPartition
 
 STEP: Final = 100_000
 """The least time between two samples of a lag, µs."""
@@ -71,6 +73,7 @@ class GroupHistory:
     def __init__(self) -> None:
         self.groups: dict[str, History] = {}
         self._watermarks: dict[TopicPartition, int] = {}
+        self._ends = LogEnds(())
         self._readers: dict[TopicPartition, list[str]] = {}
         self._ring: EventRing | None = None
         self._next = 0
@@ -79,7 +82,7 @@ class GroupHistory:
         """Read the new events. Start again if the ring was replaced or events were missed."""
         ring = event_buffer.ring(DETAIL)
         if ring is not self._ring or self._next < ring.first or self._next > ring.total:
-            self.groups, self._watermarks, self._readers = {}, {}, {}
+            self.groups, self._watermarks, self._readers, self._ends = {}, {}, {}, LogEnds(())
             self._ring, self._next = ring, ring.first
         for event in ring.since(self._next):
             self._read(event)
@@ -92,11 +95,23 @@ class GroupHistory:
             known = self.groups[group] = History()
         return known
 
+    def time_lag(self, each: OwnedPartition, now: int) -> tuple[int, bool] | None:
+        """Return how long the oldest record that a group has not committed could be read (µs), and whether it can be longer, because the events
+        in memory begin later. Return None if it is not known.
+        """
+        if each.lag is None or each.committed == NO_OFFSET:
+            return None
+        if each.lag <= 0:
+            return 0, False
+        since = self._ends.passed(each.tp, each.committed)
+        return None if since is None else (now - since, self._ends.passed_before(each.tp, each.committed))
+
     def _read(self, event: EventTuple) -> None:
         time, kind = event[1], event[3]
         if kind == "high-watermark":
             tp = TopicPartition(event[5], event[6])
             self._watermarks[tp] = event[9]
+            self._ends.add(event)
             for group in self._readers.get(tp, ()):
                 self._sample(time, group)
         elif kind in ("offset-committed", "offset-materialized"):

@@ -43,7 +43,7 @@ MEMBER_COLUMNS: Final = (Column("member"), Column("has"), Column("does"), Column
 
 PARTITION_COLUMNS: Final = (
     Column("partition"), Column("owner"), Column("committed", right=True), Column("log end", right=True), Column("lag", right=True),
-    Column("LSO lag", right=True, rank=1), Column("stands still", rest=True, least=33),
+    Column("time lag", right=True, rank=2), Column("LSO lag", right=True, rank=1), Column("stands still", rest=True, least=33),
 )  # fmt: skip
 """The columns of the partitions."""
 
@@ -79,7 +79,10 @@ def paint_groups(
     out += paint_table(MEMBER_COLUMNS, _cut([_member_row(each, now, paint) for each in group.members], members - 1, paint, 4), paint, width)
     worst = sorted(group.partitions, key=lambda each: not each.stalled) if len(group.partitions) >= partitions else group.partitions
     out += paint_table(
-        PARTITION_COLUMNS, _cut([_partition_row(each, now, paint) for each in worst], partitions - 1, paint, 7), paint, width
+        PARTITION_COLUMNS,
+        _cut([_partition_row(each, history.time_lag(each, now), now, paint) for each in worst], partitions - 1, paint, 8),
+        paint,
+        width,
     )
     out += _paint_history(group, history.of(group.name), now, paint, width, lanes)
     return out[:height]
@@ -158,15 +161,24 @@ def _by_topic(tps: Sequence[TopicPartition]) -> str:
     return (text if len(text) <= MOST_CELLS else f"{len(tps)} partitions") or "nothing"
 
 
-def _partition_row(each: OwnedPartition, now: int, paint: Palette) -> list[Cell]:
+def _partition_row(each: OwnedPartition, time_lag: tuple[int, bool] | None, now: int, paint: Palette) -> list[Cell]:
     behind = each.last_stable - each.committed if each.lag is not None else None
     return [
         (str(each.tp), paint.partition), (each.owner or "nobody", paint.strong if each.owner else paint.bad),
         ("·" if each.committed == NO_OFFSET else f"{each.committed:,}", paint.number),
         ("·" if each.log_end == NO_OFFSET else f"{each.log_end:,}", paint.committed),
         ("·" if each.lag is None else f"{each.lag:,}", paint.bad if (each.lag or 0) < 0 else paint.number),
+        (_time_lag(time_lag), paint.number),
         ("·" if behind is None else f"{behind:,}", paint.muted), (_stalled(each, now), paint.bad if each.stalled else paint.faint),
     ]  # fmt: skip
+
+
+def _time_lag(lag: tuple[int, bool] | None) -> str:
+    """Return a time lag, rounded down: at least this, if it began before the events in memory."""
+    if lag is None:
+        return "·"
+    time, longer = lag
+    return ("≥" if longer else "") + format_duration(time // TENTH * TENTH)
 
 
 def _stalled(each: OwnedPartition, now: int) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from core.kafka.ids import TopicPartition
+from core.kafka.ids import NO_OFFSET, TopicPartition
 from core.kafka.release import CURRENT
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.history.event_buffer import EventBuffer
-from core.lab.reports.group_report import GroupReport
+from core.lab.reports.group_report import GroupReport, OwnedPartition
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND, US_PER_MS
 from tui.analysis.group_history import GONE, GroupHistory, lane_cells, rebalancing_cells
@@ -95,3 +95,33 @@ def test_cells_of_lanes() -> None:
 def test_without_groups_the_page_says_how_to_start_one() -> None:
     said = " ".join(painted((), GroupHistory(), 0, 80, 20))
     assert "enter join-group: {topics: [NAME]}" in said
+
+
+def test_the_time_lag_is_the_first_column_to_be_left_out(shown: dict[tuple[int, int], list[str]]) -> None:
+    for width in (120, 200):
+        headers = next(line for line in shown[22, width] if line.startswith(" partition"))
+        row = next(line for line in shown[22, width] if line.startswith(" orders-0"))
+        right = headers.index("time lag") + len("time lag")
+        assert row[:right].endswith(" 300      5.7s"), "50 records a second: the lag of 300 records grew for almost 6 s"
+    assert not any("time lag" in line for line in shown[22, 80])
+
+
+def test_time_lags() -> None:
+    tp = TopicPartition("orders", 0)
+
+    def owned(committed: int, end: int) -> OwnedPartition:
+        return OwnedPartition(tp, "a", committed, end, end, "")
+
+    buffer = EventBuffer()
+    for seq, (time, old, new) in enumerate([(10, 50, 60), (20, 60, 70), (30, 70, 80)]):
+        buffer.append((seq, time * SECOND, -1, "high-watermark", "b1", "orders", 0, 0, old, new, 1))
+    history = GroupHistory()
+    history.update(buffer)
+    now = 40 * SECOND
+    assert history.time_lag(owned(70, 80), now) == (10 * SECOND, False)
+    assert history.time_lag(owned(60, 80), now) == (20 * SECOND, False)
+    assert history.time_lag(owned(50, 80), now) == (30 * SECOND, False)
+    assert history.time_lag(owned(49, 80), now) == (30 * SECOND, True), "it was above the offset before the first event"
+    assert history.time_lag(owned(80, 80), now) == (0, False)
+    assert history.time_lag(owned(NO_OFFSET, 80), now) is None
+    assert GroupHistory().time_lag(owned(70, 80), now) is None, "no event is in memory"
