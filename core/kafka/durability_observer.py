@@ -165,10 +165,10 @@ class DurabilityObserver(Protocol):
     def position_set(self, group: str, tp: TopicPartition, position: int, event: int, /, *, committed: bool) -> None:
         """Record that a member got a position in a partition: the committed offset, or another one by auto.offset.reset or a truncation."""
 
-    def group_checked(self, group: str, tps: Iterable[TopicPartition], /) -> None:
-        """Record that a member took over these partitions, or that its process ended.
+    def group_checked(self, group: str, tps: Iterable[TopicPartition], below: int | None = None, /) -> None:
+        """Record that the first position of a member in these partitions is final, or that its process ended.
 
-        At this moment, the account checks which records the group has skipped.
+        At this moment, the account checks which records the group has skipped; with `below`, the position of the member, only those before it.
         """
 
 

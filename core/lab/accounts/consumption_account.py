@@ -168,11 +168,18 @@ class ConsumptionAccount:
         if group in self.groups:
             self.of(group, tp).add_bound(offset, event)
 
-    def check(self, group: str, logs: Mapping[TopicPartition, ReplicaLog], in_hand: tuple[RecordsInHand, ...]) -> None:
-        """Emit an event for skipped records that were not reported yet."""
+    def check(
+        self, group: str, logs: Mapping[TopicPartition, ReplicaLog], in_hand: tuple[RecordsInHand, ...], below: int | None = None
+    ) -> None:
+        """Emit an event for skipped records that were not reported yet; with `below`, only for those at lower offsets, because a member is about to
+        read the others.
+        """
         for harm in self.skipped(group, logs, in_hand):
+            stop = harm.end if below is None else min(harm.end, below)
+            if harm.start >= stop:
+                continue
             reported = self.of(group, harm.tp).reported.setdefault(harm.epoch, OffsetSet())
-            for start, end in OffsetSet.of([(harm.start, harm.end)]).minus(reported):
+            for start, end in OffsetSet.of([(harm.start, stop)]).minus(reported):
                 reported.add(start, end)
                 self.journal.emit(events.RecordsSkipped.kind, group, harm.tp.topic, harm.tp.partition, start, end, harm.epoch, harm.event)
 

@@ -367,11 +367,11 @@ class DurabilityAccount:
         """Record that a member got a position in a partition."""
         self.consumption.position_set(group, tp, position, event, committed=committed)
 
-    def group_checked(self, group: str, tps: Iterable[TopicPartition]) -> None:
-        """Report the records that a group has skipped in some partitions."""
+    def group_checked(self, group: str, tps: Iterable[TopicPartition], below: int | None = None) -> None:
+        """Report the records that a group has skipped in some partitions; with `below`, only those at lower offsets."""
         logs = {tp: log for tp in tps if (log := self.of(tp).log) is not None}
         if logs:
-            self.consumption.check(group, logs, self.polled_by_members(group))
+            self.consumption.check(group, logs, self.polled_by_members(group), below)
 
     def process_checked(self, group: str, source: str, output: str, copies: int) -> None:
         """Report the input of a group that was processed twice, only in part, or never."""

@@ -496,7 +496,6 @@ class GroupMember(Client):
         for tp in tps:
             self._reader(tp.topic).assign(tp.partition)
         self._schedule_auto_commit()
-        self.account.group_checked(self.does.group, tps)
 
     def initializing(self) -> Partitions:
         """Return the partitions whose committed offset is not known yet."""

@@ -15,7 +15,7 @@ from core.kafka.clients.group_member.member_config import MemberConfig, Reset
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.messages import OffsetToCommit
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
-from core.kafka.messages import FetchedPartition, ListOffsetsResponse
+from core.kafka.messages import FetchedPartition, ListOffsetsResponse, OffsetsForLeaderEpochResponse
 from core.kafka.release import Release
 from core.sim.journal import Journal
 from core.sim.network import Network
@@ -67,9 +67,12 @@ class TopicReader(Consumer):
         buffer: the records that are fetched and not polled yet, in the order of their arrival.
         consumed: the next offset to poll, by partition.
         consumed_epochs: the leader epoch of the last record that was polled, by partition.
+        unconfirmed: the partitions whose first position is not final yet: it must be found, or validated (KIP-320).
     """
 
-    __slots__ = ("assigned", "buffer", "consumed", "consumed_epochs", "duration", "group", "initializing", "owner", "paused", "policy")
+    __slots__ = (
+        "assigned", "buffer", "consumed", "consumed_epochs", "duration", "group", "initializing", "owner", "paused", "policy", "unconfirmed",
+    )  # fmt: skip
 
     owner: Final[Owner]
     policy: Final[Reset]
@@ -81,6 +84,7 @@ class TopicReader(Consumer):
     buffer: Final[list[PolledRange]]
     consumed: Final[dict[int, int]]
     consumed_epochs: Final[dict[int, int]]
+    unconfirmed: Final[dict[int, None]]
 
     def __init__(
         self,
@@ -109,6 +113,7 @@ class TopicReader(Consumer):
         self.buffer = []
         self.consumed = {}
         self.consumed_epochs = {}
+        self.unconfirmed = {}
 
     # --- parts of the member ---------------------------------------------------------------------------------------
 
@@ -149,6 +154,7 @@ class TopicReader(Consumer):
             self.paused,
             self.consumed,
             self.consumed_epochs,
+            self.unconfirmed,
             self._read_epochs,
             self._validated,
         ):
@@ -173,6 +179,15 @@ class TopicReader(Consumer):
             self._emit_position(partition, COMMITTED)
         elif self.policy is Reset.NONE:
             self.owner.poll_fails(f"NoOffsetForPartitionException: {TopicPartition(self.topic, partition)}")
+        self.unconfirmed[partition] = None
+        self._confirm(partition)
+
+    def _confirm(self, partition: int) -> None:
+        """Report the records below the first position that the group has skipped, as soon as this position is final."""
+        position = self.positions[partition]
+        if partition in self.unconfirmed and position >= 0 and self._is_fetchable(partition) and not self._must_validate(partition):
+            del self.unconfirmed[partition]
+            self.account.group_checked(self.group, (TopicPartition(self.topic, partition),), position)
 
     def _emit_position(self, partition: int, policy: str) -> None:
         journal = self.journal
@@ -256,10 +271,17 @@ class TopicReader(Consumer):
             return
         self.consumed[number] = self.positions[number]
         self.consumed_epochs.pop(number, None)
+        self._confirm(number)
         if error == errors.NONE:
             self._emit_position(number, self.policy)
         else:
             self.account.position_set(self.group, response.tp, self.positions[number], self.journal.seq, committed=False)
+
+    def _handle_epoch_response(self, response: OffsetsForLeaderEpochResponse, sender: str) -> None:
+        super()._handle_epoch_response(response, sender)
+        for tp, *_ in response.partitions:
+            if tp.topic == self.topic:
+                self._confirm(tp.partition)
 
     def truncated(self, partition: int, end: int, epoch: int, read: int) -> None:
         """Go back to where the logs diverge; without a policy, poll() fails (`SubscriptionState#maybeCompleteValidation`)."""
