@@ -48,7 +48,7 @@ def _set_mode(cluster: ClusterNodes, *, by_hand: bool) -> None:
 
 
 def _make_messages_due(cluster: ClusterNodes) -> None:
-    """Make messages in flight due now, in the order of their arrival. Brokers that are starting complete their start, too."""
+    """Make in-flight messages due now, in the order in which they would have arrived. Brokers that are starting complete their start, too."""
     agenda = cluster.agenda
     in_flight = sorted((entry for entry in agenda.entries if _is_in_flight(entry)), key=_delivery_order)
     agenda.entries[:] = [entry for entry in agenda.entries if not _is_in_flight(entry)]

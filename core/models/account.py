@@ -78,7 +78,7 @@ class ReadRecord(NamedTuple):
 
     @property
     def backward(self) -> int:
-        """The number of versions by which the value is behind an earlier read of the same client."""
+        """The number of versions by which the value is behind one that the same client read earlier."""
         return max(0, self.before - self.row.version) if self.outcome == OK else 0
 
 

@@ -28,7 +28,7 @@ MAX_ITEMS: Final = MAX_PARTITIONS
 """The maximum number of entries in a list or mapping, and therefore the maximum number of partitions of a topic."""
 
 MAX_VALUES: Final = 4_000_000
-"""The maximum number of values in a script. A script that places 200,000 partitions on three replicas has 2.6 million values."""
+"""The maximum number of values in a script. A script that places 200,000 partitions with three replicas each has 2.6 million values."""
 
 MAX_MISTAKES: Final = 1_000
 """The number of mistakes after which the reader stops."""

@@ -151,7 +151,7 @@ class LiveMoment:
 
 @attrs.frozen
 class Standing:
-    """The state of a run without its cluster. Lists to which a run only appends are not copied but shared, and are stored with their
+    """The state of a run, excluding its cluster. Lists to which a run only appends are not copied but shared, and are stored with their
     current lengths.
 
     Attributes:

@@ -24,7 +24,7 @@ CURVE: Final = (300, 88)
 _HEIGHT: Final = 20
 
 _OUTCOMES: Final = {"stable": "u-stalled", "empty": "s-sync", "repeated": "u-writes", "open": "u-writes"}
-"""The CSS class of a rebalance by its outcome."""
+"""The CSS class of a rebalance, by outcome."""
 
 
 def lanes(group: str, owners: Sequence[Row], rebalances: Sequence[Row], end_us: int) -> str:

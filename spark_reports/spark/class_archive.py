@@ -54,7 +54,7 @@ def options_to_use(archive: Path) -> list[str]:
 def options_to_make(archive: Path) -> list[str]:
     """Return Java's options for writing an archive.
 
-    With these options, Java writes the classes that it has loaded when it exits normally.
+    With these options, when Java exits normally, it writes out the classes that it has loaded.
     """
     return [f"-XX:{'AOTCacheOutput' if archive.suffix == '.aot' else 'ArchiveClassesAtExit'}={archive}", _SILENT]
 

@@ -105,7 +105,7 @@ def frozen(context: ActionContext) -> str:
     broker = context.broker
     assert broker is not None
     if broker.state is BrokerState.PAUSED:
-        return f"b{broker.id} resumes with the state it had; if another broker leads a partition by now, requests with the old epoch are refused."
+        return f"b{broker.id} resumes with the state it had; if another broker now leads one of its partitions, requests with the old leader epoch are refused."
     return gone(context).replace("; clients are not", " and still considers itself their leader; clients are not", 1)
 
 

@@ -149,7 +149,7 @@ def _count(names: str) -> int:
 
 
 def lane_cells(lane: list[tuple[int, int]], start: int, end: int, cells: int) -> Iterator[int | None]:
-    """Yield for each cell of a lane the number of partitions at its end; GONE without a process, and None before the first process."""
+    """For each cell of a lane, yield the number of partitions at the end of the cell; GONE if there is no process, and None before the first process."""
     at, value = 0, None
     for cell in range(1, cells + 1):
         time = start + (end - start) * cell // cells

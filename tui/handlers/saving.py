@@ -134,7 +134,7 @@ class Saving:
         Args:
             title: the heading of the question.
             label: the label of the answer that does not save.
-            key: the key of the answer that does not save.
+            key: the key that answers "don't save".
             go: function that ends the session.
             leaves: whether `go` also quits the playground.
         """

@@ -159,7 +159,7 @@ class MainScreen(Screen[None]):
         return self.presenter.key(action)
 
     def unclean_words(self, p: PartitionView) -> str:
-        """Describe how and when a leaderless partition gets a leader through unclean election, or return an empty string."""
+        """Describe how and when a leaderless partition gets a leader through an unclean election, or return an empty string."""
         return self.presenter.unclean_words(self.frame(), p)
 
     def put(self, question: Question | TextPrompt) -> None:

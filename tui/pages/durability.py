@@ -185,7 +185,7 @@ class DurabilityPage(Page):
     _known: tuple[object, ...] = ()
 
     def _gather(self) -> list[HarmEntry]:
-        """Return the lines of the account. The lines are built again only if a loss or an exposure can have changed."""
+        """Return the lines of the account. The lines are rebuilt only if a loss or an exposure might have changed."""
         screen = self.screen
         view = screen.view
         key = (screen.session.event_buffer, view.lost, view.exposed, view.seq if view.exposed else 0)

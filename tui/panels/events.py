@@ -350,7 +350,7 @@ class EventLog(Lines, can_focus=True):
         self.post_message(self.Picked(self.selected))
 
     def go_to(self, seq: int) -> bool:
-        """Select the event with a sequence number. Return False if the event is not listed."""
+        """Select the event with the given sequence number. Return False if the event is not listed."""
         self._update_rows()
         index = self.rows.index_of(seq)
         if index is None:

@@ -25,7 +25,7 @@ class PlayTarget(ReprMixin):
         spec: cluster, or None for the default cluster.
         release, seed: release and seed of the run.
         log: file to which the event log is written, or None.
-        title: name of the scenario or of the file, for the screen.
+        title: the name of the scenario or file, to show on the screen.
         notes: messages about problems with an import or with an old session.
         record: file to which the session is saved as a script when it ends, or None.
         old: old session to open, or None for a new session.

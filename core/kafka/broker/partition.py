@@ -445,7 +445,7 @@ class Partition:
         return producers
 
     def update_last_stable_offset(self) -> None:
-        """Update the LSO after a change of the HW, and record a rise of an LSO that was held back (`UnifiedLog#lastStableOffset`)."""
+        """Update the LSO after a change in the HW, and record a rise in an LSO that was held back (`UnifiedLog#lastStableOffset`)."""
         log, held_back_at = self.log, self.held_back_at
         if log.producers is None:
             return

@@ -69,7 +69,7 @@ class IllegalStateError(ValueError):
 
 
 def impossible_call(call: str, state: ProducerTransactionState, transactional_id: str, error: str) -> str:
-    """Return why a call of the application is impossible in a state; empty if it is possible.
+    """Return the reason why the application cannot make a call in a state; an empty string if it can.
 
     Args:
         call: the name of the method.

@@ -134,7 +134,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         return first.created + batching.linger
 
     def flushes(self) -> bool:
-        """Return whether batches are sent at once, because the memory is full or a transaction ends (`#flushInProgress`)."""
+        """Return whether batches are sent immediately, because the memory is full or a transaction is ending (`#flushInProgress`)."""
         return False
 
     def incomplete_batches(self) -> list[ProducerBatch]:

@@ -132,7 +132,7 @@ class TransactionManager:
     # --- the calls of the application ------------------------------------------------------------------------------
 
     def refusal(self, call: str) -> str:
-        """Return why a call of the application is impossible now; empty if it is possible (`IllegalStateException`, `KafkaException`)."""
+        """Return the reason why the application cannot make a call now; an empty string if it can (`IllegalStateException`, `KafkaException`)."""
         if self.call and call != self.call:
             return f"producer {self.name} still waits for the result of {self.call}; until then, only {self.call} can be called again"
         if self.call:

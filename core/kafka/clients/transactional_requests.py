@@ -94,7 +94,7 @@ class RequestContext(Protocol):
         """Record that the coordinator added partitions to the transaction."""
 
     def offsets_added(self, commit: TxnRequest, /) -> None:
-        """Send the offsets of a group, because the coordinator added their partition to the transaction."""
+        """Send the offsets of a group, now that the coordinator has added their partition to the transaction."""
 
     def offsets_committed(self) -> None:
         """Record that the group coordinator has the offsets of the transaction."""

@@ -127,7 +127,7 @@ class QuorumController(Node):
         self.publish()
 
     def publish(self) -> None:
-        """Respond to brokers that wait for metadata, as a Raft leader completes fetches. Schedule the periodic tasks that have work to do."""
+        """Respond to brokers that are waiting for metadata, just as a Raft leader completes waiting fetches. Schedule the periodic tasks that have work to do."""
         end = len(self.metadata)
         for broker, offset in list(self._waiting_fetches.items()):
             if offset < end:

@@ -7,7 +7,7 @@ from core.kafka.events.base import NOTABLE, Event, count_of
 STEPS: dict[str, str] = {
     "Stable": "has reached the target assignment",
     "UnrevokedPartitions": "must give up {pending}",
-    "UnreleasedPartitions": "waits for partitions of other members",
+    "UnreleasedPartitions": "waits for other members to give up partitions",
 }
 """What the state of a member means, in words."""
 

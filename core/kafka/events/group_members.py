@@ -80,7 +80,7 @@ class GroupRebalancing(Event, kind="group-rebalancing", source="GroupMetadataMan
 
     def sentence(self) -> str:
         return (
-            f"group {self.group} prepares a rebalance on b{self.broker} after generation {self.generation}, with "
+            f"group {self.group} is preparing to rebalance on b{self.broker} after generation {self.generation}, with "
             f"{count_of(self.members, 'member')}: {self.reason}"
         )
 
@@ -306,7 +306,7 @@ class RejoinNeeded(Event, kind="rejoin-needed", source="AbstractCoordinator#requ
     reason: str
 
     def sentence(self) -> str:
-        return f"consumer {self.client} joins group {self.group} again in its next poll(): {self.reason}"
+        return f"consumer {self.client} will rejoin group {self.group} on its next poll(): {self.reason}"
 
 
 class PartitionsAssigned(Event, kind="partitions-assigned", source="ConsumerRebalanceListener#onPartitionsAssigned", level=NOTABLE):

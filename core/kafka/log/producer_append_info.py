@@ -14,7 +14,7 @@ UNKNOWN_PRODUCER_ERROR: Final = {
     UnknownProducer.REFUSED: errors.UNKNOWN_PRODUCER_ID,
     UnknownProducer.ACCEPTED: errors.NONE,
 }
-"""The error of a batch of an unknown producer that does not begin with sequence number 0."""
+"""The error for a batch that comes from an unknown producer and does not begin with sequence number 0."""
 
 
 def data_batch_error(

@@ -492,7 +492,7 @@ class ReplicaLog:
     def open_at(self, log_start: int) -> None:
         """Open the log in a new process. The log start becomes the checkpointed one or the first segment's base, whichever is larger.
 
-        The epoch file can name epochs without records, for example that of a leadership without appends. Opening drops such epochs.
+        The epoch file can name epochs that have no records, for example the epoch of a leader that appended nothing. Opening drops such epochs.
         Kafka: `LogLoader#load`.
         """
         self.log_start = max(self.first_offset, min(log_start, self.leo))

@@ -157,7 +157,9 @@ class DeleteOffsets(
 
 
 @attrs.frozen(eq=False, repr=False)
-class DeleteGroup(Act, word="delete-group", does="delete a group without members and its offsets (kafka-consumer-groups --delete)"):
+class DeleteGroup(
+    Act, word="delete-group", does="delete a group that has no members, together with its offsets (kafka-consumer-groups --delete)"
+):
     """Delete a group with its committed offsets (KIP-229, 1.1). The coordinator refuses to delete a group with members."""
 
     group: str = "group"

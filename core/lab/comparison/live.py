@@ -250,7 +250,9 @@ class LiveRun(Run):
                 parts.append(
                     f"Last stale read: at {self._time(stale.ended)}, {stale.client} missed {count} of its own at the leader {stale.server}"
                 )
-                parts.append("With acks=1, the leader acknowledges a record before its high watermark passes it, and reads end there")
+                parts.append(
+                    "With acks=1, the leader acknowledges a record before the high watermark passes it, and consumers can read only up to the high watermark"
+                )
             else:
                 parts.append(f"Last stale read: at {self._time(stale.ended)}, {stale.client} at {stale.server}, {count} behind")
         return ". ".join(part.rstrip(".") for part in parts) + "."

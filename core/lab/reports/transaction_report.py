@@ -64,7 +64,7 @@ class HeldPartition:
         leader: its leader.
         last_stable_offset: the LSO: consumers with read_committed stop here.
         high_watermark: the high watermark.
-        first_offset: the first offset of the oldest open transaction; the LSO if only a marker is not committed yet.
+        first_offset: the first offset of the oldest open transaction; the LSO if the only thing still uncommitted is a marker.
         producer_id: the producer ID of that transaction; -1 if only a marker is not committed yet.
         producer_epoch: the producer epoch of that transaction.
         coordinator_epoch: the epoch of the last coordinator that wrote a marker of that producer; -1 if none did.

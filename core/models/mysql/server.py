@@ -31,7 +31,7 @@ class MySQLServer(Server):
         binlog: the binary log, which contains the server's own commits and those that it has applied. The first `purged` transactions are
         deleted.
         synced: the number of transactions of the binary log that are on disk.
-        relay_log, applied: the received transactions, and the number of them that are applied.
+        relay_log, applied: the received transactions, and how many of them have been applied.
         source: the server that this server replicates from; empty if there is none.
         error: the number of the error that stopped replication; 0 if there is none. Error 1236 stops only the receiver; error 1062 also
         stops the applier.

@@ -169,7 +169,7 @@ class Snapshot(Generic[Root]):
     """The state of all objects at a moment; immutable.
 
     Attributes:
-        root: the simulation that it was taken of.
+        root: the simulation that the snapshot was taken from.
         weight: the approximate number of objects whose states it does not share with the snapshot before.
         objects: the objects, shared with the snapshots before and after.
     """

@@ -109,7 +109,7 @@ class Grid:
     around: FaultWindow | None = None
 
     def cell(self, number: int) -> Cell:
-        """Return the cell with that number.
+        """Return the cell with the given number.
 
         Raises:
             KeyError: the cell does not exist.

@@ -49,7 +49,7 @@ class ModelGrid:
     operator_after: int = 30 * SECOND
 
     def cell(self, number: int) -> ModelCell:
-        """Return the cell with that number.
+        """Return the cell with the given number.
 
         Raises:
             KeyError: the cell does not exist.

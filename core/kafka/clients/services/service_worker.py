@@ -55,7 +55,7 @@ class ServiceWorker(ConsumingProcess):
     """One instance of a worker.
 
     Attributes:
-        does: the configuration.
+        does: the configuration, which says what the worker does.
         phase: what the worker is doing.
         queue: the held records.
         sending: the records that are being sent, by batch.

@@ -19,7 +19,7 @@ HEADER_BYTES: Final = 61
 """The size of the header of a batch."""
 
 LOG_OVERHEAD: Final = 12
-"""The bytes of the base offset and the length field, which the length field does not count."""
+"""The combined size of the fields for the base offset and the length, which the length does not include, in bytes."""
 
 MAX_RECORD_OVERHEAD: Final = 21
 """The upper bound of the size of a record without key, value, and headers. Producers reserve it before they know the deltas."""

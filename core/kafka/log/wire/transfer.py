@@ -46,7 +46,7 @@ class Transfer(NamedTuple):
         dma_copies: the number of times that a device copies each byte.
         chunks: the number of chunks that the bytes are sent in.
         switches: the number of switches between user mode and kernel mode.
-        user_copies: the number of buffers in user space that each byte passes.
+        user_copies: the number of user-space buffers that each byte passes through.
     """
 
     method: Method
