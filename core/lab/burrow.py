@@ -85,7 +85,7 @@ def _has_stopped(window: Sequence[Commit], now: int, recent_ends: Iterable[int])
 
 
 def _has_rewound(window: Sequence[Commit]) -> bool:
-    """Whether an offset is lower than the one before, and no later commit reached that one again (`#checkIfOffsetsRewind`)."""
+    """Whether an offset is lower than the previous one, and no later commit reached the previous one again (`#checkIfOffsetsRewind`)."""
     return any(
         later.offset < earlier.offset and all(commit.offset < earlier.offset for commit in window[number + 1 :])
         for number, (earlier, later) in enumerate(itertools.pairwise(window))
@@ -119,7 +119,7 @@ class LogEnds:
         return self._offsets[tp][at - 1] if at else None
 
     def passed(self, tp: TopicPartition, offset: int) -> int | None:
-        """Return the time at which the high watermark last rose above an offset, µs; None if it is not above it."""
+        """Return the time at which the high watermark last rose above an offset, µs; None if it is not above that offset."""
         times, ends = self._times.get(tp, ()), self._offsets.get(tp, ())
         at = len(ends)
         while at and ends[at - 1] > offset:
@@ -127,7 +127,7 @@ class LogEnds:
         return times[at] if at < len(ends) else None
 
     def passed_before(self, tp: TopicPartition, offset: int) -> bool:
-        """Whether the high watermark was above an offset before the first event, so that `passed` can be too late."""
+        """Whether the high watermark was above an offset before the first event, so that `passed` can return a time that is too late."""
         return self._first.get(tp, offset) > offset and all(end > offset for end in self._offsets[tp])
 
     def recent(self, tp: TopicPartition, now: int) -> list[int]:

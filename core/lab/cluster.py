@@ -86,7 +86,7 @@ class Cluster(ClusterNodes):
         """Restore this cluster to a snapshot of itself. This takes a fraction of the time that a copy takes. Later events go to `sink`.
 
         Raises:
-            ValueError: the snapshot was taken of another cluster.
+            ValueError: the snapshot was taken from another cluster.
         """
         if not snapshot.is_of(self):
             raise ValueError("a cluster can go back only to its own snapshots")

@@ -171,17 +171,17 @@ class ClusterNodes(Simulation):
         self.nodes[client.address] = client
 
     def producer(self, name: str) -> Producer | None:
-        """Return the producer of that name; None if there is none."""
+        """Return the producer with that name; None if there is none."""
         client = self.clients.get(name)
         return client if isinstance(client, Producer) else None
 
     def consumer(self, name: str) -> Consumer | None:
-        """Return the consumer of that name; None if there is none."""
+        """Return the consumer with that name; None if there is none."""
         client = self.clients.get(name)
         return client if isinstance(client, Consumer) else None
 
     def process(self, name: str) -> Process | None:
-        """Return the process of that name; None if there is none."""
+        """Return the process with that name; None if there is none."""
         client = self.clients.get(name)
         return client if isinstance(client, Process) else None
 

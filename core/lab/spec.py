@@ -44,7 +44,7 @@ class Pace(enum.StrEnum):
     TIMELINE = "timeline"
     """Virtual time passes. Fetchers, heartbeats, and checks run by themselves."""
     BY_HAND = "by-hand"
-    """Each fetch, response, fencing, and check is a step. All other messages arrive at once. Time passes only with `wait`."""
+    """Each fetch, response, fencing, and check is a step. All other messages arrive immediately. Time passes only with `wait`."""
 
 
 class ControlPlane(enum.StrEnum):
@@ -63,7 +63,7 @@ class BrokerSpec(ReprMixin):
     Attributes:
         id: the broker id.
         rack: broker.rack; None if the broker has no rack.
-        up: whether the broker's process runs at the start.
+        up: whether the broker's process is running at the start.
         settings: the settings of this broker.
         log_dirs: the number of log directories.
     """

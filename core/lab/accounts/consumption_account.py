@@ -171,8 +171,9 @@ class ConsumptionAccount:
     def check(
         self, group: str, logs: Mapping[TopicPartition, ReplicaLog], in_hand: tuple[RecordsInHand, ...], below: int | None = None
     ) -> None:
-        """Emit an event for skipped records that were not reported yet; with `below`, only for those at lower offsets, because a member is about to
-        read the others.
+        """Emit an event for skipped records that have not been reported yet.
+
+        If `below` is given, only records at lower offsets are reported, because a member is about to read the others.
         """
         for harm in self.skipped(group, logs, in_hand):
             stop = harm.end if below is None else min(harm.end, below)
@@ -209,7 +210,7 @@ class ConsumptionAccount:
     def counts(
         self, group: str, logs: Mapping[TopicPartition, ReplicaLog], in_hand: tuple[RecordsInHand, ...] = ()
     ) -> dict[TopicPartition, Consumption]:
-        """Return the numbers of a group by partition; the arguments are those of `skipped`."""
+        """Return the numbers for a group, by partition. The arguments are the same as those of `skipped`."""
         counts = {}
         for tp, part in self.groups.get(group, {}).items():
             skipped = part.skipped(tp, visible_by_epoch(logs[tp]), in_hand) if tp in logs else []

@@ -63,7 +63,7 @@ class DurabilityAccount:
         exposed: the brokers that can be elected and lack committed records, by partition, as last recorded in the journal.
         check_exposure: the function to call when committed records of a partition might have become exposed or safe.
         electable_brokers_changed: the function to call when the set of electable brokers might have changed, for any partition.
-        requests_may_repeat: whether a proxy can repeat requests of producers.
+        requests_may_repeat: whether a proxy can repeat requests from producers.
         processing: the account of processes.
         consumption: the account of groups with members.
         services: the account of delay services.
@@ -177,7 +177,7 @@ class DurabilityAccount:
             self.journal.emit(events.RecordsDuplicated.kind, tp.topic, tp.partition, broker, request.producer, base, base + request.records)
 
     def batch_closed(self, producer: str, batch_id: int, tp: TopicPartition, records: int, created: int, timestamp: int) -> None:
-        """Record that a producer sends a batch for the first time, or gives it up unsent."""
+        """Record that a producer sends a batch for the first time, or gives up a batch that it has never sent."""
         if self.record_observer is not None:
             self.record_observer.batch_closed(producer, batch_id, tp, records, created, timestamp)
 
@@ -323,7 +323,7 @@ class DurabilityAccount:
             self.check_exposure(tp)
 
     def partition_deleted(self, tp: TopicPartition) -> None:
-        """Record that the topic of a partition was deleted. Its records that are not lost yet can no longer be lost."""
+        """Record that the topic of a partition was deleted. Records that are not lost yet can no longer be lost."""
         account = self.of(tp)
         if self.record_observer is not None and account.log is not None:
             self.record_observer.partition_deleted(tp, account.log)
@@ -374,7 +374,7 @@ class DurabilityAccount:
             self.consumption.check(group, logs, self.polled_by_members(group), below)
 
     def process_checked(self, group: str, source: str, output: str, copies: int) -> None:
-        """Report the input of a group that was processed twice, only in part, or never."""
+        """Report which input of a group was processed twice, only in part, or never."""
         self.processing.check(Processing(group, source, output, copies), self.leader_logs(), self.records_in_hand(group))
 
     def leader_logs(self) -> dict[TopicPartition, ReplicaLog]:

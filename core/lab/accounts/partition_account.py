@@ -126,7 +126,7 @@ class PartitionAccount:
         return {} if self.losses is None else self.losses.shortened
 
     def note_losses(self) -> Losses:
-        """Return the losses of the partition, which are created if there are none."""
+        """Return the losses of the partition. If there are none, create them."""
         if self.losses is None:
             self.losses = Losses()
         return self.losses
@@ -154,9 +154,9 @@ class PartitionAccount:
         return both
 
     def holds_all_committed(self, log: ReplicaLog | None) -> bool:
-        """Return whether a log holds all committed records because it equals the leader's log.
+        """Return whether a log equals the leader's log and therefore holds all committed records.
 
-        If False, the log might still hold them; only a comparison can tell.
+        If False, the log might still hold all committed records; only a comparison can tell.
         """
         mine = self.log
         if mine is log:

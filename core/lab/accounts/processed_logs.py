@@ -92,7 +92,7 @@ def undecided_outputs(tp: TopicPartition, log: ReplicaLog) -> Iterator[OutputRec
 def sent_on(logs: Iterable[ReplicaLog], source: TopicPartition) -> OffsetSet:
     """Return the offsets of a partition whose records a retry service has sent to another topic, unless their transaction was aborted.
 
-    This reads all logs. A record counts even if the worker did not live to see the acknowledgment.
+    This reads all logs. A record counts even if the worker ended before it received the acknowledgment.
     """
     found = OffsetSet()
     for log in logs:

@@ -1,8 +1,8 @@
 """The account of services: how late delayed records reach their real topics, and whether they keep their order.
 
-The account of processes counts the records that were forwarded twice or never (`core.lab.accounts.processing_account`), because the logs show them.
-The times are known only at the moment of the acknowledgment, so this account collects them. It survives the services, whose memory does
-not.
+The account of processes counts the records that were forwarded twice or never (`core.lab.accounts.processing_account`), because the logs
+show them. The times are known only at the moment of the acknowledgment, so this account collects them. This account survives the services,
+but their memory does not.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class ServiceAccount:
 
 
 def percentile(samples: list[tuple[int, int]], percent: int) -> int | None:
-    """Return a percentile by the nearest rank. Each sample is (value, number of records); None if there are none."""
+    """Return a percentile by the nearest rank; None if there are no samples. Each sample is (value, number of records)."""
     total = sum(count for _, count in samples)
     if not total:
         return None
@@ -75,6 +75,6 @@ def percentile(samples: list[tuple[int, int]], percent: int) -> int | None:
 
 
 def mean(samples: list[tuple[int, int]]) -> int | None:
-    """Return the mean of samples (value, number of records), rounded down; None if there are none."""
+    """Return the mean of samples (value, number of records), rounded down; None if there are no samples."""
     total = sum(count for _, count in samples)
     return sum(value * count for value, count in samples) // total if total else None

@@ -103,7 +103,7 @@ def _set_pace(cluster: ClusterNodes, act: acts.SetPace) -> find.CheckThenDo:
         raise ActRefused(f"pace must be by-hand or timeline, not {act.pace}")
     by_hand = act.pace == "by-hand"
     if by_hand is cluster.by_hand:
-        raise ActRefused("the cluster already runs by hand" if by_hand else "the cluster already runs on its own")
+        raise ActRefused("the cluster is already running by hand" if by_hand else "the cluster is already running on its own")
     if cluster.spec.pace is Pace.BY_HAND:
         raise ActRefused("this cluster can only run by hand")
     if cluster.zookeeper or cluster.quorum is not None:

@@ -53,7 +53,7 @@ def config_of(cluster: ClusterNodes, kind: str, config: tuple[tuple[str, str], .
 
 
 def _producer_config(cluster: ClusterNodes, act: acts.Produce | acts.Load, *, transactional: bool = False) -> ClientConfig:
-    """Return the configuration of the act's producer, which can be new.
+    """Return the configuration of the act's producer. The producer can be new.
 
     Raises:
         ActRefused: the producer exists with another configuration.
@@ -78,7 +78,7 @@ def producer_named(
     idempotent: bool = False,
     compression_percent: int = 100,
 ) -> Producer:
-    """Return the producer of that name, which is created if it does not exist."""
+    """Return the producer with that name. If it does not exist, create it."""
     known = cluster.nodes.get(name)
     if known is None:
         producer = Producer(name, topic, acks_value, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
@@ -95,7 +95,9 @@ def producer_named(
 
 
 def check_client(cluster: ClusterNodes, name: str, topic: str, kind: type, what: str, *, several: bool = False) -> None:
-    """Check that a client of that name exists with this kind and topic, or that the name is free. With `several`, the client can use other topics.
+    """Check that a name is free, or that it belongs to a client of this kind and topic.
+
+    If `several` is set, the client can use other topics.
 
     Raises:
         ActRefused: the name belongs to another node, or to a client of another kind or topic.
@@ -238,7 +240,7 @@ def _check_transactions(cluster: ClusterNodes, act: acts.Load, known: Producer |
 
 
 def existing_producer(cluster: ClusterNodes, name: str) -> Producer:
-    """Return the producer of that name.
+    """Return the producer with that name.
 
     Raises:
         ActRefused: there is no such producer. The message names the existing ones.

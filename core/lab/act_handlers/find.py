@@ -31,7 +31,7 @@ def broker(cluster: ClusterNodes, number: int) -> Broker:
 
 
 def running_broker(cluster: ClusterNodes, number: int) -> Broker:
-    """Return the broker with that id if its process runs."""
+    """Return the broker with that id if its process is running."""
     found = broker(cluster, number)
     if found.state is BrokerState.STOPPED:
         raise ActRefused(f"broker {number} is not running; start it first")
@@ -63,7 +63,7 @@ def pair(cluster: ClusterNodes, between: tuple[str, str]) -> tuple[str, str]:
 
 
 def topic(cluster: ClusterNodes, name: str) -> str:
-    """Return the topic of that name."""
+    """Return the topic with that name."""
     topics = cluster.controller.replication.topics
     if name not in topics:
         raise ActRefused(f"there is no topic {name}; there are {', '.join(topics) or 'none'}")

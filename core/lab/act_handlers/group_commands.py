@@ -1,4 +1,4 @@
-"""Acts of an administrator on a group: other offsets, no offsets, or no group (`kafka-consumer-groups`)."""
+"""Acts of an administrator on a group: resetting its offsets, deleting its offsets, or deleting the group (`kafka-consumer-groups`)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WORDS: Final = {"earliest": TO_EARLIEST, "latest": TO_LATEST, "current": TO_CURR
 """The targets that are words."""
 
 NUMBER: Final = re.compile(r"[+-]?[0-9]{1,18}")
-"""A number of `shift-by` or an offset."""
+"""A number for `shift-by`, or an offset."""
 
 
 def _leader(cluster: ClusterNodes, tp: TopicPartition) -> Partition | None:

@@ -63,7 +63,7 @@ def _delay_configs(cluster: ClusterNodes, act: acts.StartDelayService) -> tuple[
 
 
 def missing_topics(cluster: ClusterNodes, names: tuple[str, ...], partitions: int) -> list[TopicSpec]:
-    """Return the topics of a service that do not exist, with three replicas each if there are three brokers."""
+    """Return the topics that a service needs and that do not exist yet. If there are three brokers, each topic has three replicas."""
     known = cluster.controller.replication.topics
     factor = min(3, len(cluster.brokers))
     return [TopicSpec(name, partitions, factor) for name in names if name not in known]
@@ -73,7 +73,7 @@ def check_workers(cluster: ClusterNodes, service: str, names: list[str]) -> None
     """Check that the names of the workers are free, or that all of these workers have ended.
 
     Raises:
-        ActRefused: a worker runs, the service has other workers, or a name belongs to another node.
+        ActRefused: a worker is running, the service has other workers, or a name belongs to another node.
     """
     known = cluster.workers(service)
     if known and [worker.name for worker in known] != names:

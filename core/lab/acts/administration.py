@@ -9,7 +9,7 @@ from core.lab.acts.act import Act
 
 
 @attrs.frozen(eq=False, repr=False)
-class Set(Act, word="set", does="change a Kafka setting while it runs"):
+class Set(Act, word="set", does="change a Kafka setting while the cluster is running"):
     """Change a Kafka setting for the whole cluster, for a topic, or for a broker.
 
     If Kafka reads a setting only when a broker starts, the act is refused in a running cluster. With `force`, the setting changes
@@ -51,9 +51,9 @@ class CreatePartitions(Act, word="create-partitions", does="give a topic more pa
 class DeleteTopic(Act, word="delete-topic", does="delete a topic with its records"):
     """Delete a topic with its records, its settings, and the offsets that groups have committed for it (`kafka-topics --delete`).
 
-    With KRaft, the topic is gone at once, and each broker deletes its replicas when it learns of the deletion. With ZooKeeper, the topic
-    exists until every broker with a replica has deleted it; until then, clients get UNKNOWN_TOPIC_OR_PARTITION. Deleted records do not
-    count as lost.
+    With KRaft, the topic disappears immediately, and each broker deletes its replicas when it learns of the deletion. With ZooKeeper, the
+    topic exists until every broker with a replica has deleted it; until then, clients get UNKNOWN_TOPIC_OR_PARTITION. Deleted records do
+    not count as lost.
     """
 
     topic: str
@@ -89,7 +89,7 @@ class CancelReassignment(Act, word="cancel-reassignment", does="cancel a running
 class Unregister(Act, word="unregister", does="unregister a broker"):
     """Unregister a broker (`kafka-cluster unregister`, only with KRaft). The broker loses leadership of its partitions and leaves ISRs.
 
-    Its replicas remain assigned to it, so reassign them first. If the broker's process still runs, the controller refuses its
+    Its replicas remain assigned to it, so reassign them first. If the broker's process is still running, the controller refuses its
     heartbeats. The broker does not join any ISR, and registers again only after a restart.
     """
 

@@ -12,17 +12,16 @@ from core.lab.acts.act import Act
 class SetPace(Act, word="pace", does="step a running cluster by hand, or let it run by itself again"):
     """Change the pace of a running cluster to `by-hand` or `timeline`.
 
-    If the pace is `by-hand`, followers fetch and loads produce only when an act tells them to, and messages arrive at once. Brokers
-    continue with their other tasks, but virtual time passes only when you advance it. If the pace is `timeline`, everything runs by
-    itself.
+    If the pace is `by-hand`, followers fetch and loads produce only when an act tells them to, and messages arrive immediately. Brokers
+    continue with their other tasks, but virtual time passes only when you advance it. If the pace is `timeline`, everything runs by itself.
     """
 
     pace: str
 
 
 @attrs.frozen(eq=False, repr=False)
-class Fetch(Act, word="fetch", does="make a follower fetch; the leader answers at once", by_hand=True):
-    """Run one turn of a follower's fetcher: the follower sends a fetch, the leader answers at once, and the follower appends.
+class Fetch(Act, word="fetch", does="make a follower fetch; the leader answers immediately", by_hand=True):
+    """Run one turn of a follower's fetcher: the follower sends a fetch, the leader answers immediately, and the follower appends.
 
     Because the answer is immediate, it contains the high watermark from before this fetch. If the fetcher must truncate first, it
     does so in the same turn. If the follower fetches from several leaders, `leader` selects one.

@@ -11,18 +11,18 @@ from core.lab.acts.act import Act
 class JoinGroup(Act, word="join-group", does="start a consumer that is a member of a group"):
     """Start a consumer that subscribes to topics and joins a group. The group coordinator shares the partitions among its members.
 
-    `assignors` is partition.assignment.strategy: `range`, `roundrobin`, `sticky`, `cooperative-sticky`. By default, it is that of the
-    release. With `instance-id`, the member is static: it keeps its partitions when its process restarts within the session timeout.
-    `commit` says when the consumer commits its offsets: `auto` (every auto.commit.interval.ms), `after` (after it has processed
-    the records of a poll), `before`, `async`, or `none`. The application takes `poll-time` for each poll that returns records, and `record-time`
-    for each record. `assign-time` is the time that the leader takes to assign the partitions. `reset` is auto.offset.reset: `earliest`, `latest`,
-    `none`, or `by_duration:PT1H`. With `crash-after-records`, the process crashes when it has processed this number of records. If poll()
-    throws an exception, the application closes the consumer; with `on-error: stop`, it only stops calling poll(). The first
-    act of this kind creates the topic `__consumer_offsets`. `config` contains settings by their Kafka names: session.timeout.ms,
-    heartbeat.interval.ms, max.poll.interval.ms, max.poll.records, auto.commit.interval.ms, default.api.timeout.ms, request.timeout.ms,
-    metadata.max.age.ms. With `protocol: consumer`, the consumer speaks the protocol of KIP-848 (since 4.0): the coordinator assigns the partitions,
-    with the assignor that most members name as `remote-assignor` (`uniform` or `range`); `member-id` is then the ID of the member. If the last
-    process with this name has ended, another process starts.
+    `assignors` is partition.assignment.strategy: `range`, `roundrobin`, `sticky`, `cooperative-sticky`. The default depends on the release.
+    With `instance-id`, the member is static: it keeps its partitions when its process restarts within the session timeout. `commit` says
+    when the consumer commits its offsets: `auto` (every auto.commit.interval.ms), `after` (after it has processed the records of a poll),
+    `before`, `async`, or `none`. The application takes `poll-time` for each poll that returns records, and `record-time` for each record.
+    `assign-time` is the time that the leader takes to assign the partitions. `reset` is auto.offset.reset: `earliest`, `latest`, `none`, or
+    `by_duration:PT1H`. With `crash-after-records`, the process crashes when it has processed this number of records. If poll() throws an
+    exception, the application closes the consumer; with `on-error: stop`, it only stops calling poll(). The first act of this kind creates
+    the topic `__consumer_offsets`. `config` contains settings by their Kafka names: session.timeout.ms, heartbeat.interval.ms,
+    max.poll.interval.ms, max.poll.records, auto.commit.interval.ms, default.api.timeout.ms, request.timeout.ms, metadata.max.age.ms. With
+    `protocol: consumer`, the consumer speaks the protocol of KIP-848 (since 4.0): the coordinator assigns the partitions, with the assignor
+    that most members name as `remote-assignor` (`uniform` or `range`); `member-id` is then the ID of the member. If the last process with
+    this name has ended, another process starts.
     """
 
     topics: tuple[str, ...]
@@ -126,14 +126,15 @@ class RemoveMember(Act, word="remove-member", does="remove a static member from 
 
 @attrs.frozen(eq=False, repr=False)
 class ResetOffsets(
-    Act, word="reset-offsets", does="commit other offsets for a group without members (kafka-consumer-groups --reset-offsets)"
+    Act, word="reset-offsets", does="commit other offsets for a group that has no members (kafka-consumer-groups --reset-offsets)"
 ):
     """Commit other offsets for a group (`kafka-consumer-groups --reset-offsets --execute`). The group must not have members; it need not exist.
 
-    `offset` is `earliest`, `latest`, `current`, or an offset. Instead, `shift-by` adds a number to the committed offset, `to-datetime` goes to the
-    first record at or after a moment such as `1970-01-01T00:01:00.000` (virtual time begins with 1970 in UTC), and `by-duration` to that of
-    a moment in the past, such as `PT30S`. Without `topics`, the act applies to all topics for which the group has a committed offset. With
-    `partition`, it applies to one partition of one topic. An offset outside of the log becomes the nearest one inside.
+    `offset` is `earliest`, `latest`, `current`, or an offset. Instead, `shift-by` adds a number to the committed offset, and `to-datetime`
+    goes to the first record at or after a moment such as `1970-01-01T00:01:00.000` (virtual time begins with 1970 in UTC). `by-duration`
+    does the same for the moment that is a given time, such as `PT30S`, in the past. Without `topics`, the act applies to all topics for
+    which the group has a committed offset. With `partition`, it applies to one partition of one topic. An offset outside of the log becomes
+    the nearest one inside.
     """
 
     group: str = "group"
@@ -149,7 +150,10 @@ class ResetOffsets(
 class DeleteOffsets(
     Act, word="delete-offsets", does="delete the committed offsets of a group for topics (kafka-consumer-groups --delete-offsets)"
 ):
-    """Delete the committed offsets of a group for topics, or for one `partition` of a topic, to which no member subscribes (KIP-496, 2.4)."""
+    """Delete the offsets that a group has committed for topics, or for one `partition` of a topic (KIP-496, 2.4).
+
+    No member can be subscribed to these topics.
+    """
 
     topics: tuple[str, ...]
     group: str = "group"
@@ -160,6 +164,6 @@ class DeleteOffsets(
 class DeleteGroup(
     Act, word="delete-group", does="delete a group that has no members, together with its offsets (kafka-consumer-groups --delete)"
 ):
-    """Delete a group with its committed offsets (KIP-229, 1.1). The coordinator refuses to delete a group with members."""
+    """Delete a group, together with its committed offsets (KIP-229, 1.1). The coordinator refuses to delete a group that has members."""
 
     group: str = "group"

@@ -12,14 +12,16 @@ from core.lab.acts.act import Act
 class StartDelayService(Act, word="delay-service", does="start a service that holds delayed records until they are due"):
     """Start a delay service for a topic. Each level has its own topic, such as `delay_topic_30s`, and its own worker, such as `delay-30s`.
 
-    A worker reads the topic of its level, holds the records in memory, and sends each record to `topic` when it is due: its timestamp plus
-    the level. Levels are whole numbers with a unit. If the worker holds `bound` records of a partition, it pauses the partition until it
-    holds fewer than `resume-at`. Every `commit-every`, the worker commits offsets: with `commit: done`, the lowest offset that it has not
-    forwarded; with `commit: position`, the offset after the last record that it has polled. If the service is `transactional`, the
-    forwarded records and the offsets are one transaction. `queue` is `priority` or `fifo`. `due-from` is the moment from which the delay
-    counts: `timestamp` or `read`. With `delays: record`, each record has the delay that its producer asked for, instead of the delay of its level. With `tick`, a timing wheel rounds due times up. With `crash-after`, each worker crashes when it
-    has sent its first records but not handled the response (`send`), when they are acknowledged (`forward`), or when it has committed offsets (`commit`). If the workers
-    have ended, other instances start. `group` is the group of the workers; by default, it is the name of the service. `config` contains settings by their Kafka names, as for `init-transactions`.
+    A worker reads the topic of its level, holds the records in memory, and sends each record to `topic` when the record is due: at its
+    timestamp plus the level. Levels are whole numbers with a unit. If the worker holds `bound` records of a partition, it pauses the
+    partition until it holds fewer than `resume-at`. Every `commit-every`, the worker commits offsets: with `commit: done`, the lowest
+    offset that it has not forwarded; with `commit: position`, the offset after the last record that it has polled. If the service is
+    `transactional`, the forwarded records and the offsets are one transaction. `queue` is `priority` or `fifo`. `due-from` is the moment
+    from which the delay counts: `timestamp` or `read`. With `delays: record`, each record has the delay that its producer asked for,
+    instead of the delay of its level. With `tick`, a timing wheel rounds due times up. With `crash-after`, each worker crashes when it has
+    sent its first records but not handled the response (`send`), when they are acknowledged (`forward`), or when it has committed offsets
+    (`commit`). If the workers have ended, other instances start. `group` is the group of the workers; by default, it is the name of the
+    service. `config` contains settings by their Kafka names, as for `init-transactions`.
     """
 
     topic: str
@@ -48,7 +50,7 @@ class ProduceDelayed(Act, word="produce-delayed", does="produce records that are
     """Produce records that should reach the topic of a delay service after the time `after`.
 
     They go to the topic of the smallest level that is long enough. With `rate`, the records are produced over time, one batch `every`
-    interval. Without a delay, they go to the real topic at once. By default, the producer is named after the delay: `delayed-17s`.
+    interval. Without a delay, they go to the real topic immediately. By default, the producer is named after the delay: `delayed-17s`.
     """
 
     after: int
@@ -92,8 +94,8 @@ class StartRetryService(Act, word="retry-service", does="start a service that re
 
 
 @attrs.frozen(eq=False, repr=False)
-class FailProcessing(Act, word="fail-processing", does="let the processing of a share of the records of a retry service fail"):
-    """From now on, let a share of the records of a retry service fail. A share of 0% ends this.
+class FailProcessing(Act, word="fail-processing", does="make a share of a retry service's records fail"):
+    """From now on, make a share of a retry service's records fail. A share of 0% ends this.
 
     In each batch, the first records fail, so that exactly this share fails. With `tries`, only the first tries of a record fail, up to this number. With
     `lasting`, records stop failing after that time. With `kills`, a record that fails kills the process before it can send the record

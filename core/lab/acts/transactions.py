@@ -26,7 +26,7 @@ class InitTransactions(Act, word="init-transactions", does="start a producer wit
 
 @attrs.frozen(eq=False, repr=False)
 class BeginTransaction(Act, word="begin-transaction", does="begin a transaction"):
-    """Begin a transaction of a producer. Its subsequent `produce` acts belong to the transaction."""
+    """Begin a transaction for a producer. The producer's subsequent `produce` acts belong to the transaction."""
 
     producer: str = "producer"
 

@@ -84,7 +84,7 @@ class ProducerRecords:
         return batch
 
     def overlapping(self, records: OffsetSet) -> Iterator[tuple[ProducedBatch, int]]:
-        """Yield each batch with records in a set, and the number of these records."""
+        """Yield each batch that has records in a set, with the number of these records."""
         for start, end in records:
             number = bisect_right(self.batches, start, key=_first) - 1
             while number < len(self.batches) and self.batches[number].first < end:

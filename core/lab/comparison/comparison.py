@@ -52,7 +52,7 @@ class SystemView:
         copies: what each copy has stored, what would survive a loss of power, what is acknowledged, and what is visible.
         acked: the number of acknowledged writes.
         open: whether the last write of each client has no outcome yet.
-        stale, backward, unacknowledged: the reads so far that were behind the acknowledged writes, behind an earlier read of the same
+        stale, backward, unacknowledged: the reads so far that were behind the acknowledged writes, behind an earlier read by the same
             client, and ahead of the acknowledgment.
         refused: the acts that this system refused, with the reasons.
     """

@@ -22,7 +22,7 @@ class Difference:
         at: when the request was sent, µs since the start.
         client: the client.
         request: what it asked.
-        answers: what it was told by each system, in the order of the systems.
+        answers: what each system answered, in the order of the systems.
     """
 
     at: int

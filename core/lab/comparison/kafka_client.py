@@ -33,7 +33,7 @@ REQUEST_TIMEOUT: Final = 30 * SECOND
 
 @attrs.frozen
 class Served:
-    """The answer of a replica to a read.
+    """A replica's answer to a read.
 
     Attributes:
         row: the latest version of the key below the limit of the read.

@@ -45,7 +45,7 @@ class Replicas:
         cluster = self.cluster
         address = f"b{broker}"
         if broker not in cluster.brokers or not cluster.network.alive.get(address, False):
-            return Served(refusal="the broker doesn't run")
+            return Served(refusal="the broker isn't running")
         link = cluster.network.links.get((client, address))
         if (link is not None and link.cut) or address in cluster.paused:
             return Served(unreachable=True)

@@ -28,7 +28,8 @@ END: Final = 180 * SECOND
 """The length of a session, µs."""
 
 IN_FLIGHT: Final = 1_500
-"""How long after the start of a write an act takes effect, µs: by then, an asynchronous write is acknowledged, but no replica has it."""
+"""How long after the start of a write an act takes effect, µs: by then, an asynchronous write has been acknowledged, but no replica has
+it."""
 
 EVERY: Final = 20 * US_PER_MS
 """The time between two moments at which an act can take effect, µs."""
@@ -91,11 +92,11 @@ class LiveView:
 
 
 class LiveRun(Run):
-    """A system whose faults the user chooses. An operator promotes a replica of MySQL 30 s after its source stopped answering.
+    """A system whose faults the user chooses. An operator promotes a replica of MySQL 30 s after its source has stopped answering.
 
     Attributes:
         events: the latest events.
-        silent_since: the time of the fault of the primary, µs since the start; -1 if there is none.
+        silent_since: the time of the primary's fault, µs since the start; -1 if there is none.
         last_act: the sequence number of the first event of the last fault.
     """
 

@@ -1,4 +1,4 @@
-"""The faults of a Kafka scenario, for the other models: its acts on brokers and links, without its load and its conditions."""
+"""The faults of a Kafka scenario, for the other models: its acts on brokers and links, excluding its load and its conditions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def script_of(name: str, title: str, timeline: Sequence[tuple[int, kafka_acts.Ac
         name: the name of the scenario.
         title: what it is about.
         timeline: its acts, each with its time, µs.
-        servers: the counterparts of the brokers in the other models; by default, `n1` of broker 1, and so on, for three brokers.
+        servers: the counterparts of the brokers in the other models; by default, `n1` for broker 1, and so on, for three brokers.
     """
     steps: list[tuple[int, acts.Act]] = []
     left_out = []
@@ -64,7 +64,7 @@ def translated(act: kafka_acts.Act, servers: Mapping[int, str] | None = None) ->
 
     Args:
         act: the act.
-        servers: the counterparts of the brokers; by default, `n1` of broker 1, and so on.
+        servers: the counterparts of the brokers; by default, `n1` for broker 1, and so on.
     """
     names = [_server(broker, servers) for broker in _brokers_of(act)]
     if not all(names):

@@ -87,7 +87,7 @@ class Compared(Protocol):
 
 
 Build = Callable[[int, Sink], Compared]
-"""A function that builds a system from a seed and a sink of events."""
+"""A function that builds a system from a seed and a sink for events."""
 
 
 @attrs.frozen
@@ -98,7 +98,7 @@ class Variant:
         name: the name on the command line.
         title: the title of the column.
         model: the model.
-        build: the function that builds the system from a seed and a sink of events.
+        build: the function that builds the system from a seed and a sink for events.
         secondary_reads: the way of reading at secondaries.
         tolerances: the function that returns what a number of copies tolerates, for each of the settings that decide this.
         resized: the function that returns `build` for another number of servers; None if the settings determine the number.

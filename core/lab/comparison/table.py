@@ -22,7 +22,7 @@ MEANINGS: Final = (
     "lost: acknowledged writes that are missing from the final data",
     "dirty: reads of rows that are missing from the final data",
     "stale: reads that miss an acknowledged write",
-    "own: reads that miss an acknowledged write of the same client",
+    "own: reads that miss an acknowledged write by the same client",
     "back: reads that miss what the same client has read before",
     "no write, no read: how long probes found no server that answers",
     "median, longest: the time that acknowledged writes took",

@@ -28,7 +28,7 @@ A retrying producer is refused a hundred times per second, so only the first ref
 """
 
 REFUSAL_SERIES_GAP: Final = 5 * SECOND
-"""The time without a refusal after which the next refusal of a partition starts a new series, virtual µs."""
+"""If a partition refuses nothing for this period, its next refusal starts a new series, virtual µs."""
 
 
 CHUNK: Final = 512
@@ -149,7 +149,7 @@ class EventBuffer:
         return level
 
     def _first_of_a_series(self, refused: EventTuple) -> bool:
-        """Return whether a refusal starts a new series of its partition."""
+        """Return whether a refusal starts a new series for its partition."""
         partition = (refused[5], refused[6])
         before = self._last.get(partition)
         self._last[partition] = refused[1]
@@ -180,7 +180,7 @@ class EventBuffer:
         return found
 
     def ring(self, level: int) -> EventRing:
-        """Return the ring of that level and above."""
+        """Return the ring for events of at least that level."""
         return self._notable if level >= NOTABLE else self._normal if level >= NORMAL else self._all
 
     def find(self, seq: int) -> EventTuple | None:

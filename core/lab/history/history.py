@@ -35,14 +35,14 @@ from core.sim.units import format_clock
 
 
 def run_to_completion(task: IncrementalTask) -> ShouldYield:
-    """Return the default policy: every task runs to its end at once."""
+    """Return the default policy: every task runs to its end without a pause."""
     return never_yield
 
 
 class History:
     """A session with its past.
 
-    A method that can need many steps starts a task. The first slice of the task runs at once. `continue_task` runs the others. With the
+    A method that can need many steps starts a task. The first slice of the task runs immediately. `continue_task` runs the others. With the
     default policy, the task has finished when the method returns.
 
     Attributes:

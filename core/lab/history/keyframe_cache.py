@@ -46,7 +46,7 @@ LARGE_CLUSTER_REPLICAS: Final = 3_000
 """A cluster with more replicas than this counts as large.
 
 A whole keyframe of a large cluster takes longer than a few frames. The first one is taken when the first screen is shown. More are taken
-only while the session travels through time and no screen shows the cluster move. Keyframes that store only changes can be taken at any
+only while the session travels through time and no screen shows the cluster moving. Keyframes that store only changes can be taken at any
 time.
 """
 
@@ -122,7 +122,7 @@ class KeyframeCache:
         self._looked_at = self._look_at = 0  # between these steps, no keyframe can be due
 
     def maybe_add(self, replay_run: ReplayRun, *, seen: bool = True) -> None:
-        """Add a keyframe if one is due. If `seen`, a screen shows the cluster move, so the keyframe must be cheap."""
+        """Add a keyframe if one is due. If `seen`, a screen shows the cluster moving, so the keyframe must be cheap."""
         if self._off or self._has_near(replay_run.steps):
             return
         steps = replay_run.steps
@@ -177,7 +177,7 @@ class KeyframeCache:
             self._objects = self._weigh()
 
     def _look_later(self, steps: int, now: float, left: float) -> None:
-        """Look at the clock again when half of the time that is left has passed, judged by the pace since the last keyframe.
+        """Look at the clock again when half of the time that is left has passed, estimated from the pace since the last keyframe.
 
         Reading the CPU time takes as long as a step.
         """
@@ -221,7 +221,7 @@ def _steps(keyframe: Keyframe) -> int:
 
 
 def restore_run(keyframe: Keyframe, acts: Sequence[PlayedAct], event_tap: EventTap, *, in_place: bool = False) -> ReplayRun:
-    """Return a run at the position of a keyframe. With `in_place`, restore the cluster object that the keyframe was taken of."""
+    """Return a run at the position of a keyframe. With `in_place`, restore the cluster object that the keyframe was taken from."""
     replay_run = ReplayRun(keyframe.playable.restore(event_tap, in_place=in_place), event_tap, acts)
     replay_run.restore_position(keyframe.position, keyframe.step_index.prefix(len(keyframe.step_index)), keyframe.acted)
     return replay_run

@@ -60,7 +60,7 @@ class PlayableSnapshot(Protocol):
 
         Args:
             sink: receives the events.
-            in_place: whether to restore the cluster object that the snapshot was taken of, instead of creating a new one.
+            in_place: whether to restore the cluster object that the snapshot was taken from, instead of creating a new one.
         """
 
 

@@ -61,7 +61,7 @@ class _Partition:
         ends, totals: the end offset of each batch, and the total bytes up to that offset.
         fetchers: the leader and the high watermark of the last response, by follower.
         waits_at: the broker whose purgatory holds the writes in `waiting`.
-        waiting: the acks=all writes that wait, as (end offset, deadline).
+        waiting: the acks=all writes that are waiting, as (end offset, deadline).
         idempotent: the end of the first batch and the time of the last batch, by idempotent producer.
     """
 
@@ -365,7 +365,7 @@ class MetricsObserver:
         self._offline[event.broker] = self._offline.get(event.broker, 0) + event.partitions
 
     def _offline_replica_found(self, now: int, event: events.OfflineReplicaFound) -> None:
-        """Count a replica in a failed directory that a restarted process learns of.
+        """Count a replica when a restarted process learns that the replica is in a failed directory.
 
         It counts until that process ends, even if the replica is reassigned.
 

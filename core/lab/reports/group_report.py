@@ -1,7 +1,7 @@
 """The groups of a cluster at one moment: who owns what, what stands still, and until when.
 
-`Cluster.group_report` makes the report. It is what `kafka-consumer-groups --describe` would show, together with what only the simulation knows:
-what each consumer is doing, and which deadlines run.
+`Cluster.group_report` makes the report. It is what `kafka-consumer-groups --describe` would show, together with what only the simulation
+knows: what each consumer is doing, and which deadlines are running.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class MemberReport:
         member_id: the member ID; empty if the coordinator does not know the client.
         doing: what the consumer is doing, such as `processing`, `dead`, or `frozen`.
         stalled: whether the partitions of the member stand still.
-        until: when the member goes on, or when the coordinator removes it, µs; NEVER if no deadline runs.
+        until: when the member goes on, or when the coordinator removes it, µs; NEVER if no deadline is running.
         then: what happens at that time.
         partitions: the partitions that it has according to the coordinator or, without a coordinator, according to itself.
     """
@@ -68,7 +68,7 @@ class OwnedPartition:
         log_end: the high watermark; NO_OFFSET if the partition has no leader that answers.
         last_stable: the last stable offset; NO_OFFSET if the partition has no leader that answers.
         stalled: why no member gets new records of the partition; empty if one does.
-        until: when this ends or is noticed, µs; NEVER if no deadline runs.
+        until: when this ends or is noticed, µs; NEVER if no deadline is running.
     """
 
     tp: TopicPartition
@@ -97,8 +97,8 @@ class GroupReport:
         assignor: the assignor; empty if there is none.
         coordinator: the broker that coordinates the group; NO_LEADER if none does.
         coordinator_partition: the partition of `__consumer_offsets` that has the group.
-        waits: what the whole group waits for; empty if it does not wait.
-        until: the end of this wait at the latest, µs; NEVER if no deadline runs.
+        waits: what the whole group is waiting for; empty if it is not waiting.
+        until: the end of this wait at the latest, µs; NEVER if no deadline is running.
         members: the members.
         partitions: the partitions.
     """
@@ -151,7 +151,7 @@ def group_report(cluster: ClusterNodes) -> tuple[GroupReport, ...]:
 
 
 def _coordinator(cluster: ClusterNodes, number: int) -> Broker | None:
-    """Return the leader of a partition of `__consumer_offsets`, if it runs."""
+    """Return the leader of a partition of `__consumer_offsets`, if it is running."""
     registration = cluster.controller.replication.partitions.get(TopicPartition(GROUP_METADATA_TOPIC, number))
     broker = None if registration is None else cluster.brokers.get(registration.leader)
     return None if broker is None or broker.state is BrokerState.STOPPED or broker.address in cluster.paused else broker

@@ -67,7 +67,7 @@ class HeldPartition:
         first_offset: the first offset of the oldest open transaction; the LSO if the only thing still uncommitted is a marker.
         producer_id: the producer ID of that transaction; -1 if only a marker is not committed yet.
         producer_epoch: the producer epoch of that transaction.
-        coordinator_epoch: the epoch of the last coordinator that wrote a marker of that producer; -1 if none did.
+        coordinator_epoch: the epoch of the last coordinator that wrote a marker for that producer; -1 if none did.
         idle_us: the time since that producer's last batch, µs.
         transactional_id: the transactional ID that has the producer ID; empty if none has.
         hanging: whether no coordinator will ever end the transaction.

@@ -94,7 +94,7 @@ class RecordTrace:
         return self._cluster
 
     def attach(self, cluster: ClusterNodes) -> None:
-        """Begin to observe a cluster that has just been built. It can have logs with records."""
+        """Begin to observe a cluster that has just been built. Its logs can already contain records."""
         self._cluster = cluster
         cluster.account.record_observer = self
         self._compare_replicas((0, cluster.now, 0, ""))
@@ -108,7 +108,7 @@ class RecordTrace:
             self._sendings[producer, batch_id] = _Sending(created, timestamp)
 
     def batch_failed(self, producer: str, batch_id: int, sent_at: int, event: int) -> None:
-        """Note a failed attempt. Its event came just before."""
+        """Note a failed attempt. The event that reports it came just before."""
         sending = self._sendings.get((producer, batch_id))
         if sending is None or not self._failed or self._failed[0] != event:
             return
@@ -251,7 +251,9 @@ class RecordTrace:
             if life.producer == producer and life.acknowledged_by and not life.is_acked:
                 offset = start + self.offset - life.batch.base
                 where = "" if self._covers(start, end) else f" at offset {offset}"
-                words = f"got the acknowledgment of {life.acknowledged_by}{where} (acks={'all' if acks < 0 else acks}, attempt {event[12]})"
+                words = (
+                    f"got the acknowledgment from {life.acknowledged_by}{where} (acks={'all' if acks < 0 else acks}, attempt {event[12]})"
+                )
                 self._add(life, event, SpanKind.ACKED, producer, words)
 
     def _attempt_failed(self, event: EventTuple) -> None:

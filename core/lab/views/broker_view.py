@@ -42,7 +42,7 @@ class BrokerView(ReprMixin):
 
     @property
     def up(self) -> bool:
-        """Whether the broker's process runs and the controller considers it alive."""
+        """Whether the broker's process is running and the controller considers it alive."""
         return self.state is BrokerState.RUNNING and not self.fenced
 
 

@@ -61,7 +61,7 @@ class ConsumptionView(ReprMixin):
         tp: the partition.
         processed: the number of records that were processed at least once.
         again: the number of records that were processed more than once.
-        repeats: how often a record was processed that had been processed before.
+        repeats: the number of times that a record was processed after it had been processed already.
         skipped: the number of records that were skipped.
     """
 
@@ -81,7 +81,7 @@ class MemberView(ReprMixin):
         name: the name of the consumer.
         group: the group.
         topics: the topics that it subscribes to.
-        running: whether its process runs.
+        running: whether its process is running.
         frozen: whether its process is frozen.
         phase: what its application is doing, such as `processing`.
         state: its membership, such as `Stable`.

@@ -260,7 +260,7 @@ class IncrementalView:
             offsets_changed.pop(tp, None)
 
     def _mark_slow_disks(self) -> None:
-        """Mark the partitions of slow disks, because the wait for writes changes without an event. Mark them once more after the wait."""
+        """Mark the partitions on slow disks, because the wait for writes changes without an event. Mark them once more after the wait."""
         slow = {number: None for number, broker in self.cluster.brokers.items() if broker.log_directories.write_wait()}
         for broker in self._slow | slow:
             self._changed.update(self._hosted.get(broker, {}))

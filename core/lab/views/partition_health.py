@@ -70,7 +70,7 @@ def reads_are_held(cluster: ClusterNodes, leading: Partition) -> bool:
 
 
 def missing_coordinators(cluster: ClusterNodes) -> list[int]:
-    """Return the partitions of `__transaction_state` that no broker coordinates now, because the leader is down or loads its log."""
+    """Return the partitions of `__transaction_state` that no broker coordinates now, because the leader is down or is loading its log."""
     topic = cluster.controller.replication.topics.get(TRANSACTION_STATE_TOPIC)
     missing = []
     for tp in () if topic is None else topic.partitions:
@@ -96,7 +96,7 @@ def transaction_of(cluster: ClusterNodes, producer_id: int) -> TransactionMetada
 
 
 def _runs(cluster: ClusterNodes, broker: int) -> bool:
-    """Return whether a broker's process runs and is not paused."""
+    """Return whether a broker's process is running and is not paused."""
     node = cluster.brokers.get(broker)
     return node is not None and node.state is not BrokerState.STOPPED and node.address not in cluster.paused
 
@@ -111,7 +111,7 @@ def _is_cut_from_client(cluster: ClusterNodes, broker: int, topic: str) -> bool:
 
 
 def _can_fetch(cluster: ClusterNodes, follower: int, leader: int) -> bool:
-    """Return whether a follower's process runs and its link to the leader is not cut."""
+    """Return whether a follower's process is running and its link to the leader is not cut."""
     return _runs(cluster, follower) and not _is_cut(cluster, broker_address(follower), broker_address(leader))
 
 

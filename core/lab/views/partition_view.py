@@ -18,7 +18,7 @@ class ReplicaView(ReprMixin):
         role: `leader`, `follower`, or `offline` (no process, or a failed log directory), according to that broker.
         leo, hw, log_start: the offsets of the replica.
         in_isr: whether the controller's ISR includes it.
-        alive: whether the broker's process runs, even if it is paused.
+        alive: whether the broker's process is running, even if it is paused.
         fetch_state: the state of a follower: `fetching`, `truncating`, `delayed`, `failed`, or `idle` (no fetcher).
         caught_up_us: the time since the leader saw the replica caught up; -1 if no leader knows.
         epochs: the leader-epoch cache as (epoch, start offset).

@@ -61,7 +61,7 @@ def unclean_change(partitions: Iterable[PartitionView], up: Container[int]) -> U
 
 
 def only_on_stopped_brokers(partition: PartitionView) -> int:
-    """Return the number of records at the end of the longest log that no replica with a running process has."""
+    """Return how many records at the end of the longest log are missing from every replica with a running process."""
     return max((replica.leo for replica in partition.replica_views), default=0) - max(
         (replica.leo for replica in partition.replica_views if replica.alive), default=0
     )

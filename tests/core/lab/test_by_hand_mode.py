@@ -158,10 +158,10 @@ def test_steps_by_hand_are_for_a_cluster_that_is_moved_by_hand(act: acts.Act) ->
 
 def test_the_pace_is_changed_once_and_where_it_can_be() -> None:
     cluster, _ = running()
-    with pytest.raises(ActRefused, match="already runs on its own"):
+    with pytest.raises(ActRefused, match="already running on its own"):
         cluster.do(BY_ITSELF)
     cluster.do(BY_HAND)
-    with pytest.raises(ActRefused, match="already runs by hand"):
+    with pytest.raises(ActRefused, match="already running by hand"):
         cluster.do(BY_HAND)
     with pytest.raises(ActRefused, match="through ZooKeeper"):
         Cluster(SPEC, release_named("2.8")).do(BY_HAND)
