@@ -23,12 +23,12 @@ PLAYGROUND: Final = "playground"
 
 
 def names() -> list[str]:
-    """Return the names of the library's scenarios of Kafka, sorted."""
+    """Return the names of the library's scenarios for Kafka, sorted."""
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
 def model_names() -> list[str]:
-    """Return the names of the library's scenarios of other replication models, sorted."""
+    """Return the names of the library's scenarios for other replication models, sorted."""
     return sorted(path.stem for path in MODEL_FOLDER.glob("*.yaml"))
 
 
@@ -36,7 +36,7 @@ def path_of(name: str) -> Path:
     """Return the path of a scenario in the library.
 
     Raises:
-        InputError: the library has no scenario of that name.
+        InputError: the library has no scenario with that name.
     """
     models = model_names()
     if name in models:
@@ -51,7 +51,7 @@ def path_of(name: str) -> Path:
 
 
 def find(name: str) -> Path:
-    """Return the path of a library scenario or of a script file. A library scenario takes precedence over a file of the same name.
+    """Return the path of a library scenario or of a script file. A library scenario takes precedence over a file with the same name.
 
     Raises:
         InputError: the name is neither a file nor a scenario in the library.
@@ -69,7 +69,7 @@ def find(name: str) -> Path:
 
 
 def load(name: str) -> Scenario:
-    """Load a script file or a library scenario of Kafka.
+    """Load a script file or a library scenario for Kafka.
 
     Raises:
         InputError: the name is neither a file nor a scenario in the library, the script has errors, or it is a script for other models.
@@ -81,17 +81,17 @@ def load(name: str) -> Scenario:
 
 
 def load_any(name: str) -> Scenario | ModelScenario:
-    """Load a script file or a library scenario, of Kafka or of other replication models.
+    """Load a script file or a library scenario, for Kafka or for other replication models.
 
     Raises:
         InputError: the name is neither a file nor a scenario in the library, or the script has errors.
     """
     path = find(name)
-    return read_any(read_file(path, "name a script file or a scenario of the library"), str(path))
+    return read_any(read_file(path, "name a script file or a scenario in the library"), str(path))
 
 
 def read_any(text: str, source: str) -> Scenario | ModelScenario:
-    """Read a script of Kafka or of other replication models from text. Error messages name the text by `source`.
+    """Read a script for Kafka or for other replication models from text. Error messages name the text by `source`.
 
     Raises:
         InputError: the script has errors.

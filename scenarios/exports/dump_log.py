@@ -1,4 +1,4 @@
-"""Prints the files of a segment in the same way as kafka-dump-log of Kafka 4.0 (Kafka: `DumpLogSegments`).
+"""Prints the files of a segment in the same way as kafka-dump-log in Kafka 4.0 (Kafka: `DumpLogSegments`).
 
 In the laboratory, records have no contents, and batches have no CRC. Therefore, `crc` and `isvalid` of a batch, the key and the payload of
 a record, and the sizes of the keys and values of internal topics are omitted. The name of a file is printed without its directory.

@@ -45,7 +45,7 @@ class Coordinators:
     answering: frozenset[int]
 
     def coordinates(self, group: str) -> bool:
-        """Whether a coordinator answers for a group. If `__consumer_offsets` does not exist yet, the tool has it created."""
+        """Whether a coordinator answers for a group. If `__consumer_offsets` does not exist yet, the tool causes a broker to create it."""
         return not self.partitions or partition_for(group, self.partitions) in self.answering
 
 
@@ -87,7 +87,7 @@ def _group(metadata: GroupMetadata, coordinator: int) -> Group:
 
 
 def _consumer_group(metadata: GroupMetadata, group: ConsumerGroup, coordinator: int) -> Group:
-    """Return a group of the consumer protocol. Its members have what they own, and their part of the target assignment."""
+    """Return a group of the consumer protocol. Each member has the partitions that it owns, and its part of the target assignment."""
     members = tuple(
         Member(
             member.member_id, member.client, CLIENT_HOST, member.owned(), member.instance_id, member.epoch, group.assignment_epoch,

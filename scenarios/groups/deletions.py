@@ -45,9 +45,9 @@ def delete_offsets(
     Args:
         tool: the form of the output.
         name: the group.
-        group: what is known of the group; None if it does not exist.
+        group: what is known about the group; None if it does not exist.
         topics: the topics, or parts of them, as they were given.
-        tps: the partitions of those that exist.
+        tps: the partitions of those topics that exist.
         subscribed: the topics to which members of the group subscribe.
     """
     java = tool >= GroupsTool.JAVA

@@ -17,7 +17,7 @@ LEAST: Final = 15
 """The least width of most columns."""
 
 NO_MEMBER: Final = Member("", "", "")
-"""Stands for the owner of a partition without an owner."""
+"""The text that takes the place of an owner if a partition has no owner."""
 
 
 class View(enum.Enum):
@@ -119,7 +119,7 @@ def _offsets(tool: GroupsTool, group: Group, brokers: Brokers, *, verbose: bool)
 
 
 def _with_commas(group: Group, rows: Iterable[tuple[Member, TopicPartition, Committed | None, int | None]]) -> str:
-    """Return the table of 0.9."""
+    """Return the table in the form of release 0.9."""
     lines = ["GROUP, TOPIC, PARTITION, CURRENT OFFSET, LOG END OFFSET, LAG, OWNER"]
     for member, tp, committed, end in rows:
         current = "unknown" if committed is None else str(committed.offset)

@@ -17,7 +17,7 @@ ERRORS: Final = "org.apache.kafka.common.errors."
 
 
 def failed(reason: str, *trace: str) -> Printed:
-    """Return the output of a command that fails; `trace` is what is known of the stack trace on stderr."""
+    """Return the output of a command that fails; `trace` is what is known about the stack trace on stderr."""
     return Printed(f"\n{FAILED}{reason}\n", "".join(f"{line}\n" for line in trace))
 
 

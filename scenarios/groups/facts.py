@@ -10,13 +10,13 @@ import attrs
 from core.kafka.ids import NO_EPOCH, TopicPartition
 
 CLASSIC: Final = "Classic"
-"""The type of a group with the classic protocol, and of one without members."""
+"""The type of a group that uses the classic protocol, and of a group that has no members."""
 
 CONSUMER: Final = "Consumer"
-"""The type of a group with the consumer protocol (KIP-848)."""
+"""The type of a group that uses the consumer protocol (KIP-848)."""
 
 REBALANCING: Final = frozenset({"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"})
-"""The states in which the tool warns that a group rebalances."""
+"""The states in which the tool warns that a group is rebalancing."""
 
 INACTIVE: Final = frozenset({"Empty", "Dead"})
 """The states in which the tool can change the offsets of a group."""
@@ -92,7 +92,7 @@ class Brokers:
     Attributes:
         log_ends: the high watermark of each partition, as ListOffsets returns it; None if the partition has no leader that answers.
         log_starts: the log start offset of each partition that has a leader.
-        at_time: for a moment that was asked for, the offset of the first record at or after it in each partition that has one.
+        at_time: for each partition that has a record at or after the requested moment, the offset of the first such record.
     """
 
     log_ends: Mapping[TopicPartition, int | None]

@@ -17,7 +17,7 @@ CLASSIC_STATES: Final = ("PreparingRebalance", "CompletingRebalance", "Stable", 
 """The states that `--state` accepts, in the order of its error message."""
 
 ALL_STATES: Final = ("Empty", "Stable", "Reconciling", "Dead", "PreparingRebalance", "CompletingRebalance", "Assigning")
-"""The same since the consumer protocol (4.0)."""
+"""The states that `--state` accepts since the consumer protocol (4.0)."""
 
 TYPES: Final = (CONSUMER, CLASSIC)
 """The types that `--type` accepts."""

@@ -29,7 +29,7 @@ def members_in_order(tool: GroupsTool, group: Group) -> list[Member]:
 
 
 def by_number_of_partitions(members: Iterable[Member]) -> list[Member]:
-    """Return the members with partitions; those with the most partitions come first."""
+    """Return the members that have partitions. The members with the most partitions come first."""
     return sorted((member for member in members if member.assignment), key=lambda member: -len(member.assignment))
 
 
@@ -44,7 +44,7 @@ def owned_in_order(tool: GroupsTool, tps: Collection[TopicPartition]) -> list[To
 
 
 def unowned_in_order(tool: GroupsTool, tps: Collection[TopicPartition]) -> list[TopicPartition]:
-    """Return the partitions without an owner in the order of their rows."""
+    """Return the partitions that have no owner, in the order of their rows."""
     if tool >= GroupsTool.SORTED:
         return sorted(tps)
     return hash_order(_by_topic(tps) if tool >= GroupsTool.JAVA else sorted(tps), partition_hash)

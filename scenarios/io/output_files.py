@@ -268,7 +268,7 @@ def atomic_entries(directory: str | Path) -> Iterator[Path]:
     If `directory` does not exist, it is created, and it is removed again if it stays empty.
 
     Raises:
-        InputError: `directory` cannot be created or written. Exceptions of the block are raised unchanged.
+        InputError: `directory` cannot be created or written. Exceptions that the block raises are passed on unchanged.
     """
     import shutil
 

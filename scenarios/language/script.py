@@ -168,7 +168,7 @@ def load_script(path: str | FilePath) -> Scenario:
     Raises:
         InputError: the file cannot be read, or the script has mistakes.
     """
-    return read_script(read_file(path, "name a script file or a scenario of the library"), str(path))
+    return read_script(read_file(path, "name a script file or a scenario in the library"), str(path))
 
 
 def read_script(text: str, source: str) -> Scenario:

@@ -104,7 +104,7 @@ and `epochs` (the entries of leader-epoch-checkpoint). `logs` lists the differen
 By default, the HW equals the LEO, and all records belong to the current leader epoch. Records below the leader's HW count as acknowledged.
 
 **Steps.** A step is due `at` a time, after a `wait`, or when the condition in `until` becomes true (`within` a time, 60s by default;
-otherwise the step fails). Without any of these fields, the step is due at once. isrlab runs the act of the step and then checks its
+otherwise the step fails). Without any of these fields, the step is due immediately. isrlab runs the act of the step and then checks its
 `expect`. `note` describes what the step shows. `under` limits the step to some releases: `{{before: "0.11"}}`, `{{since: "2.0"}}`, a list,
 or the guards in force: `{{with: maximal-isr}}`, `{{without: maximal-isr}}`. If the pace is `by-hand`, the list is called `steps`. Each
 fetch, answer, and fencing is then an act, and time advances only with `wait`. On a timeline, the act `pace: by-hand` starts a sequence of

@@ -73,7 +73,7 @@ class LogWriter:
                 raise self._output.failed(wrong) from None
 
     def discard(self) -> None:
-        """Remove the log, because the session did not start. An existing file of that name is kept or restored."""
+        """Remove the log, because the session did not start. An existing file with that name is kept or restored."""
         self._closing.set()
         if self._thread is not None:
             self._thread.join()
@@ -103,7 +103,7 @@ class LogWriter:
             self._last_time = events[-1][1]
 
     def flush(self) -> None:
-        """Write the events that were added so far."""
+        """Write the events that have been added so far."""
         with defer_signals(), self._lock:
             self._encode_events()
             if not self._waiting or self.failed is not None:

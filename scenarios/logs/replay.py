@@ -127,7 +127,7 @@ def _play(reader: LogReader, events: list[tuple[Any, ...]], lines: list[bytes], 
             raise _Differs(at + 2, in_words(event), f"{event[4]} is refused: {refused}") from None
         except ValueError as wrong:
             raise LogError(reader.source, at + 2, str(wrong)) from None
-    # A session can end, or be killed, between two events of the same virtual time.
+    # A session can end, or be killed, between two events at the same virtual time.
     while holding.count < len(events):
         due = cluster.next_time()
         if due is None or due > events[holding.count][1]:

@@ -1,4 +1,4 @@
-"""The acts of a script: faults and an operator's acts of the models, and the requests of clients.
+"""The acts in a script: the models' faults, the acts of an operator, and the requests from clients.
 
 The acts of the models are built from the fields of their classes, so a new act needs no change here except in `MODEL_ACTS`.
 """
@@ -34,7 +34,7 @@ class WriteRequest:
         key: the key. If there are several writes, their keys are `key` with a number from 0.
         server: the server that the client sends the write to; by default, the one that it prefers.
         count: the number of keys.
-        versions: the number of versions of each key, which are sent at once.
+        versions: the number of versions of each key. By default, all of them are sent at the same time.
         every: the time between two of these writes, µs.
         limit: the time limit of each write, µs.
     """
@@ -55,7 +55,7 @@ class ReadRequest:
 
     Attributes:
         client, key, server, count, limit: as for a write.
-        how: the way of reading of the model.
+        how: one of the model's ways of reading.
     """
 
     word: ClassVar[str] = "read"
@@ -69,7 +69,7 @@ class ReadRequest:
 
 @attrs.frozen
 class Load:
-    """A client writes versions of a key at fixed times. It skips the times at which its last write is outstanding.
+    """A client writes versions of a key at fixed times. It skips the times at which its last write is still outstanding.
 
     Attributes:
         client, key, limit: as for a write.
@@ -151,7 +151,7 @@ class Rest:
 
 @attrs.frozen
 class KafkaActs:
-    """Acts on Kafka's brokers in the notation of its own scripts, for example `{arrive: {follower: 2, leader: 1}}`."""
+    """Acts on Kafka's brokers in the notation of Kafka's own scripts, for example `{arrive: {follower: 2, leader: 1}}`."""
 
     word: ClassVar[str] = "kafka"
     acts: tuple[KafkaAct, ...]

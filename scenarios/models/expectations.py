@@ -148,7 +148,7 @@ Found = Iterable[tuple[Place, Comparison]]
 
 
 def _subject(fields: Fields, key: str, names: Names) -> Found:
-    """Read the value of a key: a count, a server, a read of a client, or the write of a version."""
+    """Read the value of a key: a count, a server, a read by a client, or the write of a version."""
     value = fields.values[key]
     if key in COUNTS:
         reading = COUNTS[key]
@@ -187,7 +187,7 @@ def _table(node: Node, key: str, readings: dict[str, Reading], bound: Callable[[
 
 
 def _compared(node: Node, subject: str, name: str, reading: Reading, take: Callable[[Moment], Any]) -> Found:
-    """Read a value, which can begin with a comparison. A list of numbers or durations is a list of comparisons that all must hold."""
+    """Read a value, which can begin with a comparison. A list of numbers or durations is a list of comparisons, all of which must hold."""
     if isinstance(node, Items) and reading.type in (NUMBER, DURATION):
         return [one for item in node for one in _compared(item, subject, name, reading, take)]
     sign, place = "==", node.place

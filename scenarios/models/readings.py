@@ -1,4 +1,4 @@
-"""The readings of expectations: counts of the whole run, facts about a server, the last read of a client, and the write of a version.
+"""The readings of expectations: counts of the whole run, facts about a server, the last read by a client, and the write of a version.
 
 A reading that has no value now, such as the semi-synchronous state of a system that is not MySQL, is None. Every comparison with None is
 false.
@@ -76,7 +76,7 @@ class Moment:
         return next((each for each in writes if each.row.key == key and each.row.version == version), None)
 
     def last_read(self, client: str, number: int) -> ReadRecord | None:
-        """Return the last ended read of a client or, if `number` is not 0, the read of that number."""
+        """Return the last ended read by a client or, if `number` is not 0, the read with that number."""
         reads = [each for each in self.system.account.reads if each.client == client]
         if number:
             return reads[number - 1] if number <= len(reads) else None
@@ -158,7 +158,7 @@ def _high_watermark(about: tuple[Moment, str]) -> int | None:
 COUNTS: Final[dict[str, Reading]] = {
     "acked": Reading(NUMBER, lambda m: m.report.acked, "acknowledged writes"),
     "failed": Reading(NUMBER, lambda m: m.report.failed, "refused writes"),
-    "unknown": Reading(NUMBER, lambda m: m.report.unknown, "writes of which the client doesn't know whether they were done"),
+    "unknown": Reading(NUMBER, lambda m: m.report.unknown, "writes whose outcome the client doesn't know"),
     "lost": Reading(NUMBER, lambda m: m.report.lost, "acknowledged writes that the final data lacks"),
     "phantom": Reading(NUMBER, lambda m: m.report.phantom, "refused writes that the final data has"),
     "unknown-present": Reading(NUMBER, lambda m: m.report.unknown_present, "writes of unknown outcome that the final data has"),
@@ -169,7 +169,7 @@ COUNTS: Final[dict[str, Reading]] = {
     "stale-because-lost": Reading(NUMBER, lambda m: m.report.stale_because_lost, "stale reads that miss only lost writes"),
     "stale-versions": Reading(NUMBER, lambda m: m.report.stale_versions, "the most versions by which a read was behind"),
     "stale-time": Reading(DURATION, lambda m: m.report.stale_us, "the longest time for which a missed write had been acknowledged"),
-    "own-missing": Reading(NUMBER, lambda m: m.report.own_broken, "reads that miss a write of the same client"),
+    "own-missing": Reading(NUMBER, lambda m: m.report.own_broken, "reads that miss a write by the same client"),
     "backward": Reading(NUMBER, lambda m: m.report.backward, "reads that miss what the same client has read before"),
     "unacknowledged": Reading(NUMBER, lambda m: m.report.unacknowledged, "reads of rows that were not acknowledged yet"),
     "dirty": Reading(NUMBER, lambda m: m.report.dirty, "reads of rows that the final data lacks"),
@@ -179,8 +179,8 @@ COUNTS: Final[dict[str, Reading]] = {
     "median": Reading(DURATION, lambda m: m.report.latency(0.5), "the median time of an acknowledged write"),
     "p99": Reading(DURATION, lambda m: m.report.latency(0.99), "the 99th percentile of the time of acknowledged writes"),
     "longest": Reading(DURATION, lambda m: m.report.latency(1), "the longest time of an acknowledged write"),
-    "exposed": Reading(NUMBER, lambda m: m.report.exposed, "the most acknowledged writes that no copy had that could replace the primary"),
-    "exposed-time": Reading(DURATION, lambda m: m.report.exposed_us, "these writes times how long they were exposed"),
+    "exposed": Reading(NUMBER, lambda m: m.report.exposed, "the largest number of acknowledged writes that no copy that could replace the primary had"),
+    "exposed-time": Reading(DURATION, lambda m: m.report.exposed_us, "the number of exposed writes, multiplied by the time for which they were exposed"),
     "bytes-sent": Reading(NUMBER, lambda m: m.report.bytes_sent, "the bytes of the messages that servers received from each other"),
     "primary": Reading(WORD, lambda m: common_name(m.report.authority) or NONE, "the server whose data counts, or none"),
 }  # fmt: skip
@@ -188,7 +188,7 @@ COUNTS: Final[dict[str, Reading]] = {
 
 OF_SERVER: Final[dict[str, Reading]] = {
     "role": Reading(WORD, _of_copy("role"), "the role in the model's own words"),
-    "running": Reading(BOOL, _of_copy("running"), "whether the process runs"),
+    "running": Reading(BOOL, _of_copy("running"), "whether the process is running"),
     "term": Reading(NUMBER, _of_copy("term"), "the term or epoch that the server knows"),
     "stored": Reading(NUMBER, _of_copy("stored"), "rows that the server has received"),
     "durable": Reading(NUMBER, _of_copy("durable"), "rows that would survive a loss of power"),
@@ -222,8 +222,8 @@ OF_READ: Final[dict[str, Reading]] = {
     "version": Reading(NUMBER, lambda r: r.row.version, "the returned version; 0 for none"),
     "stale": Reading(NUMBER, lambda r: r.stale, "acknowledged versions that it misses"),
     "stale-time": Reading(DURATION, lambda r: r.stale_us, "how long the first missed version had been acknowledged"),
-    "own-missing": Reading(NUMBER, lambda r: r.own_missing, "versions that it misses of the client's own writes"),
-    "backward": Reading(NUMBER, lambda r: r.backward, "versions by which it is behind an earlier read of the client"),
+    "own-missing": Reading(NUMBER, lambda r: r.own_missing, "versions from the client's own writes that it misses"),
+    "backward": Reading(NUMBER, lambda r: r.backward, "versions by which it is behind an earlier read by the client"),
     "unacknowledged": Reading(BOOL, lambda r: r.unacknowledged, "whether the row was not acknowledged yet"),
     "server": Reading(WORD, lambda r: common_name(r.server), "the server that answered"),
 }

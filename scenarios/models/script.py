@@ -95,7 +95,7 @@ class ModelScenario:
     """A loaded script.
 
     Attributes:
-        name, about, source, seed: as for a scenario of Kafka.
+        name, about, source, seed: as for a Kafka scenario.
         systems: the systems. The script runs once in each.
         clients, steps: the clients and the timeline.
         fault: the fault of a comparison that takes the place of clients and a timeline, or None.

@@ -60,7 +60,7 @@ with a reason that contains the text. Without it, an act that is refused fails t
 **The end.** After the last step, all faults end, the load stops, and the system rests for 60 s (`rest: 20s` changes this). Then the last `expect` is
 checked. Lost writes, dirty reads, and divergence compare what clients were told with the data of the primary at that moment.
 
-**expect.** A table has counts (`lost: 0`), servers (`n2: {visible: 49}`), the last read of a client (`r: {stale: 1}`; `r@2` is its second read), and
+**expect.** A table has counts (`lost: 0`), servers (`n2: {visible: 49}`), the last read by a client (`r: {stale: 1}`; `r@2` is its second read), and
 writes of a version (`k@1: {outcome: ok, took: 3ms}`). For other comparisons, write a string: `"> 0"`. A list of comparisons must hold as a whole:
 `["> 31s", "< 33s"]`. `events: {semi-sync-off: 1}` counts events, and `events: {recovered: {count: 1, ops: 5000}}` counts those with these columns. In
 a list of tables, `{under: ..., expect: ..., note: ...}` limits a table to some of the systems. If a reading has no value at the moment, every

@@ -105,8 +105,8 @@ CLIENT_READINGS: Final = (
     Reading("failed", ("client",), NUMBER, "the number of records that a producer has given up on", _of_client("failed")),
     Reading("retries", ("client",), NUMBER, "the number of batches that a producer has retried", _of_client("retries")),
     Reading("batches", ("client",), NUMBER, "the number of batches that a producer with batching has sent, without retries", _of_batching("batches")),
-    Reading("records-per-batch", ("client",), NUMBER, "the average number of records in these batches, rounded down", _records_per_batch),
-    Reading("wire-bytes", ("client",), NUMBER, "the size of these batches on the network, in bytes", _of_batching("wire_bytes")),
+    Reading("records-per-batch", ("client",), NUMBER, "the average number of records in the batches that a producer with batching has sent, rounded down", _records_per_batch),
+    Reading("wire-bytes", ("client",), NUMBER, "the size on the network of the batches that a producer with batching has sent, in bytes", _of_batching("wire_bytes")),
     Reading(
         "queue-time", ("client",), DURATION,
         "the average time that records spent in a producer with batching, from send() to the sending of their batch", _of_batching("queue_time_us"),

@@ -54,7 +54,7 @@ CLUSTER_READINGS: Final = (
     ),
     Reading(
         "stalled", ("partition?",), NUMBER,
-        "the number of partitions whose acks=all writes wait although the leader and the ISR look healthy; for one partition, 1 or 0", _stalled, ages=True,
+        "the number of partitions whose acks=all writes are waiting although the leader and the ISR look healthy; for one partition, 1 or 0", _stalled, ages=True,
     ),
     Reading("urp", (), NUMBER, "the number of under-replicated partitions (UnderReplicatedPartitions)", _count(is_under_replicated)),
     Reading("offline", (), NUMBER, "the number of partitions without a leader (OfflinePartitionsCount)", _count(is_offline)),
@@ -74,7 +74,7 @@ CLUSTER_READINGS: Final = (
         "active-controllers", (), NUMBER, "the number of controllers that consider themselves active (ActiveControllerCount)",
         lambda moment: moment.view().active_controllers,
     ),
-    Reading("majority", (), BOOL, "whether a majority of the controllers runs and can communicate", lambda moment: moment.view().majority),
+    Reading("majority", (), BOOL, "whether a majority of the controllers is running and can communicate", lambda moment: moment.view().majority),
     Reading("unclean-elections", (), NUMBER, "the number of unclean elections so far", lambda moment: moment.view().unclean_elections),
     Reading("isr-shrinks", (), NUMBER, "the number of ISR shrinks so far", lambda moment: moment.view().isr_shrinks),
     Reading("isr-expands", (), NUMBER, "the number of ISR expansions so far", lambda moment: moment.view().isr_expands),

@@ -54,7 +54,8 @@ def _lag(*, stable: bool = False) -> Callable[..., Any]:
 
 
 def _time_lag(moment: Moment, group: str, tp: TopicPartition | None = None) -> Any:
-    """Return how long the oldest record that a group has not committed could be read, µs: the longest time of all partitions, or that of one."""
+    """Return how long the oldest record that a group has not committed has been readable, µs: the longest time over all partitions, or the
+    time for one."""
     ends, now = LogEnds(moment.events("high-watermark")), moment.view().now
     for view in moment.view().groups:
         if view.name == group:
@@ -95,7 +96,7 @@ def of_member(take: Callable[[MemberView], Any]) -> Callable[..., Any]:
 
 
 def _activity(view: MemberView) -> str:
-    """Return what a consumer of a group does, in one word."""
+    """Return what a consumer of a group is doing, in one word."""
     if view.frozen:
         return "frozen"
     return ENDED if not view.running else ACTIVITIES[view.phase]
@@ -135,15 +136,15 @@ GROUP_READINGS: Final = (
     Reading("stable-lag", ("group", "partition?"), NUMBER, "the last stable offset minus the committed offset of a group, for one partition or for "
         "all: what consumers with read_committed can still read", _lag(stable=True)),
     Reading("time-lag", ("group", "partition?"), DURATION, "how long the oldest record that a group has not committed has been below the high watermark: the "
-        "longest time of all partitions with a committed offset, or that of one", _time_lag, ages=True, kinds=("high-watermark",)),
+        "longest time over all partitions with a committed offset, or the time for one", _time_lag, ages=True, kinds=("high-watermark",)),
     Reading("burrow", ("group", "partition?"), WORD, "the status that Burrow gives a group or one of its partitions, based on the last 10 commits and their lags; "
         "for a group, 'err' stands for 'stop', 'stall', and 'rewind'", _burrow, tuple(verdict.name.lower() for verdict in Verdict), ages=True,
         kinds=("high-watermark", "offset-committed")),
     Reading("activity", ("client",), WORD, "what a consumer of a group is doing", of_member(_activity), tuple(dict.fromkeys((*ACTIVITIES.values(), "frozen")))),
     Reading("processed-by", ("group", "partition?"), NUMBER, "the number of records that the members of a group have processed, each counted "
         "once", _consumption("processed")),
-    Reading("repeats", ("group", "partition?"), NUMBER, "how often the members of a group have processed a record that the group had "
-        "processed before", _consumption("repeats")),
+    Reading("repeats", ("group", "partition?"), NUMBER, "the number of times that members of a group have processed a record that the "
+        "group had already processed", _consumption("repeats")),
     Reading("skipped", ("group", "partition?"), NUMBER, "the number of records that a group has skipped: it has committed a higher offset, or "
         "started at one, and no member has processed them", _consumption("skipped")),
 )  # fmt: skip

@@ -92,8 +92,8 @@ SERVICE_READINGS: Final = (
             "acknowledged in the real topic", _of_service("lateness", name))
         for name, meaning in STATISTICS.items()
     ),
-    Reading("tries", ("client",), NUMBER, "the number of tries of a retry service, counted per record", _of_retries("tried")),
-    Reading("failed-tries", ("client",), NUMBER, "the number of tries of a retry service that failed, per record", _of_retries("failed")),
+    Reading("tries", ("client",), NUMBER, "the number of tries by a retry service, counted per record", _of_retries("tried")),
+    Reading("failed-tries", ("client",), NUMBER, "the number of failed tries by a retry service, counted per record", _of_retries("failed")),
     Reading("waiting", ("client",), NUMBER, "the number of records that the workers of a retry service have fetched and are not done with", _of_retries("waiting")),
     Reading("succeeded", ("client",), NUMBER, "the number of different records that a retry service has processed successfully", _of_retries("succeeded")),
     Reading("succeeded-twice", ("client",), NUMBER, "the number of records of a retry service that succeeded again", _of_retries("succeeded_twice")),

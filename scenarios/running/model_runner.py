@@ -37,7 +37,7 @@ class ModelResult:
     """The result of a run.
 
     Attributes:
-        scenario, source, seed, events, time, checks: as for a scenario of Kafka.
+        scenario, source, seed, events, time, checks: as for a Kafka scenario.
         system: the name of the system.
         counts: the counts at the end.
     """

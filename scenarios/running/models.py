@@ -135,5 +135,7 @@ def _steps_under_kafka(scenario: Scenario, release: Release) -> list[tuple[int, 
             timed.append((run.cluster.now, step))
     failed = next((check for check in run.expectations if check.state is State.FAILED and check.text.startswith("until ")), None)
     if failed is not None:
-        raise InputError(f"{failed.place}: under Kafka, this is not true in time: {failed.text}; its time decides when the others act")
+        raise InputError(
+            f"{failed.place}: under Kafka, this is not true in time: {failed.text}; the other models act at the time at which it becomes true"
+        )
     return timed

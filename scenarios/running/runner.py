@@ -151,8 +151,9 @@ class LiveMoment:
 
 @attrs.frozen
 class Standing:
-    """The state of a run, excluding its cluster. Lists to which a run only appends are not copied but shared, and are stored with their
-    current lengths.
+    """The state of a run, excluding its cluster.
+
+    Lists to which a run only appends are not copied but shared, and are stored with their current lengths.
 
     Attributes:
         index: the index of the next step.

@@ -84,7 +84,7 @@ def describe_lines(cluster: Cluster, transactional_id: str) -> list[str]:
     """
     if not transactional_id:
         raise InputError("--transactional-id: the transactional ID must not be empty")
-    # A broker that was cut off can still believe to be the coordinator. The newest coordinator has the highest epoch.
+    # A broker that was cut off can still consider itself the coordinator. The newest coordinator has the highest epoch.
     newest: tuple[int, tuple[object, ...]] | None = None
     for broker in answering_brokers(cluster):
         cache = broker.transactions.states.cache_of(transactional_id)
@@ -216,7 +216,7 @@ def _check_topic(cluster: Cluster, topic: str) -> None:
 
 
 def answering_brokers(cluster: Cluster) -> list[Broker]:
-    """Return the brokers that answer requests, which are the brokers whose process is running."""
+    """Return the brokers that answer requests: those whose process is running."""
     return [each for each in cluster.brokers.values() if each.state is not BrokerState.STOPPED and each.address not in cluster.paused]
 
 
