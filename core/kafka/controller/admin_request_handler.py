@@ -1,4 +1,4 @@
-"""Execution of administrative requests on the controller: immediately on a single controller, on commit in a quorum."""
+"""Execution of administrative requests on the controller: immediately by a single controller, and on commit by a quorum."""
 
 from __future__ import annotations
 

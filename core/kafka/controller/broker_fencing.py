@@ -26,7 +26,7 @@ def handle_broker_fenced(replication: ReplicationControlManager, broker: int, si
 
 
 def handle_broker_unfenced(replication: ReplicationControlManager, registration: BrokerRegistration) -> None:
-    """Unfence a broker, and try to elect a leader for every partition without one (`#handleBrokerUnfenced`)."""
+    """Unfence a broker, and try to elect a leader for every partition that has none (`#handleBrokerUnfenced`)."""
     journal = replication.journal
     journal.cause = journal.emit(events.BrokerUnfenced.kind, registration.id)
     commit_broker_registration(replication, attrs.evolve(registration, fenced=False))

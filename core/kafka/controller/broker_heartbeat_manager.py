@@ -54,7 +54,7 @@ class _HeartbeatState(ReprMixin):
 
 
 class BrokerHeartbeatManager:
-    """The heartbeat state of all registered brokers. It finds the oldest contact without a scan."""
+    """The heartbeat state of all registered brokers. It finds the oldest contact without scanning all brokers."""
 
     __slots__ = ("_brokers", "_unfenced", "session_timeout_us")
 
@@ -77,7 +77,7 @@ class BrokerHeartbeatManager:
     def touch(self, broker: int, fenced: bool, metadata_offset: int, now: int) -> None:
         """Record that a broker registered or sent a heartbeat at `now` (Kafka: `#touch`). `fenced` is the broker's state after that.
 
-        If `fenced` is True, the controlled shutdown of the broker ends. An unknown broker is added.
+        If `fenced` is True, the broker's controlled shutdown ends. An unknown broker is added.
         """
         state = self._brokers.get(broker)
         if state is None:
@@ -115,7 +115,9 @@ class BrokerHeartbeatManager:
         return state is not None and state.last_contact + self.session_timeout_us >= now
 
     def session_end(self, broker: int) -> int | None:
-        """Return when the session of a broker ends unless the broker sends a heartbeat, µs; None if the broker is fenced or unknown."""
+        """Return the time at which a broker's session ends unless the broker sends a heartbeat, µs; None if the broker is fenced or
+        unknown.
+        """
         state = self._brokers.get(broker)
         return None if state is None or state.fenced else state.last_contact + self.session_timeout_us
 
@@ -147,7 +149,8 @@ class BrokerHeartbeatManager:
 
         Args:
             now: the present time, µs.
-            periodic: whether the controller checks at fixed intervals (`Release.fences_periodically`) or when the oldest session can have expired.
+            periodic: whether the controller checks at fixed intervals (`Release.fences_periodically`) or when the oldest session may have
+                expired.
             fenced: whether the controller has just fenced a broker.
         """
         if periodic:

@@ -149,7 +149,7 @@ class MetadataLog:
         self._removed[record.topic] = offset
 
     def partition(self, tp: TopicPartition, end: int) -> PartitionRegistration | None:
-        """Return a partition's state as of the records below `end`; None if the partition did not exist there, or not anymore."""
+        """Return a partition's state as of the records below `end`; None if the partition did not exist at that offset."""
         history = self._partitions.get(tp)
         if history is None:
             return None
@@ -165,7 +165,7 @@ class MetadataLog:
         return None
 
     def broker(self, broker: int, end: int) -> BrokerRegistration | None:
-        """Return a broker's registration as of the records below `end`; None if the broker is not registered there."""
+        """Return a broker's registration as of the records below `end`; None if the broker was not registered at that offset."""
         history = self._brokers.get(broker)
         if history is None:
             return None
@@ -175,7 +175,8 @@ class MetadataLog:
     def changed_partitions(self, broker: int, start: int, end: int) -> dict[TopicPartition, int]:
         """Return the partitions that the records [start, end) change, and that have a replica on the broker before or after the change.
 
-        The partitions are in the order of their first change in that range. Each maps to the sequence number of the event of its last change.
+        The partitions are in the order of their first change in that range. Each maps to the sequence number of the event that records its
+        last change.
         """
         hosted = self._hosted.get(broker, ())
         changed: dict[TopicPartition, int] = {}
@@ -186,7 +187,7 @@ class MetadataLog:
         return changed
 
     def removed_topics(self, start: int, end: int) -> list[tuple[int, RemoveTopicRecord]]:
-        """Return the offsets and records of the deletions of topics among the records [start, end)."""
+        """Return the offset and the record of each topic deletion among the records [start, end)."""
         found: list[tuple[int, RemoveTopicRecord]] = []
         for offset in self._configs[bisect_left(self._configs, start) : bisect_left(self._configs, end)] if self._removed else ():
             record = self.records[offset]

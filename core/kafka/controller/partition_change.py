@@ -24,7 +24,7 @@ _NO_ELECTION: Final = ""
 
 @attrs.frozen(repr=False)
 class PartitionChange(ReprMixin):
-    """A `PartitionChangeRecord`. If a field is None, it is not in the record and keeps its value.
+    """A `PartitionChangeRecord`. If a field is None, the record does not contain it, and the partition keeps its value.
 
     Attributes:
         replicas: the replicas.
@@ -59,7 +59,7 @@ class ElectionResult(ReprMixin):
 
     @property
     def unclean(self) -> bool:
-        """Whether the new leader becomes the only member of the ISR. Records that this leader lacks are lost."""
+        """Whether the new leader becomes the only member of the ISR. If so, the records that this leader lacks are lost."""
         return self.kind in ("unclean", "last-known")
 
 

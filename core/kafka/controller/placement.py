@@ -16,7 +16,7 @@ from core.sim.repr_mixin import ReprMixin
 T = TypeVar("T")
 
 Assignment = tuple[int, ...]
-"""The replicas of one partition in order, the preferred leader first."""
+"""The replicas of one partition in order, with the preferred leader first."""
 
 
 class RandomSource(Protocol):
@@ -166,7 +166,7 @@ class StripedReplicaPlacer:
         self._random = random
 
     def place(self, partitions: int, replication_factor: int, brokers: Iterable[UsableBroker]) -> tuple[Assignment, ...]:
-        """Return the replicas of each of `partitions` new partitions of a topic.
+        """Return the replicas for each of `partitions` new partitions of a topic.
 
         Raises:
             KafkaError: INVALID_REPLICATION_FACTOR, if the factor is not positive or exceeds the number of brokers, or all brokers are fenced.

@@ -23,7 +23,7 @@ class CompletedReassignment(ReprMixin):
 
 @attrs.frozen(repr=False)
 class PartitionReassignmentReplicas(ReprMixin):
-    """The replica lists of a partition that can be in a reassignment (Kafka: `PartitionReassignmentReplicas`).
+    """The replica lists of a partition that may be in a reassignment (Kafka: `PartitionReassignmentReplicas`).
 
     Attributes:
         replicas: all replicas: first the target replicas in their order, then the replicas to remove.
@@ -44,12 +44,13 @@ class PartitionReassignmentReplicas(ReprMixin):
 
     @staticmethod
     def of(partition: PartitionRegistration) -> PartitionReassignmentReplicas:
-        """Return the lists of a partition's registration."""
+        """Return the lists in a partition's registration."""
         return PartitionReassignmentReplicas(partition.replicas, partition.adding, partition.removing)
 
     @property
     def in_progress(self) -> bool:
-        """Whether a replica is being added or removed (Kafka: `#isReassignmentInProgress`). A mere change of order is not a reassignment."""
+        """Whether a replica is being added or removed (Kafka: `#isReassignmentInProgress`). A change in order alone is not a reassignment.
+        """
         return bool(self.adding or self.removing)
 
     @property

@@ -64,7 +64,7 @@ class ReplicationControlManager(TopicRegistry):
         unclean_shutdown: tuple[int, ...] = (),
         acceptable: Callable[[int], bool] | None = None,
     ) -> bool:
-        """Build and commit the change of one partition. Return False if nothing changes.
+        """Build and commit a change to one partition. Return False if nothing changes.
 
         Args:
             tp: the partition.
@@ -74,7 +74,7 @@ class ReplicationControlManager(TopicRegistry):
             target: the replica lists to set.
             removal: whether the controller itself removes a replica from the ISR.
             recovered: whether the leader reports that it has recovered (KIP-704).
-            unclean_shutdown: the brokers that had an unclean shutdown, which leave the ELR.
+            unclean_shutdown: the brokers that had an unclean shutdown and therefore leave the ELR.
             acceptable: returns whether a broker can lead; by default, whether it is active.
         """
         old = self.partitions[tp]

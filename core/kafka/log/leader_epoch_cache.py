@@ -57,8 +57,8 @@ class LeaderEpochCache:
     def assign(self, epoch: int, offset: int) -> bool:
         """Record that `epoch` starts at `offset` (Kafka: `#assign`). Return True if anything changed.
 
-        Later offsets of the latest epoch are ignored. Otherwise, entries at the end that contradict the new entry, because their epoch or start
-        is not lower, are first dropped. Therefore a leadership without data leaves no entry.
+        Later offsets of the latest epoch are ignored. Otherwise, entries at the end whose epoch or start is not lower contradict the new
+        entry, so they are dropped first. Therefore, a leader that appended nothing leaves no entry.
 
         Raises:
             ValueError: the epoch or offset is negative.

@@ -1,8 +1,8 @@
 """A leadership term: the records that one leader appended in one leader epoch. Replicas have ranges of these records.
 
-A record is identified by its term and offset, because a term has one writer that appends in order. Therefore, replicas do not copy
-records. They have runs (see `replica_log`) that refer to terms. Two replicas agree at an offset if and only if their terms there are the same.
-Each batch is kept only once, in its term.
+A record is identified by its term and offset, because a term has one writer that appends in order. Therefore, replicas do not copy records.
+They have runs (see `replica_log`) that refer to terms. Two replicas agree at an offset if and only if they have the same term at that
+offset. Each batch is kept only once, in its term.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from core.sim.state.append_only_list import AppendOnlyList
 
 
 class Batch(NamedTuple):
-    """A batch of `records` records from offset `base`, with `bytes` in total, its producer, and its timestamp (µs).
+    """A batch of `records` records that starts at offset `base`: its total size in `bytes`, its producer, and its timestamp (µs).
 
-    An idempotent producer's batch carries its producer ID, epoch, and first sequence number; these are -1 otherwise. A batch of a
-    transaction is `transactional`. `content` is None for plain records, the marker of a control batch, or the keys and values of the
+    An idempotent producer's batch carries its producer ID, epoch, and first sequence number; these are -1 otherwise. A batch that is part
+    of a transaction is `transactional`. `content` is None for plain records, the marker of a control batch, or the keys and values of the
     records of an internal topic.
     """
 

@@ -20,7 +20,7 @@ class LogConfig(ReprMixin):
         segment_bytes: the maximum size of a segment; a batch that would exceed it starts the next segment.
         segment_us: the maximum time from a segment's first batch to its last, µs.
         flush_messages: the number of unflushed records at which a log is flushed.
-        flush_us: the time without a flush after which the flush scheduler flushes a log, µs.
+        flush_us: how long a log can go without a flush before the flush scheduler flushes it, µs.
         retention_us: the maximum age of a segment's youngest record, µs; older segments are deleted. -1 means no limit.
         retention_bytes: the size that a log keeps; the oldest segments are deleted as long as the rest of the log has at least this size.
             -1 means no limit.

@@ -1,7 +1,7 @@
 """Lookups in a log, step by step: the segment, the index entry, the scan, and the answer (Kafka: `LocalLog#read`, `LogSegment#read`).
 
-Each step says which file it reads and what it finds there, as data and as a sentence. A step costs what it costs on a broker: a binary search,
-or a look at the headers of a few batches.
+Each step says which file it reads and what it finds there, as data and as a sentence. A step does the same work as on a broker: a binary
+search, or a read of the headers of a few batches.
 """
 
 from __future__ import annotations
@@ -81,7 +81,9 @@ class Lookup(NamedTuple):
 
 
 def lookup_by_offset(log: ReplicaLog, offset: int, max_bytes: int = MAX_BYTES) -> Lookup:
-    """Look up the batches starting at an offset, as a fetch does. A fetch gets at most `max_bytes`, but at least one batch, of one segment."""
+    """Look up the batches starting at an offset, as a fetch does. A fetch gets batches from one segment: at most `max_bytes`, but at least
+    one batch.
+    """
     if not log.log_start <= offset <= log.leo:
         side = f"below the log start offset {log.log_start}" if offset < log.log_start else f"above the log end offset {log.leo}"
         return Lookup((_step(ANSWER, "", f"Offset {offset} is {side}, so the answer is OFFSET_OUT_OF_RANGE."),), errors.OFFSET_OUT_OF_RANGE)
@@ -178,7 +180,7 @@ def _fetched(segment: SegmentFiles, found: PositionedBatch, offset: int, max_byt
 
 
 def _collect_aborted(log: ReplicaLog, segments: Sequence[SegmentFiles], lookup: Lookup, steps: list[LookupStep]) -> None:
-    """Read any transaction indexes, starting at the segment of the answer, as a fetch of a read_committed consumer does."""
+    """Read any transaction indexes, starting at the segment of the answer, as a fetch by a read_committed consumer does."""
     entries = [entry for segment in segments for entry in segment.transactions]
     first, found = lookup.segment, lookup.batch
     if not entries or first is None or found is None:

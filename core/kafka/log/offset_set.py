@@ -53,7 +53,7 @@ class OffsetSet:
         self.ends[first:last] = [end]
 
     def minus(self, other: OffsetSet) -> OffsetSet:
-        """Return the offsets of this set that are not in the other set."""
+        """Return the offsets in this set that are not in the other set."""
         left = OffsetSet()
         for start, end in self:
             i = bisect_right(other.ends, start)
@@ -69,7 +69,7 @@ class OffsetSet:
         return self.minus(self.minus(other))
 
     def count_within(self, start: int, end: int) -> int:
-        """Return the number of offsets of this set in [start, end)."""
+        """Return the number of offsets in [start, end) that this set contains."""
         starts, ends = self.starts, self.ends
         first, last = bisect_right(ends, start), bisect_left(starts, end)
         if first >= last:
@@ -78,7 +78,7 @@ class OffsetSet:
         return total - max(0, start - starts[first]) - max(0, ends[last - 1] - end)
 
     def within(self, start: int, end: int) -> OffsetSet:
-        """Return the offsets of this set in [start, end)."""
+        """Return the offsets in [start, end) that this set contains."""
         return OffsetSet.of((max(low, start), min(high, end)) for low, high in self if low < end and high > start)
 
     def union(self, other: OffsetSet) -> OffsetSet:

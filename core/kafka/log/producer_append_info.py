@@ -1,4 +1,4 @@
-"""The checks of a leader before it appends a batch or a marker of a producer (Kafka: `ProducerAppendInfo`)."""
+"""The checks that a leader makes before it appends a batch or a marker from a producer (Kafka: `ProducerAppendInfo`)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def data_batch_error(
     *,
     transactional: bool,
 ) -> str:
-    """Return the error of a client's batch, or NONE (`ProducerAppendInfo#appendDataBatch`)."""
+    """Return the error for a client's batch, or NONE (`ProducerAppendInfo#appendDataBatch`)."""
     if entry is not None and epoch < entry.epoch:
         return errors.INVALID_PRODUCER_EPOCH
     error = _sequence_error(entry, verification, epoch, first_sequence, release)
@@ -38,7 +38,7 @@ def data_batch_error(
 def _sequence_error(
     entry: ProducerStateEntry | None, verification: VerificationStateEntry | None, epoch: int, first_sequence: int, release: Release
 ) -> str:
-    """Return the error of the sequence numbers, or NONE (`ProducerAppendInfo#checkSequence`)."""
+    """Return the error in the sequence numbers, or NONE (`ProducerAppendInfo#checkSequence`)."""
     if verification is not None:
         if verification.begins_at_0 and first_sequence != 0 and (entry is None or not entry.batches):
             return errors.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -57,7 +57,7 @@ def _sequence_error(
 
 
 def marker_error(entry: ProducerStateEntry | None, epoch: int, coordinator_epoch: int, *, must_rise: bool) -> str:
-    """Return the error of a marker, or NONE (`ProducerAppendInfo#appendEndTxnMarker`).
+    """Return the error for a marker, or NONE (`ProducerAppendInfo#appendEndTxnMarker`).
 
     Args:
         entry: the state of the producer; None if the log does not know it.

@@ -37,13 +37,18 @@ EXPIRATION_CHECK_SETTING: Final = "producer.id.expiration.check.interval.ms"
 """The setting of that interval."""
 
 LATE_TRANSACTION_BUFFER: Final = 300_000 * US_PER_MS
-"""How long after transaction.max.timeout.ms a transaction counts as late, µs (`ProducerStateManager.LATE_TRANSACTION_BUFFER_MS`)."""
+"""The time beyond transaction.max.timeout.ms after which a transaction counts as late, µs
+(`ProducerStateManager.LATE_TRANSACTION_BUFFER_MS`).
+"""
 
 NO_GUARD: Final = 0
-"""The guard of a batch that needs no verification: it is not part of a transaction, or its transaction is open on the partition."""
+"""The guard of a batch that needs no verification, because it is not part of a transaction or its transaction is already open on the
+partition.
+"""
 
 CHECK_NOW: Final = -1
-"""The time of the last check if the producers were loaded in a new process or after a truncation: the next check is due at once."""
+"""The time of the last check if the producers were loaded in a new process or after a truncation. The next check is then due immediately.
+"""
 
 
 class ActiveProducer(NamedTuple):
@@ -115,7 +120,7 @@ class ProducerStateManager:
         verified: bool = True,
         guard: int = NO_GUARD,
     ) -> str:
-        """Return the error of a client's batch, or NONE (`UnifiedLog#analyzeAndValidateProducerState`).
+        """Return the error for a client's batch, or NONE (`UnifiedLog#analyzeAndValidateProducerState`).
 
         Args:
             transactional: whether the batch is part of a transaction.
@@ -136,7 +141,9 @@ class ProducerStateManager:
         return data_batch_error(entry, verification, epoch, first_sequence, self.release, transactional=transactional)
 
     def validate_marker(self, producer_id: int, epoch: int, coordinator_epoch: int, *, must_rise: bool = False) -> str:
-        """Return the error of a marker, or NONE. With `must_rise`, its epoch must be greater than that of an open transaction (KIP-1228)."""
+        """Return the error for a marker, or NONE. With `must_rise`, the marker's epoch must be greater than that of an open transaction
+        (KIP-1228).
+        """
         return marker_error(self.entries.get(producer_id), epoch, coordinator_epoch, must_rise=must_rise)
 
     def has_ongoing_transaction(self, producer_id: int, epoch: int) -> bool:
@@ -145,7 +152,7 @@ class ProducerStateManager:
         return entry is not None and entry.open_from != NO_OFFSET and entry.epoch == epoch
 
     def verification_guard(self, producer_id: int, sequence: int, epoch: int, now: int, *, begins_at_0: bool = False) -> int:
-        """Return the guard for a transactional batch of a transaction that is not open here (`#maybeCreateVerificationStateEntry`).
+        """Return the guard for a batch whose transaction is not open on this partition (`#maybeCreateVerificationStateEntry`).
 
         Args:
             now: the present time, µs.

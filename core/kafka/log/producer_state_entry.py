@@ -109,7 +109,7 @@ class VerificationStateEntry:
 
     Attributes:
         guard: the number of the verification; an append with another number fails.
-        lowest_sequence: the lowest first sequence number of the batches that wait.
+        lowest_sequence: the lowest first sequence number of the waiting batches.
         epoch: the largest producer epoch of those batches.
         begins_at_0: whether the first batch of an unknown producer must have sequence number 0 (transaction.version 2).
         created: the time of the first batch, µs.

@@ -35,7 +35,7 @@ class ReplicaLog:
         starts, terms: the start offsets and the terms of the runs, in offset order, from the first segment's base on. They are immutable and
             shared with snapshots, like `bases`.
         tail: the last run's term; None for an empty log.
-        high_watermark_moved: whether the high watermark can have moved since the last checkpoint.
+        high_watermark_moved: whether the high watermark may have moved since the last checkpoint.
         config: the settings for segments, flushes, and retention; set by `configure`.
         bases: the base offsets of the known segments (`roll`); None means one segment, from the first offset.
         producers: the state of the producers, up to `producers.end_offset`; None while no batch with a producer ID is known.
@@ -74,7 +74,7 @@ class ReplicaLog:
         self.last_flush = 0
 
     def configure(self, config: LogConfig) -> None:
-        """Change the settings. Existing segments follow the former settings."""
+        """Change the settings. Existing segments still follow the former settings."""
         if self.leo > self.log_start:
             self.roll()
         self.config = config
@@ -266,7 +266,7 @@ class ReplicaLog:
         return runs if not runs or runs[0].start < runs[0].end else runs[1:]
 
     def term_at(self, offset: int) -> Term | None:
-        """Return the term of the record at an offset, or of the one that log compaction removed there; None if there is no record."""
+        """Return the term of the record at an offset, or of the record that log compaction removed there; None if there is no record."""
         if not self.log_start <= offset < self.leo:
             return None
         return self.terms[bisect_right(self.starts, offset) - 1].origin
@@ -295,7 +295,9 @@ class ReplicaLog:
         return True
 
     def maybe_increment_high_watermark(self, offset: int) -> bool:
-        """Raise the high watermark to an offset of the log. Return False if it is not lower (`UnifiedLog#maybeIncrementHighWatermark`)."""
+        """Raise the high watermark to an offset in the log. Return False if the high watermark is not below that offset
+        (`UnifiedLog#maybeIncrementHighWatermark`).
+        """
         if offset <= self.high_watermark:
             return False
         self.high_watermark = offset
@@ -309,7 +311,8 @@ class ReplicaLog:
     def truncate_to(self, offset: int) -> bool:
         """Truncate the log to a new LEO. Return True if this removed records (`UnifiedLog#truncateTo`).
 
-        If `offset` is at or above the LEO, no records are removed. Epoch entries at the LEO, from leaderships without records, are removed.
+        If `offset` is at or above the LEO, no records are removed. However, epoch entries at the LEO, which come from leaders that appended
+        nothing, are removed.
         """
         if offset < 0:
             raise ValueError(f"cannot truncate to {offset}")

@@ -1,8 +1,8 @@
 """The active controller: the role of the leader of the metadata quorum (Kafka: `QuorumController`, `KafkaRaftClient.Listener`).
 
-It receives the requests of brokers, appends the requests that change metadata, and responds when they are committed.
+It receives requests from brokers, appends the requests that change metadata, and responds when they are committed.
 
-Kafka's active controller generates records at once, on a state that can still be rolled back. It holds its responses in a purgatory
+Kafka's active controller generates records immediately, on a state that can still be rolled back. It holds its responses in a purgatory
 until the records are committed. Here the request itself is appended, and it is executed when it is committed. In Kafka and here, requests
 take effect in log order, so the records are the same; but here, no state that could be rolled back is ever visible. As in Kafka, heartbeats
 that change nothing are not written to the log. Only this controller knows which brokers have been silent, so its successor starts with new
@@ -221,7 +221,7 @@ class ActiveController:
         self.publish()
 
     def publish(self) -> None:
-        """Send the responses that waited for a commit, and schedule the necessary periodic tasks."""
+        """Send the responses that were waiting for a commit, and schedule the necessary periodic tasks."""
         while self._deferred and self._deferred[0][0] <= self.voter.high_watermark:
             _, node, message = self._deferred.pop(0)
             self.voter.send_response(node, message)
@@ -239,7 +239,7 @@ class ActiveController:
         self.voter.send_response(broker_address(broker), MetadataFetchResponse(self.quorum.metadata_end(self.voter.high_watermark)))
 
     def redirect_waiting_brokers(self) -> None:
-        """Tell the brokers that wait for metadata to look for another controller, because this controller has resigned."""
+        """Tell the brokers that are waiting for metadata to look for another controller, because this controller has resigned."""
         for broker in self.waiting_fetches:
             self.voter.send_response(broker_address(broker), NotController("", self.voter.epoch))
         self.waiting_fetches.clear()

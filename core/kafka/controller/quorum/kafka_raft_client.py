@@ -1,9 +1,9 @@
 """A voter of the metadata quorum (Kafka: `KafkaRaftClient`, KIP-595): epochs, elections, and its replica of the log.
 
-Voters fetch from their leader. An entry of the leader's own epoch is committed when a majority has it, together with all earlier entries.
+Voters fetch from their leader. An entry from the leader's own epoch is committed when a majority has it, together with all earlier entries.
 A voter that receives nothing from its leader for `controller.quorum.fetch.timeout.ms` first asks whether it would be elected (pre-vote,
-KIP-996), and then becomes a candidate. A leader resigns if a majority has not fetched from it for 1.5 times that timeout (KAFKA-15489),
-so a controller without a majority does not stay active. `active_controller` contains the leader's work as the active controller.
+KIP-996), and then becomes a candidate. A leader resigns if a majority has not fetched from it for 1.5 times that timeout (KAFKA-15489), so
+a controller without a majority does not stay active. The module `active_controller` contains what the leader does as the active controller.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ class Role(enum.StrEnum):
     """A voter's role in its epoch (Kafka: `EpochState`)."""
 
     STOPPED = "stopped"
-    """The voter's process does not run."""
+    """The voter's process is not running."""
     UNATTACHED = "unattached"
     """The voter knows no leader. It might have voted."""
     FOLLOWER = "follower"
     """The voter fetches from the leader."""
     PROSPECTIVE = "prospective"
-    """The voter asks whether it would be elected (KIP-996)."""
+    """The voter is asking whether it would be elected (KIP-996)."""
     CANDIDATE = "candidate"
-    """The voter asks for votes."""
+    """The voter is asking for votes."""
     LEADER = "leader"
     """The voter has won the election of its epoch."""
 
@@ -476,7 +476,7 @@ class KafkaRaftClient:
             self.send_response(sender, NotController(self.leader if self.leader != self.name else "", self.epoch))
 
     def send_response(self, node: str, message: object) -> None:
-        """Respond to a broker, which can run in the same process."""
+        """Respond to a broker, which may run in the same process."""
         host, journal = self.host, self.journal
         if node == self.name:
             host.network.agenda.add(journal.now, node, node, host.incarnation, message, journal.cause)

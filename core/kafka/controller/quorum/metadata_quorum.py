@@ -32,7 +32,7 @@ class MetadataQuorum:
         metadata: the metadata log.
         voters: the voters by name, in the order of `controller.quorum.voters`.
         committed: the committed entries.
-        majority_lost: whether, since the last active controller, a voter has reported that it reaches no majority.
+        majority_lost: whether, since the last active controller, a voter has reported that it cannot reach a majority.
     """
 
     __slots__ = ("_ends", "_first_end", "committed", "controller", "journal", "majority_lost", "metadata", "voters")
@@ -82,12 +82,12 @@ class MetadataQuorum:
 
     @property
     def fetch_timeout(self) -> int:
-        """The time without a response from the leader after which a voter or broker looks for another leader, µs."""
+        """How long a voter or broker waits for a response from the leader before it looks for another leader, µs."""
         return self.controller.settings.us("controller.quorum.fetch.timeout.ms")
 
     @property
     def check_quorum_timeout(self) -> int:
-        """The time without fetches from a majority after which a leader resigns, µs (`LeaderState.CHECK_QUORUM_TIMEOUT_FACTOR`)."""
+        """How long a leader waits for fetches from a majority before it resigns, µs (`LeaderState.CHECK_QUORUM_TIMEOUT_FACTOR`)."""
         return self.fetch_timeout * 3 // 2
 
     @property
@@ -137,7 +137,7 @@ class MetadataQuorum:
         self.controller.heartbeats, self.controller.last_contact = voter.active.heartbeats, voter.active.last_contact
 
     def report_no_majority(self, voter: KafkaRaftClient, in_touch: int) -> None:
-        """Report that a voter reaches no majority. This is reported only once until there is an active controller again."""
+        """Report that a voter cannot reach a majority. This is reported only once until there is an active controller again."""
         if not self.majority_lost and in_touch < self.majority and self.active() is None:
             self.majority_lost = True
             self.journal.emit(events.NoMajority.kind, voter.name, in_touch, len(self.voters), self.majority)

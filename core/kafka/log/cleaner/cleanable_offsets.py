@@ -17,7 +17,7 @@ class OffsetsToClean(NamedTuple):
     Attributes:
         first_dirty: the first offset that was never cleaned.
         first_uncleanable: the first offset that cannot be cleaned yet.
-        resets_checkpoint: whether the checkpoint was outside of the log, so that it is reset to the log start.
+        resets_checkpoint: whether the checkpoint was outside the log and is therefore reset to the log start.
     """
 
     first_dirty: int
@@ -57,7 +57,7 @@ def _first_unstable(log: ReplicaLog, release: Release) -> int:
 
 
 def _dirty_segments(bases: tuple[int, ...], first_dirty: int) -> list[tuple[int, int]]:
-    """Return the segments, starting with the one that contains the first dirty offset, without the active segment."""
+    """Return the segments, starting with the one that contains the first dirty offset and excluding the active segment."""
     first = bisect_right(bases, first_dirty) - 1
     return [*zip(bases[first:-1], bases[first + 1 :], strict=True)]
 

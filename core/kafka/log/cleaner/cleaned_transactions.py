@@ -22,7 +22,7 @@ class CleanedTransactions:
         self._coming = sorted(aborted, key=lambda each: each.first_offset, reverse=True)
         self._ongoing_committed: set[int] = set()
         self._ongoing_aborted: dict[int, AbortedTransaction] = {}
-        self._with_batches: set[int] = set()  # the producer IDs of ongoing aborted transactions of which a batch was read
+        self._with_batches: set[int] = set()  # the producer IDs of ongoing aborted transactions from which a batch was read
         self.index: list[AbortedTransaction] = []
 
     def starting_anew(self, aborted: Iterable[AbortedTransaction]) -> CleanedTransactions:

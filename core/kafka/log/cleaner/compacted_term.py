@@ -1,8 +1,8 @@
-"""A leadership term in a log that was cleaned: the batches that are left of it, some with fewer records.
+"""A leadership term in a log that was cleaned: the batches that are left in it, some with fewer records.
 
 Terms are shared between replicas, but each replica cleans its own log. Therefore, cleaning does not change a term. Instead, cleaning
 replaces the term in the runs of one log with a `CompactedTerm`, which refers to the original. Followers that fetch from a cleaned log get
-runs of the same object. Offsets never change, and a run still covers the offsets of removed records.
+runs that refer to the same `CompactedTerm`. Offsets never change, and a run still covers the offsets of removed records.
 """
 
 from __future__ import annotations

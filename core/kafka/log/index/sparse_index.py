@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 WARM_BYTES: Final = 8192
-"""The size of the part at the end of an index that a search tries first, because its pages are in memory."""
+"""The size of the part at the end of an index that a search tries first, because the pages of this part are in memory."""
 
 
 class Found(NamedTuple):

@@ -22,7 +22,7 @@ LOG_OVERHEAD: Final = 12
 """The combined size of the fields for the base offset and the length, which the length does not include, in bytes."""
 
 MAX_RECORD_OVERHEAD: Final = 21
-"""The upper bound of the size of a record without key, value, and headers. Producers reserve it before they know the deltas."""
+"""The upper bound on the size of a record that has no key, no value, and no headers. Producers reserve it before they know the deltas."""
 
 
 def zigzag(value: int) -> int:

@@ -102,5 +102,5 @@ def transfer(method: Method, size: int, *, cached: bool = True, scatter_gather: 
 
 
 def transfers(size: int, *, cached: bool = True, scatter_gather: bool = True) -> tuple[Transfer, ...]:
-    """Return the cost of sending some bytes by each method."""
+    """Return the cost of sending some bytes with each method."""
     return tuple(transfer(method, size, cached=cached, scatter_gather=scatter_gather) for method in Method)
