@@ -80,7 +80,7 @@ class DurabilityObserver(Protocol):
         """Return the observer of one partition."""
 
     def check_exposure(self, tp: TopicPartition, /) -> None:
-        """Check whether committed records of a partition have become exposed to loss or safe again."""
+        """Check whether committed records of a partition have become exposed to loss, or are safe again."""
 
     def electable_brokers_changed(self) -> None:
         """Record that the set of brokers that can be elected might have changed."""
@@ -136,7 +136,7 @@ class DurabilityObserver(Protocol):
         """Record that the controller committed a new state of a partition."""
 
     def partition_deleted(self, tp: TopicPartition, /) -> None:
-        """Record that the topic of a partition was deleted, and its records with it. They do not count as lost."""
+        """Record that a partition's topic was deleted together with the partition's records. These records do not count as lost."""
 
     def offset_committed(self, group: str, tp: TopicPartition, offset: int, event: int) -> None:
         """Record that a group coordinator committed or loaded an offset; `event` is the sequence number of its event."""
@@ -163,7 +163,9 @@ class DurabilityObserver(Protocol):
         """Record that a worker of a retry service started or committed offsets. The account checks which records it has dropped."""
 
     def position_set(self, group: str, tp: TopicPartition, position: int, event: int, /, *, committed: bool) -> None:
-        """Record that a member got a position in a partition: the committed offset, or another one by auto.offset.reset or a truncation."""
+        """Record that a member got a position in a partition: the committed offset, or another position, because of auto.offset.reset or a
+        truncation.
+        """
 
     def group_checked(self, group: str, tps: Iterable[TopicPartition], below: int | None = None, /) -> None:
         """Record that the first position of a member in these partitions is final, or that its process ended.

@@ -8,9 +8,9 @@ the counts beside the grid use this second definition.
 
 `status_of` is the status of a partition as its clients experience it. Screens, readings, and sweeps use it, and reports use the same words.
 The controller learns late that a broker is gone. Until then, its metadata names a dead leader, or an ISR with a dead member. A status
-therefore follows from the metadata *and* from the actual state of processes and links. While an ISR member does not fetch, nothing is
-committed: the leader accepts writes with acks=1, but writes with acks=all wait. Such a partition is *stalled*, although the metadata
-shows a leader and a full ISR.
+therefore follows from the metadata *and* from the actual state of processes and links. While an ISR member is not fetching, nothing is
+committed: the leader accepts writes with acks=1, but writes with acks=all wait. Such a partition is *stalled*, although the metadata shows
+a leader and a full ISR.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def effective_min_isr(min_insync_replicas: int, replication_factor: int, *, capp
 
 
 def replication_factor(partition: AssignedPartition) -> int:
-    """Return the number of replicas that a partition should have, without the replicas that a reassignment is adding.
+    """Return the number of replicas that a partition should have, excluding the replicas that a reassignment is adding.
 
     Kafka: `OngoingReassignmentState#replicationFactor`, `PartitionDescription#getReplicationFactor`.
     """
@@ -207,7 +207,7 @@ def status_of(
     Args:
         partition: the partition as the controller knows it.
         min_isr: the effective min.insync.replicas (`effective_min_isr`).
-        leader_serves: whether the leader's process runs and leads the partition, and no client of the topic is cut off from it.
+        leader_serves: whether the leader's process is running and leads the partition, and no client of the topic is cut off from it.
         not_fetching: see `is_stalled`.
         uncommitted_us: see `is_stalled`.
         disk_us: see `is_stalled`.
@@ -234,11 +234,11 @@ class UncleanElection(enum.Enum):
     NOBODY_UP = enum.auto()
     """A leader is never elected, because none of the partition's replicas is up."""
     AT_ONCE = enum.auto()
-    """A ZooKeeper controller elects as soon as the setting changes (`TopicUncleanLeaderElectionEnable`)."""
+    """A ZooKeeper controller elects a leader as soon as the setting changes (`TopicUncleanLeaderElectionEnable`)."""
     PERIODIC = enum.auto()
-    """A KRaft controller elects in its next periodic check (`ReplicationControlManager#maybeElectUncleanLeaders`)."""
+    """A KRaft controller elects a leader in its next periodic check (`ReplicationControlManager#maybeElectUncleanLeaders`)."""
     ON_CHANGE = enum.auto()
-    """A KRaft controller elects only when a broker starts or stops."""
+    """A KRaft controller elects a leader only when a broker starts or stops."""
 
 
 def could_elect_uncleanly(partition: AssignedPartition, up: Container[int]) -> bool:

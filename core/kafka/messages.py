@@ -18,7 +18,7 @@ from core.sim.journal import Column
 
 
 class FetchPartition(NamedTuple):
-    """A fetch's request for one partition: the offset to read from, the leader epoch, and the last fetched epoch."""
+    """The part of a fetch request for one partition: the offset to read from, the leader epoch, and the last fetched epoch."""
 
     tp: TopicPartition
     offset: int
@@ -179,7 +179,7 @@ class ListOffsetsResponse(NamedTuple):
 
 
 class MetadataRequest(NamedTuple):
-    """A client's request for the leaders of a topic's partitions, and of the partitions of other topics."""
+    """A client's request for the leaders of the partitions in a topic, and in other topics."""
 
     correlation: int
     topic: str
@@ -415,7 +415,7 @@ class AlterPartitionResponse(NamedTuple):
 
 
 class NotController(NamedTuple):
-    """The response of a voter that is not the active controller: the leader that it knows ("" if none), and the voter's epoch."""
+    """The response from a voter that is not the active controller: the leader that it knows ("" if none), and the voter's epoch."""
 
     leader: str
     epoch: int

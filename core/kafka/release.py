@@ -145,7 +145,7 @@ class Release(ReprMixin):
         unknown_producer: the response to a batch whose producer the log does not know, if the batch does not begin with sequence number 0.
         marker_only_is_unknown: a producer that has only a marker left in the log gets UNKNOWN_PRODUCER_ID (KAFKA-7298, 2.0.1 to 2.4).
         retained_batches: the number of batches of each producer that a leader recognizes as duplicates (KAFKA-5494, 1.0).
-        markers_have_timestamps: a marker counts as activity of its producer. Before that, a producer that has only a marker left expires at
+        markers_have_timestamps: a marker counts as activity by its producer. Before that, a producer that has only a marker left expires at
             the next check (KAFKA-9144, 2.4.1).
         producers_outlive_segments: a log knows a producer until it expires. Before that, the log forgets a producer when the segment of the
             producer's last record is deleted (KAFKA-7190, 2.3).
@@ -155,12 +155,12 @@ class Release(ReprMixin):
         transactions: producers can have a transactional.id, and consumers an isolation level (KIP-98, 0.11).
         idempotent_in_flight: the number of batches per partition that an idempotent producer can have in flight (KAFKA-5494, 1.0).
         retries_first_partition_soon: a producer repeats the first AddPartitionsToTxn of a transaction after 20 ms while the previous
-        transaction is being completed (KAFKA-5477, 1.0).
+            transaction is being completed (KAFKA-5477, 1.0).
         bumps_producer_epoch: a producer that does not know the fate of a batch continues in another epoch (KIP-360, 2.5). Before that, an
             idempotent producer gets another producer ID, and the error is fatal to a transactional producer.
         producer_fenced: coordinators answer a fenced producer with PRODUCER_FENCED, so INVALID_PRODUCER_EPOCH from a leader is not fatal
             anymore (KIP-588, 2.7).
-        invalid_transition_is_fatal: an impossible change of the state of a transactional producer is fatal (KAFKA-14831, 3.6).
+        invalid_transition_is_fatal: an impossible change in the state of a transactional producer is fatal (KAFKA-14831, 3.6).
         unknown_producer_is_fatal: INVALID_PRODUCER_ID_MAPPING is fatal to a transactional producer again (KIP-1050, 4.1).
         end_txn_epoch_must_match: the producer epoch of an EndTxn must equal that of the coordinator (KAFKA-9600, 2.6).
         fence_survives_failed_append: a new attempt at an abort whose write failed does not bump the producer epoch again (KAFKA-9666, 2.6).
@@ -168,15 +168,14 @@ class Release(ReprMixin):
         timeout_fences_producer: the abort of a transaction that timed out bumps the producer epoch (KAFKA-6119, 0.11.0.2 and 1.0).
         verifies_transactions: a leader asks the coordinator whether the transaction has the partition before it appends the first batch
             (KIP-890, 3.6).
-        verifies_current_epoch: a leader refuses a batch of an old producer epoch without asking the coordinator (KAFKA-18042, 4.1).
+        verifies_current_epoch: a leader refuses a batch from an old producer epoch without asking the coordinator (KAFKA-18042, 4.1).
         checks_epoch_before_guard: a leader checks the producer epoch of a batch before its verification guard (KAFKA-19690, 4.1.1).
         transaction_abortable: a batch that fails the verification of its transaction gets TRANSACTION_ABORTABLE; before that,
-        INVALID_TXN_STATE (KIP-890, 3.8).
+            INVALID_TXN_STATE (KIP-890, 3.8).
         answers_producer_fenced: a coordinator answers PRODUCER_FENCED to a fenced producer; before that, INVALID_PRODUCER_EPOCH (KIP-588,
         2.7).
-        ignores_late_marker_answers: a coordinator ignores the answer to a marker of a previous coordinator epoch. Before that, the answer
-        can
-            make it forget the markers of the current epoch, and the transaction never completes (KAFKA-16352, 3.8).
+        ignores_late_marker_answers: a coordinator ignores the answer to a marker from a previous coordinator epoch. Before that, the answer
+            can make it forget the markers from the current epoch, and the transaction never completes (KAFKA-16352, 3.8).
         expires_uninitialized_ids: a transactional ID that never got a producer epoch expires like any other (KAFKA-14880, 3.4.1).
         transaction_feature: the release has the feature `transaction.version`, which a cluster can raise or lower (4.0,
         `core.kafka.features`).
@@ -186,7 +185,7 @@ class Release(ReprMixin):
         skips_markers_of_offline_partitions: a coordinator assumes that a partition without a leader has been deleted, and skips its marker
             (KAFKA-20734, 4.3).
         stable_offsets: OffsetFetch can require stable offsets: a partition with an offset in an open transaction has no committed offset
-            until the transaction ends (KIP-447, 2.5).
+            until the transaction has ended (KIP-447, 2.5).
         transactional_commits_name_members: a TxnOffsetCommit names the member and its generation, and the coordinator checks them (KIP-447,
             2.5).
         verifies_offset_commits: a group coordinator verifies a TxnOffsetCommit like a produce request (KAFKA-15784, 3.7).
@@ -203,11 +202,11 @@ class Release(ReprMixin):
         delays_first_rebalance: a group that was empty waits for more members before its first generation (KIP-134, 0.11).
         limits_group_size: group.max.size limits the number of members (KIP-389, 2.2).
         static_members: a member with a group.instance.id keeps its place when its process restarts (KIP-345, 2.3).
-        skips_assignment: a static leader that returns learns that it leads, and keeps the assignment (KIP-814, 3.2). Before that, it believes to be
-            a follower.
+        skips_assignment: a static leader that returns learns that it leads, and keeps the assignment (KIP-814, 3.2). Before that, it
+            believes that it is a follower.
         stores_new_groups: a coordinator writes a group to the log when it gives out the first member ID (the coordinator of KIP-848, 4.0).
         syncs_expire: a member that does not sync within the rebalance timeout is removed (KAFKA-12890, 3.0).
-        heartbeats_while_completing: a heartbeat is accepted while the group waits for the assignment (KAFKA-10122, 2.7).
+        heartbeats_while_completing: a heartbeat is accepted while the group is waiting for the assignment (KAFKA-10122, 2.7).
         checks_protocol_of_sync: a SyncGroup names the assignor of the group (KIP-559, 2.5).
         background_heartbeats: consumers send heartbeats while they process records, and leave the group after max.poll.interval.ms (KIP-62,
             0.10.1). Before that, they send heartbeats only in poll(), and rejoin within session.timeout.ms.
@@ -235,17 +234,17 @@ class Release(ReprMixin):
         truncation: the way a follower determines the offset to truncate its log to.
         high_watermark: the replicas whose minimum LEO is the high watermark.
         isr_order: the order in which a leader lists the members of a changed ISR.
-        maximal_isr: a pending ISR member counts for the high watermark at once (KIP-497, 2.7).
+        maximal_isr: a pending ISR member counts for the high watermark immediately (KIP-497, 2.7).
         hw_needs_eligible: a replica outside the ISR holds the high watermark back only if it is eligible for the ISR (KAFKA-15021, 3.6).
         strict_min_isr: the high watermark does not advance while the ISR is smaller than min.insync.replicas (KIP-966, 3.7).
         capped_min_isr: the effective min.insync.replicas is at most the replication factor (KAFKA-15583, 3.7).
-        epoch_at_start: a new leader records the start offset of its epoch at once, even before its first record. It also answers requests for
-            epochs older than all epochs that it knows (KIP-279, 2.0). Before that, an epoch starts with its first record, and such a request
-            gets no answer.
+        epoch_at_start: a new leader records the start offset of its epoch immediately, even before its first record. It also answers
+            requests for epochs older than all epochs that it knows (KIP-279, 2.0). Before that, an epoch starts with its first record, and
+            such a request gets no answer.
         hides_stale_hw: a new leader whose high watermark is below the start of its epoch does not return its end offset to clients
             (KIP-207, 2.2).
-        hw_completes_fetch: a leader completes a follower's fetch at once if the follower does not have the latest high watermark (KIP-392,
-            2.4; reverted in 2.6, KAFKA-9952).
+        hw_completes_fetch: a leader completes a follower's fetch immediately if the follower does not have the latest high watermark
+            (KIP-392, 2.4; reverted in 2.6, KAFKA-9952).
         halts_on_truncation: if a broker's log is longer than that of its leader, the broker halts instead of truncating it, unless unclean
             leader election is enabled (up to 1.1, KAFKA-2015).
         halved_isr_check: `isr-expiration` runs twice per replica.lag.time.max.ms (0.10.2); before that, once.
@@ -257,7 +256,7 @@ class Release(ReprMixin):
         fetch_epoch_fencing: fetches carry the leader epoch, and a leader refuses other epochs (KIP-320, 2.1).
         truncation_epoch_fencing: OffsetsForLeaderEpoch and ListOffsets requests carry the leader epoch, and a leader refuses other epochs
             (KIP-320, 2.1).
-        hw_same_epoch: only fetches of the leader's own epoch count for the high watermark and the ISR. Epoch fencing ensures this; here,
+        hw_same_epoch: only fetches in the leader's own epoch count for the high watermark and the ISR. Epoch fencing ensures this; here,
             the rule can also be switched off on its own (KIP-320, 2.1).
         truncate_on_epoch_change: a follower that has missed an epoch truncates again, even under the same leader (KAFKA-7164; here since
             2.0).
@@ -277,7 +276,7 @@ class Release(ReprMixin):
         survives_failed_dir: a broker with a failed log directory continues with its other directories (KIP-112, 1.0). In KRaft this
             requires 3.7; before that, a KRaft broker can have only one log directory (KIP-858).
         fences_periodically: the KRaft controller checks for stale brokers eight times per session timeout, so it fences up to an eighth of
-            the timeout late (KAFKA-17793, 4.0). Before that, it checks when the oldest session can have expired.
+            the timeout late (KAFKA-17793, 4.0). Before that, it checks when the oldest session may have expired.
         elects_unclean_later: the KRaft controller periodically checks whether unclean leader election has become enabled (KAFKA-12670,
             3.9).
         elr_feature: the release has the feature `eligible.leader.replicas.version`, which a cluster can turn on or off (4.0,
@@ -290,9 +289,9 @@ class Release(ReprMixin):
             not late (before 0.9, KAFKA-1546).
         zookeeper: the controller is a broker elected through ZooKeeper (here before 3.3); otherwise it is the leader of the KRaft quorum.
         takes_out_dead_at_start: a new ZooKeeper controller removes dead brokers from ISRs and leaderships (KAFKA-3143, 2.3). Before that,
-        only the controller that is active when the brokers fail removes them.
+            dead brokers are removed only by the controller that is active when they fail.
         alters_reassignments: a running reassignment can be canceled or replaced (KIP-455, 2.4). Before that, the tool does not start a
-        reassignment while another one is running.
+            reassignment while another one is running.
         dead_target: the result of a reassignment to a broker that is not alive.
         leader_writes_isr: a leader writes its ISR to ZooKeeper itself, and the controller learns of it later (before 2.7, KIP-497).
         publishes_isr_changes: a leader that writes its ISR publishes the change in /isr_change_notification (KAFKA-1367, 0.9). Before that,
@@ -304,8 +303,8 @@ class Release(ReprMixin):
         finds_by_time: ListOffsets finds the first record at or after a timestamp (KIP-79, 0.10.1). Before that, it uses the modification
             times of segments.
         reads_from_followers: consumers send their rack, and followers serve consumers that send one (KIP-392, 2.4).
-        controller_epoch_fencing: brokers refuse the requests of a controller with an older epoch (in all Kafka releases).
-        newer_clients: producers double their retry back-off (KIP-580), and retry at once when they learn of a new leader (KAFKA-15415,
+        controller_epoch_fencing: brokers refuse requests from a controller with an older epoch (in all Kafka releases).
+        newer_clients: producers double their retry back-off (KIP-580), and retry immediately when they learn of a new leader (KAFKA-15415,
             3.7).
         sticky_partitioner: producers send records without keys to one partition until its batch is full or sent (KIP-480, 2.4).
         partitions_by_bytes: producers change that partition after batch.size bytes, and prefer partitions with short queues (KIP-794, 3.3).

@@ -119,7 +119,7 @@ class PartitionSpec(ReprMixin):
 
         Args:
             name: the partition's name, for messages.
-            up: the brokers that run at the start.
+            up: the brokers that are running at the start.
 
         Raises:
             ValueError: no controller could register them. The message starts with the partition's name.

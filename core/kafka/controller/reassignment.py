@@ -49,8 +49,7 @@ class PartitionReassignmentReplicas(ReprMixin):
 
     @property
     def in_progress(self) -> bool:
-        """Whether a replica is being added or removed (Kafka: `#isReassignmentInProgress`). A change in order alone is not a reassignment.
-        """
+        """Whether a replica is being added or removed (Kafka: `#isReassignmentInProgress`). A change in order alone is not a reassignment."""
         return bool(self.adding or self.removing)
 
     @property

@@ -35,7 +35,7 @@ class BrokerStopped(Event, kind="broker-stopped", source="BrokerServer#shutdown"
 
 
 class UnflushedLost(Event, kind="unflushed-lost", source="log.flush.interval.messages", level=NOTABLE):
-    """A broker lost the tail of a log, which was only in the page cache of its machine.
+    """A broker lost the tail of a log, because the tail was only in the page cache of the broker's machine.
 
     `offset` is the recovery point: everything below it was flushed.
     """
@@ -55,7 +55,9 @@ class UnflushedLost(Event, kind="unflushed-lost", source="log.flush.interval.mes
 
 
 class BrokerStarted(Event, kind="broker-started", source="LogManager#loadLogs", level=NOTABLE):
-    """A broker's process runs again. If the last shutdown was not clean, the broker first recovered its logs, which took `recovery_us`."""
+    """A broker's process is running again. If the last shutdown was not clean, the broker first recovered its logs, which took
+    `recovery_us`.
+    """
 
     broker: int
     clean: bool

@@ -90,8 +90,8 @@ class ProduceGivenUp(Event, kind="produce-given-up", source="Sender#failBatch", 
 class BatchCompleted(Event, kind="batch-completed", source="RecordAccumulator#drain", level=DETAIL):
     """A producer with batching sends a batch for the first time. No more records are added to the batch.
 
-    `wire_bytes` is the size of the batch on the network. `waited_us` is the time since its first record. `full` is true if the next record did not
-    fit, and false if linger.ms has passed, the memory is full, or the transaction ends.
+    `wire_bytes` is the size of the batch on the network. `waited_us` is the time since its first record. `full` is true if the next record
+    did not fit, and false if linger.ms has passed, the memory is full, or the transaction is ending.
     """
 
     producer: str
@@ -108,7 +108,7 @@ class BatchCompleted(Event, kind="batch-completed", source="RecordAccumulator#dr
 
 
 class ProducerBlocked(Event, kind="producer-blocked", source="BufferPool#allocate", level=NOTABLE):
-    """The batches of a producer that are not acknowledged occupy its whole buffer.memory, so send() blocks the application."""
+    """The unacknowledged batches of a producer occupy its whole buffer.memory, so send() blocks the application."""
 
     producer: str
     topic: str
@@ -123,7 +123,7 @@ class ProducerBlocked(Event, kind="producer-blocked", source="BufferPool#allocat
 
 
 class SendTimedOut(Event, kind="send-timed-out", source="KafkaProducer#doSend", level=NOTABLE):
-    """A call of send() failed because it blocked for max.block.ms. `metadata` is false if the leaders of the topic are unknown."""
+    """A call to send() failed because it blocked for max.block.ms. `metadata` is false if the leaders of the topic are unknown."""
 
     producer: str
     topic: str
@@ -153,7 +153,7 @@ class ProducerIdGiven(Event, kind="producer-id-given", source="RPCProducerIdMana
 
 
 class DuplicateDropped(Event, kind="duplicate-dropped", source="ProducerStateEntry#findDuplicateBatch", level=NOTABLE):
-    """A leader recognized a retry of an idempotent producer. The leader appends nothing, and returns the offsets of the first attempt."""
+    """A leader recognized a retry by an idempotent producer. The leader appends nothing, and returns the offsets of the first attempt."""
 
     broker: int
     topic: str

@@ -1,4 +1,4 @@
-"""Events of the controller: changes of the metadata, elections, and refusals."""
+"""Events of the controller: changes to the metadata, elections, and refusals."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TopicDeleted(
 ):
     """A topic was deleted.
 
-    With KRaft, the brokers delete their replicas afterwards. With ZooKeeper, they have deleted them before.
+    With KRaft, the brokers delete their replicas afterwards. With ZooKeeper, they have already deleted them.
     """
 
     topic: str
@@ -288,7 +288,7 @@ class ControllerStopped(Event, kind="controller-stopped", source="KIP-595", leve
 
 
 class ControllerStarted(Event, kind="controller-started", source="KafkaRaftClient#initialize", level=NOTABLE):
-    """The process of a dedicated controller runs again."""
+    """The process of a dedicated controller is running again."""
 
     controller: str
 

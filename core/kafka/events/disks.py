@@ -64,7 +64,7 @@ class LogCleaned(Event, kind="log-cleaned", source="Cleaner#doClean", level=NOTA
     """The log cleaner of a broker ran a pass through a compacted log, from the first offset that was never cleaned to `to_offset`.
 
     The pass removed `records` records, among them `tombstones` tombstones and `markers` markers. `delete_horizon_us` is the time from which
-    a later pass can remove the tombstones and markers whose time started with this pass; -1 if there are none.
+    a later pass can remove the tombstones and markers whose delete horizon was set by this pass; -1 if there are none.
     """
 
     broker: int

@@ -36,8 +36,8 @@ class RecordsLost(
     """Records that were acknowledged or read are not in the log of the leader, `broker`.
 
     `doomed_by` is the event that removed the records: a truncation, a power loss, or the election of a leader that never had them.
-    `lost_acknowledged` is the number of lost records that were acknowledged to their producer (acks 1 or all). `lost_read` is the
-    number that a consumer had read. A record can count in both. Logs of earlier isrlab versions lack these two columns.
+    `lost_acknowledged` is the number of lost records that were acknowledged to their producer (acks 1 or all). `lost_read` is the number of
+    lost records that a consumer had read. A record can count in both. Logs of earlier isrlab versions lack these two columns.
     """
 
     topic: str

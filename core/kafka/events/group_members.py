@@ -9,7 +9,7 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "delete-offsets": ("deleted offsets of", "delete offsets of"),
     "delete-group": ("deleted", "delete"),
 }
-"""What an administrator did with a group, and could not do, in words."""
+"""What an administrator did with a group, or could not do, in words."""
 
 REMOVALS: dict[str, str] = {
     "left": "it left the group",
@@ -133,7 +133,7 @@ class GroupMemberRemoved(
     level=NOTABLE,
     words={"why": tuple(REMOVALS)},
 ):
-    """A coordinator removed a member from a group, which has `members` members left."""
+    """A coordinator removed a member from a group. The group has `members` members left."""
 
     broker: int
     group: str
@@ -192,7 +192,7 @@ class OffsetRemoved(Event, kind="offset-removed", source="OffsetMetadataManager#
 class GroupAdministered(
     Event, kind="group-administered", source="ConsumerGroupCommand", level=NOTABLE, words={"operation": tuple(OPERATIONS)}
 ):
-    """A command of an administrator on a group ended. `error` is empty if the command succeeded."""
+    """An administrator's command on a group ended. `error` is empty if the command succeeded."""
 
     group: str
     operation: str
@@ -356,7 +356,7 @@ class PollTooLate(Event, kind="poll-interval-exceeded", source="KIP-62, Abstract
 
 
 class CommitFailed(Event, kind="commit-failed", source="ConsumerCoordinator#commitOffsetsSync", level=NOTABLE):
-    """A commit of a member failed. `error` is the exception or the error that the application gets."""
+    """A commit by a member failed. `error` is the exception or the error that the application gets."""
 
     client: str
     group: str

@@ -1,4 +1,4 @@
-"""Events of ISR changes: proposals of leaders, and their results."""
+"""Events of ISR changes: proposals by leaders, and their results."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class BecameFollower(Event, kind="became-follower", source="Partition#makeFollow
 
 
 class Appended(Event, kind="append", source="Partition#appendRecordsToLeader"):
-    """A leader appended a batch of a producer."""
+    """A leader appended a batch from a producer."""
 
     broker: int
     topic: str
@@ -63,7 +63,7 @@ class Appended(Event, kind="append", source="Partition#appendRecordsToLeader"):
 
 
 class AppendRefused(Event, kind="append-refused", source="Partition#appendRecordsToLeader", level=NOTABLE):
-    """A broker refused a batch of a producer, and appended nothing."""
+    """A broker refused a batch from a producer, and appended nothing."""
 
     broker: int
     topic: str

@@ -49,7 +49,7 @@ class ServiceRewound(Event, kind="service-rewound", source="KafkaProducer#abortT
 
 
 class WorkerRecords(Event, kind=""):
-    """What a worker did with records of a partition that it reads."""
+    """What a worker did with records from a partition that it reads."""
 
     worker: str
     topic: str
@@ -116,7 +116,7 @@ class RecordsTried(WorkerRecords, kind="records-tried", source="retry service"):
 
 
 class DeadLettered(WorkerRecords, kind="dead-lettered", source="DeadLetterPublishingRecoverer", level=NOTABLE):
-    """Records that failed in all tries reached the dead-letter topic. The offsets are those where the application produced the records."""
+    """Records that failed in every try reached the dead-letter topic. The offsets are those where the application produced the records."""
 
     tries: int
     reason: str

@@ -1,4 +1,4 @@
-"""Events of clusters with ZooKeeper: sessions, znodes, and requests of the controller."""
+"""Events of clusters with ZooKeeper: sessions, znodes, and requests from the controller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists of replicas whose replication is throttled, as topics have them."""
+"""Lists of replicas whose replication is throttled, as they are set for topics."""
 
 from __future__ import annotations
 

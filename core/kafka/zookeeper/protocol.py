@@ -27,7 +27,7 @@ class Create(NamedTuple):
 
 
 class SetData(NamedTuple):
-    """A write to a znode, which fails unless the znode has this version."""
+    """A write to a znode. It fails unless the znode has this version."""
 
     path: str
     data: object
@@ -48,7 +48,7 @@ class GetData(NamedTuple):
 
 
 class GetChildren(NamedTuple):
-    """A read of the names of a znode's children, in order of creation. `watch` requests one notification when these change."""
+    """A read of the names of a znode's children, in order of creation. `watch` requests one notification when the names change."""
 
     path: str
     watch: bool = False
@@ -115,7 +115,7 @@ class SessionResponse(NamedTuple):
 
 
 class CloseRequest(NamedTuple):
-    """A request to close a session, which deletes its ephemeral znodes at once."""
+    """A request to close a session, which immediately deletes the session's ephemeral znodes."""
 
     session: int
 

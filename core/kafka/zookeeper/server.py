@@ -44,7 +44,7 @@ NO_SESSION: Final = 0
 """The owner of a znode that is not ephemeral."""
 
 Observer = Callable[[str, object, int, int], int]
-"""A function that is called with every write: path, data, version (-1 if the znode was deleted), and the zxid that created the znode.
+"""A function that is called for every write: path, data, version (-1 if the znode was deleted), and the zxid that created the znode.
 
 It returns the sequence number of the event that records the write; 0 if there is none.
 """

@@ -1,6 +1,6 @@
 """A broker in ZooKeeper mode. It registers with an ephemeral znode, gets its roles from the controller, and can be the controller itself.
 
-Every request of a controller carries the controller epoch. A broker refuses a request whose epoch is older than the newest epoch that the
+Every request from a controller carries the controller epoch. A broker refuses a request whose epoch is older than the newest epoch that the
 broker has seen (STALE_CONTROLLER_EPOCH). Therefore, requests have no effect if they come from a controller that does not know that it has
 been replaced.
 """
@@ -392,7 +392,7 @@ class ZooKeeperBroker(Broker):
         self.transactions.disconnected(message.node)
 
     def handle(self, message: object, sender: str) -> None:
-        """Handle one message. A response to a request of the former process has no handler and is ignored."""
+        """Handle one message. A response to a request from the former process has no handler and is ignored."""
         if type(message) is Timer or type(message) in self.handlers:
             super().handle(message, sender)
 

@@ -54,7 +54,7 @@ class ZooKeeperClient:
 
     Attributes:
         session: the session's number; 0 if there is none.
-        in_flight: the (xid, callback, arguments of the callback) of the request that waits for its response.
+        in_flight: the (xid, callback, arguments of the callback) of the request that is waiting for its response.
     """
 
     def __init__(self, broker: BrokerContext, watcher: SessionListener) -> None:

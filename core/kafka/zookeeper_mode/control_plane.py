@@ -161,7 +161,7 @@ class ZooKeeperReplication(TopicRegistry):
     def elect_leaders(self, tp: TopicPartition | None, election: ElectionMode) -> list[tuple[TopicPartition, str]]:
         """Request elections in ZooKeeper. Return an error code for each partition.
 
-        An unnecessary election is refused at once. The events show the results of the other elections.
+        An unnecessary election is refused immediately. The events show the results of the other elections.
         """
         wanted = []
         answers = []

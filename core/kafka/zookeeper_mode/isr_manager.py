@@ -1,4 +1,4 @@
-"""The ISR changes of a leader before 2.7. The leader writes the ISR to ZooKeeper itself, and publishes the change (since 0.9).
+"""ISR changes by a leader before 2.7. The leader writes the ISR to ZooKeeper itself, and publishes the change (since 0.9).
 
 The write succeeds only if the partition's znode has not changed since the leader last read it; the znode's version is the partition epoch.
 A broker collects changed partitions. It publishes them in a sequential znode for the controller when there has been no further change for
@@ -25,17 +25,17 @@ CHECK_INTERVAL: Final = 2_500 * US_PER_MS
 """The time between two checks for changes to publish, µs (the task `isr-change-propagation`)."""
 
 LINGER: Final = 5 * SECOND
-"""The time without a further change after which changes are published, µs (`IsrChangePropagationBlackOut`)."""
+"""How long there must be no further change before changes are published, µs (`IsrChangePropagationBlackOut`)."""
 
 MAX_DELAY: Final = 60 * SECOND
 """The time since the last publication after which changes are always published, µs (`IsrChangePropagationInterval`)."""
 
 
 class ZooKeeperIsrManager:
-    """The pending ISR writes of a broker and its unpublished changes (Kafka: `ZkIsrManager`, `ReplicaManager#recordIsrChange`).
+    """A broker's pending ISR writes and unpublished changes (Kafka: `ZkIsrManager`, `ReplicaManager#recordIsrChange`).
 
     Attributes:
-        unsent: the writes without a response, by partition.
+        unsent: the writes that have no response yet, by partition.
         changes: the unpublished changes (ordered set; Kafka: `isrChangeSet`).
         last_change: the time of the last change, µs.
         last_publish: the time of the last publication, µs.
