@@ -1,4 +1,5 @@
-"""The account of what clients requested and how their requests ended. It sees only what clients see; the counts are derived from it.
+"""The account of what clients requested and how their requests ended. The account sees only what clients see, and the counts are derived
+from the account.
 
 "Before" compares the completion of one request with the invocation of another, so requests that overlap never count as stale.
 """
@@ -45,8 +46,8 @@ class ReadRecord(NamedTuple):
 
     Attributes:
         row: the row that the read returned; `NOTHING` if there was no row or the read failed.
-        acked, own, before: the highest version that had been acknowledged, that had been acknowledged to this client, and that this client
-        had read when the read was invoked.
+        acked, own, before: as of the invocation of the read, the highest version that had been acknowledged, the highest that had been
+            acknowledged to this client, and the highest that this client had read.
         stale_us: how long the version after the returned one had been acknowledged, µs.
         unacknowledged: whether the write of the row had not been acknowledged when the read ended.
     """

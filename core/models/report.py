@@ -45,7 +45,7 @@ class Report:
         duplicates: the rows that are in the final state more than once, not counting the first copy of each.
         reads: the number of reads that returned a value.
         stale, own_broken, backward: the reads that were behind the acknowledged writes, behind the client's own writes, and behind an
-            earlier read of the same client.
+            earlier read by the same client.
         stale_because_lost: the stale reads that missed only writes that are lost in the final state.
         stale_versions: the largest number of versions by which a read was behind.
         stale_us: the longest time for which a version that a read missed had been acknowledged, µs.
@@ -53,11 +53,11 @@ class Report:
         dirty: the reads that returned a row that is not in the final state.
         divergence: the places at which a copy differs from the authoritative one, summed over the copies.
         write_outages, read_outages: the intervals without successful probes.
-        latencies: the times that acknowledged writes took, sorted, µs.
+        latencies: the durations of acknowledged writes, sorted, µs.
         bytes_sent: the bytes of the messages that servers received from each other (`Traffic`).
         lost_rows: the rows that are lost.
-        exposed: the highest number of acknowledged writes at one moment that no copy had that could replace the primary (`Exposure`); 0 if this
-            was not observed.
+        exposed: the highest number, at one moment, of acknowledged writes that were missing from every copy that could replace the primary
+            (`Exposure`); 0 if this was not observed.
         exposed_us: the number of these writes times how long they were exposed, versions · µs.
         authority: the authoritative server. If there is none, the data is not available, and nothing counts as lost or dirty.
     """

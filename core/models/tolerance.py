@@ -26,7 +26,9 @@ def majority(copies: int) -> Tolerance:
 
 
 def isr(copies: int, min_isr: int) -> Tolerance:
-    """Return the tolerance of Kafka with acks=all: the ISR can shrink to min.insync.replicas, so only this many copies are certain."""
+    """Return the tolerance of Kafka with acks=all: the ISR can shrink to min.insync.replicas, so only this many copies are certain to have
+    a write.
+    """
     return Tolerance(copies - min_isr, min_isr - 1)
 
 
@@ -41,7 +43,9 @@ def in_sync_copies(copies: int) -> Tolerance:
 
 
 def bookkeeper(bookies: int, write_quorum: int, ack_quorum: int) -> Tolerance:
-    """Return the tolerance of BookKeeper: writes go on while a write quorum of bookies is left, and an entry is on an ack quorum of them."""
+    """Return the tolerance of BookKeeper: writes go on while a write quorum of bookies is left, and an acknowledged entry is on an ack
+    quorum of them.
+    """
     return Tolerance(bookies - write_quorum, ack_quorum - 1)
 
 
@@ -84,7 +88,7 @@ class CopiesNeeded:
 
     Attributes:
         to_keep: the copies with which an acknowledged write is certain to survive; 0 if no number is enough.
-        to_go_on: the copies with which writes are still accepted, too; 0 if no number is enough.
+        to_go_on: the copies with which, in addition, writes are still accepted; 0 if no number is enough.
     """
 
     to_keep: int

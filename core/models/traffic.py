@@ -1,7 +1,8 @@
 """The traffic between servers, counted in the same way for all models.
 
-A message counts when it arrives at another server. The connections of clients don't count, and neither do messages that are dropped because
-a process is dead or a connection broke. A message has `OVERHEAD` bytes, and `ROW_BYTES` for each row that it carries (`core.models.messages`).
+A message counts when it arrives at another server. Connections from clients don't count, and neither do messages that are dropped because a
+process is dead or a connection broke. A message has `OVERHEAD` bytes, and `ROW_BYTES` for each row that it carries
+(`core.models.messages`).
 """
 
 from __future__ import annotations

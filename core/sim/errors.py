@@ -8,4 +8,4 @@ class ActRefused(Exception):
 
 
 class Standstill(ActRefused):
-    """Endless work at one moment of virtual time: the system does not finish, because that work takes no time."""
+    """Endless work at one moment of virtual time: the system never finishes, because that work takes no time."""

@@ -1,4 +1,4 @@
-"""The base class of events: a class for each kind that names the columns of the recorded tuple and makes its sentence."""
+"""The base class of events: for each kind, a class that names the columns of the recorded tuple and makes the event's sentence."""
 
 from __future__ import annotations
 

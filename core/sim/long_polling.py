@@ -12,10 +12,10 @@ about itself:
 * The client, when it sends a request: "If the answer is empty, I immediately send the same request again" (`LongPoll.send_idle`).
 * The server, after it has answered a request or has let one wait: "I have nothing to say" (`LongPoll.fall_silent`).
 
-A statement holds until its node withdraws it. Suppose that both statements hold, both nodes run, and the link between them takes a
-fixed time in each direction. Then the network knows each message of the cycle in advance. From then on, the poll is *elided*: none
-of its messages is in the agenda. From the time at which the elision began, the kernel calculates where the one message of the cycle is at
-any moment, and when the last request was sent and arrived.
+A statement holds until its node withdraws it. Suppose that both statements hold, both nodes are running, and the link between them takes a
+fixed time in each direction. Then the network knows each message of the cycle in advance. From then on, the poll is *elided*: none of its
+messages is in the agenda. From the time at which the elision began, the kernel calculates where the one message of the cycle is at any
+moment, and when the last request was sent and arrived.
 
 The elision ends before anything can break the cycle: a node withdraws its statement, pauses, or dies, a link changes, or a
 connection is given up. The kernel then makes up for what it skipped. It tells each node the time of its last request. It puts the
@@ -67,14 +67,16 @@ class PollingClient(Protocol):
     """The end that polls."""
 
     def polls_resume(self, sent_at: int, cause: int) -> None:
-        """End the elision. The last request left at `sent_at`, because of the event `cause`; `NOT_YET` if none has left since it began."""
+        """End the elision. The last request left at `sent_at`, because of the event `cause`. `sent_at` is `NOT_YET` if no request has left
+        since the elision began.
+        """
 
 
 class PolledServer(Protocol):
     """The end that is polled."""
 
     def polls_resume(self, arrived_at: int) -> None:
-        """End the elision. The last request arrived at `arrived_at`; `NOT_YET` if none has arrived since the elision began."""
+        """End the elision. The last request arrived at `arrived_at`, which is `NOT_YET` if no request has arrived since the elision began."""
 
     def wait(self, request: object, arrived_at: int, cause: int) -> None:
         """Let a request wait for news. The request arrived at `arrived_at`, because of the event `cause`."""
@@ -221,7 +223,7 @@ class LongPoll:
             links.send(sender, node, message, journal.now, journal.cause, reply=reply)
 
     def _elide(self, *, sent: bool) -> bool:
-        """Start the elision. If `sent`, the request leaves now; otherwise, its empty answer does. Return False if this is impossible."""
+        """Start the elision. If `sent`, the request leaves now; otherwise, the empty answer leaves now. Return False if this is impossible."""
         polls = self.polls
         if self.client_end is None or not self.silent or self.elided or not polls.elides:
             return False
@@ -343,7 +345,7 @@ class LongPolls:
         return iter(self._polls.values())
 
     def between(self, client: str, server: str, number: int, rank: int, journal: Journal) -> LongPoll:
-        """Return a client's polls of a server with that number, and create them if necessary.
+        """Return a client's polls of a server with the given number. Create them if necessary.
 
         Args:
             rank: a number from 0 to 2**95 - 1 that no other poll has. Of messages that are due at the same time, the one with the highest
@@ -358,7 +360,9 @@ class LongPolls:
         return poll
 
     def interrupt(self, node: str, other: str | None = None) -> None:
-        """End the elisions of a node before something happens to the node or, with `other`, to the links or connections between the two."""
+        """End the elisions of a node before something happens to the node or, with `other`, to the links or connections between the two
+        nodes.
+        """
         for poll in self._at.get(node, ()):
             if poll.elided and (other is None or other in (poll.client, poll.server)):
                 poll.resume()

@@ -1,9 +1,9 @@
 """The network between nodes: connections keep messages in order, and can stall, break, or be refused.
 
 A message takes the link's latency plus jitter. For each loss that is drawn, it also takes a retransmission timeout, which doubles each
-time: below the protocol, TCP repeats what is lost. On a cut link, messages wait until the link heals, because TCP keeps
-retransmitting. Messages are dropped if the sender closes the connection or if a process at either end dies. A process that does not run
-refuses connections at once.
+time, because TCP, below the protocol, retransmits what is lost. On a cut link, messages wait until the link heals, because TCP keeps
+retransmitting. Messages are dropped if the sender closes the connection or if a process at either end dies. A process that is not running
+refuses connections immediately.
 
 TCP delivers messages once and in order. But a proxy between a client and a server can repeat a request (`proxied`), or spread
 requests over several connections of its own. The server then receives a request twice, or receives later requests before it. Only
@@ -298,7 +298,9 @@ class Network:
                 self._transmit(sender, node, link, ticket, message, now, cause)
 
     def process_died(self, node: str, now: int, cause: int) -> None:
-        """Break the connections of a process that ended. Notify each other end to which the link lets the notification through."""
+        """Break the connections of a process that ended. Notify the node at the other end of each connection if the link lets the
+        notification through.
+        """
         self.polls.process_died(node)
         for (_, receiver), state in self.links.items():
             if receiver == node:

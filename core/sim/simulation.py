@@ -24,7 +24,7 @@ class Simulation:
         agenda: the entries that are due.
         network: the links between the nodes.
         nodes: the nodes, by address.
-        paused: the paused nodes, by address, each with the time at which it was paused and the entries that wait for it.
+        paused: the paused nodes, by address, each with the time at which it was paused and the entries that are waiting for it.
     """
 
     __slots__ = ("agenda", "journal", "network", "nodes", "paused")

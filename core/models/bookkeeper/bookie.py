@@ -97,7 +97,7 @@ class Bookie(Server):
 
 
 class MetadataStore(Server):
-    """ZooKeeper, as writers see it: it holds the metadata of ledgers, and changes it only from the version that the writer has read.
+    """ZooKeeper, as writers see it. It holds the metadata of ledgers, and accepts a change only if the writer has read the latest version.
 
     Attributes:
         ledgers: the ledgers, by number.

@@ -66,7 +66,7 @@ class TooFewBookies(Event, kind="bk-too-few-bookies", source="BKNotEnoughBookies
 
 
 class WriterFenced(Event, kind="bk-writer-fenced", source="BKLedgerFencedException", level=NOTABLE):
-    """A writer learned that its ledger was taken from it."""
+    """A writer learned that another writer had taken its ledger over."""
 
     writer: str
     ledger: int
@@ -76,7 +76,7 @@ class WriterFenced(Event, kind="bk-writer-fenced", source="BKLedgerFencedExcepti
 
 
 class RecoveryStarted(Event, kind="bk-recovery-started", source="LedgerRecoveryOp", level=NOTABLE):
-    """A writer began to recover the ledger of another."""
+    """A writer began to recover another writer's ledger."""
 
     writer: str
     ledger: int

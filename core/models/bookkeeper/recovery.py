@@ -1,4 +1,4 @@
-"""Recovery of a ledger (`LedgerRecoveryOp`): fence it, read what follows its last confirmed entry, write that again, and close it.
+"""Recovery of a ledger (`LedgerRecoveryOp`): fence it, read the entries after its last confirmed entry, write them again, and close it.
 
 The recovery must hear from Qw - Qa + 1 bookies of each write set. The others are then too few for an ack quorum, so the recovery misses no
 acknowledged entry (`DistributionSchedule.QuorumCoverageSet`).
@@ -31,9 +31,9 @@ class Recovery:
         ledger: the ledger, whose state is "in recovery".
         fenced: the last confirmed entry that each bookie knows.
         confirmed: the last entry that is known to be confirmed; -1 until enough bookies are fenced.
-        next: the entry that is read now.
+        next: the entry that is being read.
         absent: the bookies that do not have this entry.
-        acks: the bookies that have written it again; None while it is not written again.
+        acks: the bookies that have written this entry again; None while the entry is not being written again.
         rows: the entries that were found.
         rewritten: the number of entries that were written again.
     """
@@ -54,7 +54,7 @@ class Recovery:
         self.rewritten = 0
 
     def ask(self) -> None:
-        """Send, or send again, what the recovery waits for."""
+        """Send, or send again, the requests whose answers the recovery is waiting for."""
         ledger = self.ledger
         for bookie in self._ensemble():
             if bookie not in self.fenced:

@@ -29,5 +29,5 @@ class BookKeeperSettings:
 
     @property
     def covering(self) -> int:
-        """The number of bookies of a write set without which no entry can have been acknowledged: Qw - Qa + 1."""
+        """The number of bookies in a write set without which no entry can have been acknowledged: Qw - Qa + 1."""
         return self.write_quorum - self.ack_quorum + 1

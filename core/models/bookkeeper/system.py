@@ -1,4 +1,4 @@
-"""BookKeeper with its bookies, its metadata store, and two writers, of which one owns the open ledger."""
+"""BookKeeper with its bookies, its metadata store, and two writers, one of which owns the open ledger."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class BookKeeper(ReplicationSystem):
         return max(owners)[1] if owners else ""
 
     def electable(self) -> tuple[str, ...]:
-        """Return the running bookies: whoever recovers the ledger finds there what was acknowledged."""
+        """Return the running bookies, because whoever recovers the ledger finds the acknowledged entries on them."""
         return tuple(name for name in self.running() if isinstance(self.servers[name], Bookie))
 
     def check_promotion(self, act: acts.Promote) -> None:

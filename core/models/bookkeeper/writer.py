@@ -55,11 +55,11 @@ class Writer(Server):
         next: the next entry.
         confirmed: the last confirmed entry. Entries are confirmed in order.
         pending: the entries that are not confirmed, in order.
-        changing: whether the writer waits for a change of the ensemble, and neither sends nor confirms entries.
-        waits: whether the writer waits for bookies to come back, because too few are left.
+        changing: whether the writer is waiting for a change in the ensemble, and therefore neither sends nor confirms entries.
+        waits: whether the writer is waiting for bookies to come back, because too few are left.
         failed: the bookies that the writer no longer uses.
         recovery: the recovery of another writer's ledger; None if there is none.
-        found: the ledgers before this writer's own, while it takes over.
+        found: the ledgers before this writer's own, while the writer is taking over.
         rows, engine: the confirmed entries of all ledgers, and what reads see.
     """
 
@@ -182,7 +182,7 @@ class Writer(Server):
             self._change_ensemble()
 
     def _change_ensemble(self) -> None:
-        """Replace bookies that failed by spare ones, or go on with fewer while an entry's write quorum is left. Otherwise, wait.
+        """Replace bookies that failed with spare ones, or go on with fewer while an entry's write quorum is left. Otherwise, wait.
 
         In BookKeeper itself, the ensemble cannot shrink. The application, for example Pulsar, closes the ledger and opens a smaller one instead.
         """

@@ -37,7 +37,8 @@ EMPTY = ClusterState(0, 0, (), 0, "", (), ())
 
 
 def with_nodes(state: ClusterState, nodes: Sequence[str], preferred: str) -> ClusterState:
-    """Return the state for other nodes. If the primary is gone, another copy is promoted (`RoutingNodes.promoteReplicaToPrimary`).
+    """Return the state after the set of nodes has changed. If the primary is gone, another copy is promoted
+    (`RoutingNodes.promoteReplicaToPrimary`).
 
     Any in-sync copy can be promoted, not only the one with the most operations. If there is none, the shard is red.
 
@@ -59,19 +60,19 @@ def with_nodes(state: ClusterState, nodes: Sequence[str], preferred: str) -> Clu
 
 
 def without_copy(state: ClusterState, copy: str) -> ClusterState:
-    """Return the state without a copy that failed, which stays on its node but is no longer in sync (`ShardStateAction`)."""
+    """Return the state after a copy has failed. The copy stays on its node, but is no longer in sync (`ShardStateAction`)."""
     return state._replace(
         in_sync=tuple(node for node in state.in_sync if node != copy), started=tuple(node for node in state.started if node != copy)
     )
 
 
 def with_copy(state: ClusterState, copy: str) -> ClusterState:
-    """Return the state with a copy that has recovered and is in sync."""
+    """Return the state after a copy has recovered, so that it is in sync."""
     in_sync = state.in_sync if copy in state.in_sync else (*state.in_sync, copy)
     started = state.started if copy in state.started else (*state.started, copy)
     return state._replace(in_sync=in_sync, started=started)
 
 
 def with_stale_primary(state: ClusterState, node: str) -> ClusterState:
-    """Return the state with a copy that is forced to be the primary, whatever it lacks (allocate_stale_primary)."""
+    """Return the state after a copy has been forced to be the primary, regardless of what it lacks (allocate_stale_primary)."""
     return state._replace(primary=node, primary_term=state.primary_term + 1, in_sync=(node,), started=(node,))

@@ -65,7 +65,7 @@ class Coordination:
         found: the nodes that have answered in this round of discovery.
         votes: the nodes that vote for this candidate.
         new_voters: the voters that have not been part of a cluster since their process started.
-        publishing: whether the master waits for answers to a state.
+        publishing: whether the master is waiting for answers to a state.
         answers: the nodes that have accepted this state.
         committed: whether this state is already in force.
         tasks: the changes that the master is to make next.
@@ -284,7 +284,7 @@ class Coordination:
         self._next_state()
 
     def _next_state(self) -> None:
-        """Make all changes that are due in one new state, unless the last state is still being published."""
+        """Make all due changes in one new state, unless the last state is still being published."""
         if self.mode != MASTER or self.publishing or not self.tasks:
             return
         state = self.accepted

@@ -124,7 +124,7 @@ class RolledBack(Event, kind="rolled-back", source="IndexShard#resetEngineToGlob
 
 
 class Recovered(Event, kind="recovered", source="RecoverySourceHandler#recoverToTarget", level=NOTABLE):
-    """A primary sent a copy what it lacked."""
+    """A primary sent a copy the data that the copy lacked."""
 
     primary: str
     copy: str
@@ -139,7 +139,7 @@ class Recovered(Event, kind="recovered", source="RecoverySourceHandler#recoverTo
 
 
 class TranslogLost(Event, kind="translog-lost", source="index.translog.durability", level=NOTABLE):
-    """A loss of power took operations that were not synced."""
+    """Operations that had not been synced were lost when the power failed."""
 
     node: str
     lost: int

@@ -14,7 +14,7 @@ class FaultDetection:
     """The checks that a node makes.
 
     A check that times out is a failure; after enough failures in a row, the checked node counts as lost. A node whose connection is closed
-    counts as lost at once, which is the caller's task.
+    counts as lost immediately; the caller ensures this.
 
     Attributes:
         checked: the checked nodes, each with the number of the present check and the failures in a row.

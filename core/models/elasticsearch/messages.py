@@ -26,7 +26,7 @@ class Peers(NamedTuple):
 
 
 class RequestJoin(NamedTuple):
-    """A node wants to become the master, and says which state it has accepted last."""
+    """A node wants to become the master, and says which state it last accepted."""
 
     term: int
     accepted: tuple[int, int]
@@ -210,7 +210,7 @@ class GlobalCheckpoint(NamedTuple):
 
 
 class RecoveryStart(NamedTuple):
-    """The primary asks a copy that is not in sync what it has."""
+    """The primary asks a copy that is not in sync which operations the copy has."""
 
     primary_term: int
 

@@ -59,7 +59,7 @@ class Primary:
         term: the primary term in which this node is the primary; 0 if it is not.
         next_seqno: the number of the next operation.
         tracked: the local checkpoints of the copies that take part, in sync or recovering (`ReplicationTracker`).
-        recovering: the copies that recover from this primary.
+        recovering: the copies that are recovering from this primary.
         failing: the copies that the master was asked to remove.
         open: the writes that are not acknowledged yet, by sequence number.
         parked: the writes that wait for active copies: coordinating node, number, row, and time of arrival.
@@ -166,7 +166,7 @@ class Primary:
         self.failing.clear()
 
     def end(self) -> None:
-        """Forget everything, because the process ends."""
+        """Forget everything, because the process is ending."""
         self.term = 0
         self.open.clear()
         self.parked.clear()
@@ -234,7 +234,7 @@ class Primary:
             self._ask_to_remove(copy)
 
     def disconnected(self, copy: str) -> None:
-        """Handle the closed connection to a copy. If the copy owes an answer, it fails now; otherwise, it fails at the next write."""
+        """Handle the closed connection to a copy. If the copy owes an answer, the copy fails now; otherwise, it fails at the next write."""
         if copy in self.recovering:
             self.recovering.discard(copy)
             self.tracked.pop(copy, None)

@@ -51,7 +51,7 @@ class ReplicaConnected(Event, kind="replica-connected", source="Binlog_sender::i
 
 
 class ReplicationStopped(Event, kind="replication-stopped", source="error 1236, 1062", level=NOTABLE):
-    """Replication of a replica stopped with an error."""
+    """A replica's replication stopped because of an error."""
 
     server: str
     error: int
@@ -119,7 +119,7 @@ class RelayLogDropped(Event, kind="relay-log-dropped", source="relay_log_recover
 
 
 class BinlogTailLost(Event, kind="binlog-tail-lost", source="sync_binlog", level=NOTABLE):
-    """A loss of power took the end of a binary log."""
+    """The end of a binary log was lost when the power failed."""
 
     server: str
     lost: int

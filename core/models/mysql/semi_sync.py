@@ -55,7 +55,7 @@ class SemiSync:
         return self.on and not settings.wait_no_replica and self.known_replicas < settings.wait_for_replica_count
 
     def acknowledged(self) -> int:
-        """Return the number of transactions that enough replicas have acknowledged: the count-th best position."""
+        """Return the number of transactions that enough replicas have acknowledged, which is the count-th best position."""
         count = self.settings.wait_for_replica_count
         positions = sorted(self.acked.values(), reverse=True)
         return positions[count - 1] if len(positions) >= count else 0

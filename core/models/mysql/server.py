@@ -347,7 +347,7 @@ class MySQLServer(Server):
     # --- what operators do --------------------------------------------------------------------------------------------
 
     def promote(self, *, drain: bool) -> None:
-        """Stop replicating and accept writes: if `drain` is set, after the relay log is applied; otherwise, at once."""
+        """Stop replicating and accept writes: if `drain` is set, after the relay log is applied; otherwise, immediately."""
         self.emit(events.Promoted.kind, self.address, len(self.binlog) + len(self.relay_log) - self.applied, len(self.binlog))
         self.source = ""
         self.error = 0
@@ -372,7 +372,9 @@ class MySQLServer(Server):
         self._apply_next()
 
     def clone(self, binlog: list[Transaction]) -> None:
-        """Replace all data with the data of another server. Commits that still wait for replicas are gone, and their clients get no answer."""
+        """Replace all data with the data of another server. Commits that are still waiting for replicas are gone, and their clients get no
+        answer.
+        """
         self.requests.clear()
         self.dumps.clear()
         self.semi_sync = SemiSync(self.settings)

@@ -10,7 +10,7 @@ from core.sim.units import SECOND, US_PER_MS
 
 
 class WaitPoint(Enum):
-    """The time at which a semi-synchronous source waits for acknowledgments (rpl_semi_sync_source_wait_point)."""
+    """The point at which a semi-synchronous source waits for acknowledgments (rpl_semi_sync_source_wait_point)."""
 
     AFTER_SYNC = "AFTER_SYNC"
     AFTER_COMMIT = "AFTER_COMMIT"

@@ -341,7 +341,9 @@ class QuorumNode(Server):
         self.reads.begin(read, client)
 
     def has_lease(self) -> bool:
-        """Whether no other node can have been elected: a majority was heard from so recently that it still ignores candidates."""
+        """Whether no other node can have been elected, because this node heard from a majority so recently that the majority still ignores
+        candidates.
+        """
         now = self.journal.now
         recent = sum(now - time < self.settings.election_min - self.settings.heartbeat for time in self.heard_from.values())
         return self.role == LEADER and self.is_majority(1 + recent)

@@ -1,8 +1,8 @@
 """The ways of reading from a majority log, and what each promises.
 
 - `quorum`: the leader asks a majority whether it still leads, and then answers (ReadIndex). Never stale.
-- `lease`: the leader answers at once while no other node can have been elected. Never stale if all clocks run at the same rate.
-- `leader`: the leader answers at once. A leader that was replaced and does not know it answers with stale data.
+- `lease`: the leader answers immediately while no other node can have been elected. Never stale if all clocks run at the same rate.
+- `leader`: the leader answers immediately. A leader that was replaced and does not know it answers with stale data.
 - `local`: any node answers with what it knows to be committed. Stale, but never dirty.
 - `uncommitted`: any node answers with everything in its log. Dirty.
 """
@@ -110,7 +110,7 @@ class Reads:
         return next((row for row in rows if row is not None and row.key == key), NOTHING)
 
     def heard(self, peer: str, number: int) -> None:
-        """A peer confirmed a round."""
+        """Record that a peer confirmed a round."""
         self.confirmed[peer] = max(self.confirmed.get(peer, 0), number)
         self.answer()
 

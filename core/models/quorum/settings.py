@@ -14,7 +14,7 @@ class QuorumSettings:
     Attributes:
         nodes: the number of nodes.
         heartbeat: the time between two heartbeats of a leader, µs.
-        election_min, election_max: the bounds of the random time without a leader after which a node starts an election, µs.
+        election_min, election_max: the bounds on the random time that a node waits without a leader before it starts an election, µs.
         check_quorum: whether a leader that has not heard from a majority for `election_max` steps down.
         lease: whether nodes ignore candidates while they hear from a leader. Lease-based reads need this.
         automatic: whether nodes start elections and send heartbeats by themselves. A search sets it to False and makes these choices

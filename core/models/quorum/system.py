@@ -66,7 +66,7 @@ class Quorum(ReplicationSystem):
         return tuple(name for name in self.running() if name != leader)
 
     def has_no_majority(self) -> bool:
-        """Whether too few processes run for an election."""
+        """Whether too few processes are running for an election."""
         return 2 * len(list(self.running())) <= len(self.servers)
 
     def check(self, act: acts.Act) -> None:

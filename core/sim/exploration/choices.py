@@ -71,7 +71,7 @@ def take(simulation: Simulation, choice: Choice) -> None:
 
 
 def name_of(entry: Entry) -> str:
-    """Return the name of the choice of an entry."""
+    """Return the name of the choice for an entry."""
     message = entry.message
     if entry.sender != entry.node:
         return f"{entry.sender} → {entry.node}: {'reply ' if entry.connection & 1 else ''}{type(message).__name__}"

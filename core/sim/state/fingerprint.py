@@ -208,7 +208,9 @@ class _Writer:
         return written
 
     def _kept(self, way: Way, read: Callable[[Any], tuple[object, ...]]) -> Way:
-        """Return a way that makes the form of a frozen object once if it holds nothing but constants. The rules of a release, for example, are found in many places."""
+        """Return a way that makes the form of a frozen object only once if the object holds nothing but constants. The rules of a release,
+        for example, are found in many places.
+        """
 
         def kept(each: object) -> Form:
             found = self._constants.get(id(each))

@@ -44,7 +44,7 @@ class Group:
         self._alike: set[int] = set()  # places whose values can equal others without being the same object
 
     def _differing(self, states: list[State], others: list[State]) -> list[int]:
-        """Return the places at which two lists of states differ, as far as both reach."""
+        """Return the places at which two lists of states differ, up to the end of the shorter list."""
         places = list(compress(count(), map(ne, states, others)))
         if self._alike:
             end, known = min(len(states), len(others)), set(places)
@@ -187,7 +187,7 @@ class Snapshot(Generic[Root]):
         return sum(map(len, self._states.values()))
 
     def is_of(self, root: object) -> bool:
-        """Return whether the snapshot was taken of this very object."""
+        """Return whether the snapshot was taken from this very object."""
         return self.root is root
 
     def restore(self) -> None:
