@@ -47,7 +47,7 @@ class RackInfo:
         self._consumers_by_partition = {tp: sum(in_rack.get(rack, 0) for rack in racks) for tp, racks in partitions.items()}
 
     def mismatch(self, consumer: str, tp: TopicPartition) -> bool:
-        """Return whether a member has a rack, but the partition has no replica there (`#racksMismatch`)."""
+        """Return whether a member has a rack, but the partition has no replica in that rack (`#racksMismatch`)."""
         rack = self.consumer_racks.get(consumer)
         return rack is not None and rack not in self.partition_racks.get(tp, ())
 

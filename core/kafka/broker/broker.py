@@ -327,7 +327,7 @@ class Broker(BrokerContext):
         self._fetch_metadata()
 
     def begin_shutdown(self) -> None:
-        """Ask the controller for a controlled shutdown; if controlled shutdown is disabled, end the process at once."""
+        """Ask the controller for a controlled shutdown; if controlled shutdown is disabled, end the process immediately."""
         if not self.settings.flag("controlled.shutdown.enable", broker=self.id):
             self.stop("shutdown")
             return
@@ -568,7 +568,7 @@ class Broker(BrokerContext):
         self.replicas.delete_old_segments()
 
     def arm_log_cleaner(self) -> None:
-        """Set the timer of the log cleaner if a log is compacted and the process runs."""
+        """Set the timer of the log cleaner if a log is compacted and the process is running."""
         if self.state is not BrokerState.STOPPED:
             self.log_cleaner.arm()
 

@@ -70,7 +70,7 @@ class Disk:
         high_watermarks: the checkpoint file `replication-offset-checkpoint`.
         recovery_points: the checkpoint file of recovery points.
         log_starts: the checkpoint file of log start offsets.
-        cleaner_offsets: the checkpoint file of the log cleaner: the first offset of each log that was never cleaned.
+        cleaner_offsets: the checkpoint file of the log cleaner: for each log, the first offset that was never cleaned.
         touched: partitions whose high watermark has moved since the last checkpoint of recovery points.
         moved_starts: partitions whose log start has moved since the last checkpoint of log starts.
         log_starts_moved: whether any log start has ever moved. Only then can segments lie below a log start.
@@ -213,9 +213,9 @@ class Disk:
         return rolled
 
     def flush_dirty(self, now: int) -> list[tuple[TopicPartition, int]]:
-        """Flush the logs that were not flushed for flush.ms (`LogManager#flushDirtyLogs`).
+        """Flush the logs that have not been flushed for flush.ms (`LogManager#flushDirtyLogs`).
 
-        Return the partition of each flushed log with the first offset that was flushed.
+        Return the partition of each flushed log, together with the first offset that was flushed.
         """
         flushed = []
         for tp, log in self.logs.items():

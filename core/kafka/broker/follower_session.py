@@ -25,7 +25,7 @@ class FollowerSession(metaclass=ABCMeta):
         self.parked: FetchRequest | None = None
 
     def is_parked(self) -> bool:
-        """Return whether a fetch is delayed. What a fetch sets in motion can answer it at once."""
+        """Return whether a fetch is delayed. The actions that a fetch triggers can answer that fetch immediately."""
         return self.parked is not None
 
     @abstractmethod

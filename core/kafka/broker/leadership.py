@@ -98,13 +98,13 @@ def _apply_registration(partition: Partition, registration: PartitionRegistratio
 
 
 def _complete_delayed_operations(partition: Partition) -> None:
-    """Complete the operations that wait at this broker as the leader. Produce requests fail, and fetch responses report the new leader."""
+    """Complete the operations that are waiting at this former leader. Produce requests fail, and fetch responses report the new leader."""
     _refuse_delayed_produce(partition, errors.NOT_LEADER_OR_FOLLOWER)
     _complete_fetches(partition)
 
 
 def stop_partition(partition: Partition) -> None:
-    """Complete the operations that wait at a removed partition (`ReplicaManager#completeDelayedOperationsWhenNotPartitionLeader`)."""
+    """Complete the operations that are waiting at a removed partition (`ReplicaManager#completeDelayedOperationsWhenNotPartitionLeader`)."""
     if partition.is_leader:
         partition.broker.account.leadership_ended(partition.tp, partition.log)
         partition.leader = NO_LEADER
@@ -114,7 +114,7 @@ def stop_partition(partition: Partition) -> None:
 
 
 def mark_offline(partition: Partition) -> None:
-    """Refuse the operations that wait at a partition whose log directory failed (`Partition#markOffline`)."""
+    """Refuse the operations that are waiting at a partition whose log directory failed (`Partition#markOffline`)."""
     if partition.is_leader:
         partition.broker.account.leadership_ended(partition.tp, partition.log)
     _refuse_delayed_produce(partition, errors.KAFKA_STORAGE_ERROR)

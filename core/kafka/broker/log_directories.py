@@ -187,7 +187,7 @@ class LogDirectories:
         return max(self.busy_until - self.broker.journal.now, 0) + self.slow
 
     def _record_if_behind(self) -> None:
-        """If writes now wait so long that they count as stalled, record how long they wait."""
+        """If writes now have to wait so long that they count as stalled, record how long they wait."""
         wait = self.write_wait()
         if wait > STALL_BOUND:
             self.broker.journal.emit(events.DiskBehind.kind, self.broker.id, wait)

@@ -85,8 +85,8 @@ class Partition:
         uncommitted_since: the time since which records above the HW have been waiting, µs; meaningful only while LEO > HW.
         last_high_watermark: the sequence number of the event that last raised the HW.
         sessions: this partition's entries in followers' fetch sessions, at most one per follower.
-        delayed: writes with acks=all that wait for the HW; None until the first such write, to save memory.
-        consumers: consumer fetches that wait for the HW, in order.
+        delayed: writes with acks=all that are waiting for the HW; None until the first such write, to save memory.
+        consumers: consumer fetches that are waiting for the HW, in order.
         held_back_at: the LSO while transactions keep it below the HW; None while it equals the HW.
         term: the batches that this broker has appended as the leader of this epoch; None on a follower.
         account: the durability account's observer; None on a follower.
@@ -400,8 +400,8 @@ class Partition:
         """Raise the HW to the smallest LEO of the replicas that count (`Partition#maybeIncrementLeaderHW`). Return True if the HW rose.
 
         The leader and every follower in `maximal_isr` count. Some releases also count caught-up followers outside `maximal_isr`, so that
-        the HW does not pass a follower that is about to join. Since 3.7, the HW does not rise while the ISR is smaller than the effective
-        min.insync.replicas.
+        the HW does not move past a follower that is about to join. Since 3.7, the HW does not rise while the ISR is smaller than the
+        effective min.insync.replicas.
         """
         log = self.log
         old, candidate, slowest = log.high_watermark, log.leo, NO_LEADER
@@ -438,7 +438,7 @@ class Partition:
         return True
 
     def producer_state(self) -> ProducerStateManager:
-        """Return the state of the producers, without those that the periodic checks have removed by now (`ProducerStateManager#removeExpiredProducers`)."""
+        """Return the state of the producers, excluding those that the checks have removed (`ProducerStateManager#removeExpiredProducers`)."""
         broker, producers = self.broker, self.log.ensure_producer_state()
         expiration = broker.settings.us(broker.release.producer_expiration_setting, broker=broker.id)
         producers.remove_expired_if_due(broker.journal.now, expiration, broker.settings.us(EXPIRATION_CHECK_SETTING, broker=broker.id))
@@ -468,12 +468,12 @@ class Partition:
             consumer.complete_if_enough()
 
     def add_consumer(self, waiter: HighWatermarkWaiter) -> None:
-        """Register a consumer's fetch that waits for the HW."""
+        """Register a consumer's fetch that is waiting for the HW."""
         if waiter not in self.consumers:
             self.consumers = (*self.consumers, waiter)
 
     def remove_consumer(self, waiter: HighWatermarkWaiter) -> None:
-        """Unregister a consumer's fetch that waits for the HW."""
+        """Unregister a consumer's fetch that is waiting for the HW."""
         self.consumers = tuple(each for each in self.consumers if each is not waiter)
 
     def _complete_delayed_produce(self) -> None:

@@ -153,7 +153,7 @@ class ReplicaManager:
     def become_leader_or_follower(
         self, items: tuple[tuple[TopicPartition, PartitionRegistration, int], ...], live: tuple[int, ...]
     ) -> tuple[tuple[TopicPartition, str], ...]:
-        """Apply a LeaderAndIsr request of a ZooKeeper controller whose epoch was checked (`ReplicaManager#becomeLeaderOrFollower`).
+        """Apply a LeaderAndIsr request from a ZooKeeper controller whose epoch has been checked (`ReplicaManager#becomeLeaderOrFollower`).
 
         First, each partition is looked up or created; a request whose leader epoch is not newer is ignored. Second, new leaders stop
         fetching and start to lead. Third, new followers stop fetching and fetch from their new leader. If that leader is not alive or there is
@@ -299,7 +299,7 @@ class ReplicaManager:
         return not release.truncate_in_next_epoch and registration.leader_epoch <= partition.leader_epoch + 1
 
     def _get_or_create_partition(self, tp: TopicPartition) -> Partition | None:
-        """Return the partition (`#getOrCreatePartition`), created with its log if necessary; None if its log directory is offline."""
+        """Return the partition, after creating it and its log if necessary; None if its log directory is offline (`#getOrCreatePartition`)."""
         partition = self.partitions.get(tp)
         if partition is None:
             broker = self.broker

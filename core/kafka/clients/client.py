@@ -31,14 +31,14 @@ MAX_RECONNECT_BACKOFF: Final = SECOND
 
 
 POLL_DELAY: Final = 10 * US_PER_MS
-"""The delay until a client notices that a request has timed out, µs. A response that arrives in that time still counts.
+"""The delay until a client notices that a request has timed out, µs. A response that arrives within that time still counts.
 
 Kafka: `NetworkClient#poll` calls `#handleTimedOutRequests` after it has handled the responses.
 """
 
 
 class Client(Node, metaclass=ABCMeta):
-    """A client of one topic. A producer can write other topics, too.
+    """A client of one topic. A producer can also write to other topics.
 
     Attributes:
         name: the client's name, which is also its address.
@@ -46,7 +46,7 @@ class Client(Node, metaclass=ABCMeta):
         brokers: the addresses of the bootstrap servers, in the order in which they are asked.
         account: the durability account.
         leaders: (leader, leader epoch) by partition, from the last metadata.
-        other_leaders: the same for each other topic that the client writes.
+        other_leaders: the same for each other topic that the client writes to.
         config: the client's settings, which do not change after its start.
         clock: the client's own clock, which gives its records their timestamps.
         by_hand: whether the laboratory is in by-hand mode, where metadata does not expire.
@@ -129,7 +129,7 @@ class Client(Node, metaclass=ABCMeta):
         return self.leaders[partition][1] if partition < len(self.leaders) else NO_EPOCH
 
     def leaders_of(self, topic: str) -> list[tuple[int, int]]:
-        """Return (leader, leader epoch) by partition of one of the client's topics, from the last metadata."""
+        """Return (leader, leader epoch) by partition for one of the client's topics, from the last metadata."""
         return self.leaders if topic == self.topic else self.other_leaders[topic]
 
     def refresh_metadata(self) -> None:
@@ -156,7 +156,7 @@ class Client(Node, metaclass=ABCMeta):
         self.connection_lost(node)
 
     def await_metadata(self) -> None:
-        """Request the metadata without which the client cannot continue: at once, or after retry.backoff.ms if the topic was deleted."""
+        """Request the metadata without which the client cannot continue: immediately, or after retry.backoff.ms if the topic was deleted."""
         if self.topic_deleted:
             self.refresh_metadata_soon()
         else:
@@ -222,7 +222,7 @@ class Client(Node, metaclass=ABCMeta):
 
 
 def _merge(known: list[tuple[int, int]], found: tuple[tuple[int, int], ...], *, deleted: bool) -> list[int]:
-    """Update known leaders from metadata, which can be older. Return the partitions with another leader or leader epoch."""
+    """Update the known leaders from metadata, which may be older. Return the partitions whose leader or leader epoch has changed."""
     if deleted:
         known.clear()
     changed = []

@@ -25,7 +25,7 @@ CONSUMER: Final = "consumer"
 """The kind of client that reads."""
 
 NO_DELIVERY_TIMEOUT: Final = -1
-"""The delivery timeout of releases before 2.1, which have none.
+"""The value that stands for the delivery timeout in releases before 2.1, which have no such timeout.
 
 In these releases, a batch fails when it has no retries left, or has waited request.timeout.ms (KIP-91).
 """
@@ -111,7 +111,7 @@ _ALL: Final = (
         "The transaction coordinator aborts a transaction that has been open for longer than this.", least=1, since="0.11",
     ),
     ClientSetting(
-        "session.timeout.ms", 45_000, (CONSUMER,), "A member of a group that the coordinator does not hear from within this time is removed.",
+        "session.timeout.ms", 45_000, (CONSUMER,), "The coordinator removes a member of a group if it does not hear from the member within this time.",
         least=1, older_defaults=((CONSUMER, "0.9", 30_000), (CONSUMER, "2.8", 10_000)), since="0.9",
     ),
     ClientSetting(
@@ -179,7 +179,7 @@ class ClientConfig(ReprMixin):
 
 
 def client_setting_named(name: str, kind: str = "") -> ClientSetting:
-    """Return a setting by name, of one kind of client, or of any kind if `kind` is empty.
+    """Return the setting with the given name for one kind of client, or for any kind if `kind` is empty.
 
     Raises:
         ValueError: there is no such setting. The message names a similar setting.
@@ -193,7 +193,7 @@ def client_setting_named(name: str, kind: str = "") -> ClientSetting:
 
 
 def client_config(kind: str, given: Iterable[tuple[str, str]], release: Release, *, idempotent: bool = False) -> ClientConfig:
-    """Return the configuration of a kind of client in a release. Settings in `given` for other kinds are ignored.
+    """Return the configuration for a kind of client in a release. Settings in `given` for other kinds are ignored.
 
     Raises:
         ValueError: a name or value is wrong, or the values contradict each other. The message is Kafka's.

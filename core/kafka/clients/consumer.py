@@ -169,7 +169,7 @@ class Consumer(Client):
         self._fetch_all()
 
     def _deliver(self, part: FetchedPartition, broker: int, outer_cause: int) -> None:
-        """Give the application the records that it can see, and record an event for each range without a gap."""
+        """Give the application the records that it can see, and record an event for each contiguous range of records."""
         visible, journal = visible_records(part, read_committed=self.read_committed), self.journal
         if visible.records:
             self.account.consumed(part.tp, visible.records, self.name)
@@ -202,7 +202,7 @@ class Consumer(Client):
         return [(partition, broker) for partition, (broker, _) in self._read_replicas.items()]
 
     def _clear_preferred_read_replica(self, partition: int, reason: str) -> bool:
-        """Return to the leader, which can name another replica. Return False if the consumer already reads from the leader.
+        """Switch back to the leader, which can name another replica. Return False if the consumer is already reading from the leader.
 
         Kafka: `SubscriptionState#clearPreferredReadReplica`.
         """
@@ -216,7 +216,7 @@ class Consumer(Client):
         self.journal.emit(events.ReadReplica.kind, self.name, self.topic, partition, leader, broker, rack, reason)
 
     def leaders_changed(self, partitions: list[int]) -> None:
-        """Return to the leader of each partition. The leader then names a replica to read from.
+        """Switch back to the leader of each partition. The leader then names a replica to read from.
 
         Kafka: `SubscriptionState#maybeValidatePositionForCurrentLeader`.
         """
@@ -235,7 +235,7 @@ class Consumer(Client):
         return self.validates and read != NO_EPOCH and self.epoch_of(partition) > self._validated.get(partition, read)
 
     def _validate(self, partition: int) -> None:
-        """Ask the leader for the end offset of the last read record's epoch (OffsetsForLeaderEpoch)."""
+        """Ask the leader for the end offset of the epoch of the last record that was read (OffsetsForLeaderEpoch)."""
         node, correlation = broker_address(self.leader_of(partition)), self.next_correlation()
         self._validating[partition] = (correlation, node, self.journal.now)
         asked = (TopicPartition(self.topic, partition), self.epoch_of(partition), self._read_epochs[partition])
@@ -317,7 +317,7 @@ class Consumer(Client):
         self._fetch_all()
 
     def connection_lost(self, node: str) -> None:
-        """Drop the requests to a broker. Return to the leader for partitions that were read from this broker."""
+        """Drop the requests to a broker. Switch back to the leader for partitions that were read from this broker."""
         if self.stopped:
             return
         self.in_flight.pop(node, None)

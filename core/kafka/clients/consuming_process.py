@@ -1,4 +1,7 @@
-"""The process of a client that reads one topic and writes another: a producer and a consumer that share the connections of the process."""
+"""The process of a client that reads from one topic and writes to another.
+
+Its producer and its consumer share the connections of the process.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
         self._losing = False
 
     def _join(self, consumer: GroupConsumer, *, read_committed: bool) -> None:
-        """Make a consumer part of the process. When it fetches offsets, it waits until open transactions have ended (KIP-447)."""
+        """Make a consumer part of the process. When the consumer fetches offsets, it waits until open transactions have ended (KIP-447)."""
         self.consumer = consumer
         consumer.requires_stable = True
         consumer.read_committed = read_committed
@@ -107,7 +110,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
         """Give up the records of the transaction because of an error, and abort the transaction."""
 
     def succeed(self, former: ConsumingProcess) -> None:
-        """Take the place of a former instance and continue its numbering, so that its timers and late responses have no effect."""
+        """Replace a former instance, and continue its numbering, so that its timers and late responses to it have no effect."""
         self.incarnation = former.incarnation + 1
         self._correlation = former._correlation
         self._batch_id = former._batch_id
@@ -130,7 +133,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
         self._continue()
 
     def connection_lost(self, node: str) -> None:
-        """Handle a connection that broke or that the producer closed."""
+        """Handle a connection that broke or was closed by the producer."""
         super().connection_lost(node)
         if not self._losing:
             self._losing = True
@@ -138,14 +141,14 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
             self._losing = False
 
     def shared_connection_lost(self, node: str) -> None:
-        """Handle a connection that broke or that the consumer closed."""
+        """Handle a connection that broke or was closed by the consumer."""
         if not self._losing:
             self._losing = True
             self.connection_lost(node)
             self._losing = False
 
     def metadata_updated(self) -> None:
-        """Send what waited for metadata. A broker that has just started may not know the topic yet."""
+        """Send what was waiting for metadata. A broker that has just started may not know the topic yet."""
         super().metadata_updated()
         if not self.leaders:
             self.refresh_metadata_soon()

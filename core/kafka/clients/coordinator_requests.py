@@ -48,7 +48,7 @@ class TransactionalClient(Protocol):
         """Return the broker to ask for a coordinator."""
 
     def abandon_connection(self, node: str, /) -> None:
-        """Close the connection to a broker that does not answer in time."""
+        """Close the connection to a broker that has not answered in time."""
 
     def has_incomplete_batches(self) -> bool:
         """Return whether some batches are neither acknowledged nor given up."""
@@ -67,7 +67,7 @@ class CoordinatorRequests:
         client: the producer.
         manager: the transaction manager.
         coordinators: the coordinator by (key, whether the key is a group).
-        waiting: the requests to send, in the order of their priorities.
+        waiting: the requests to send, in order of priority.
         in_flight: the request in flight or about to be sent after its back-off; None if there is none.
         correlation: the correlation ID of the request in flight; 0 during a back-off.
         node: the address of the broker that the request in flight was sent to.

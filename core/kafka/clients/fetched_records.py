@@ -24,7 +24,7 @@ class VisibleRecords(NamedTuple):
     skipped: tuple[tuple[int, int], ...]
 
     def ranges(self) -> list[tuple[int, int]]:
-        """Return (start, end) of each range of visible records without a gap."""
+        """Return (start, end) of each contiguous range of visible records."""
         found: list[tuple[int, int]] = []
         for each in self.records:
             _extend(found, each.start, each.end)

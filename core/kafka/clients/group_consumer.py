@@ -53,11 +53,11 @@ class Owner(Protocol):
         """Return a new correlation ID, which no other request of the process has."""
 
     def shared_connection_lost(self, node: str, /) -> None:
-        """Handle a connection to a broker that broke or that the consumer closed."""
+        """Handle a connection to a broker, if the connection broke or the consumer closed it."""
 
 
 class GroupCall(enum.Enum):
-    """A call of the application that needs the group coordinator."""
+    """A call by the application that needs the group coordinator."""
 
     NOTHING = ""
     FETCH_OFFSETS = "OffsetFetch"
@@ -76,7 +76,7 @@ class GroupConsumer(Consumer):
         call: the call that has no result yet.
         offsets: the offsets of the call `COMMIT_OFFSETS`.
         error: the error of the last call; NONE if it succeeded.
-        polls: whether the application waits for records.
+        polls: whether the application is waiting for records.
         fetched: the records that are fetched but not polled yet, in the order of their arrival.
         consumed: the next offset to commit, by partition.
         correlation: the correlation ID of the request to a coordinator that is in flight; 0 if there is none.
@@ -265,7 +265,7 @@ class GroupConsumer(Consumer):
         self._fetch_all()
 
     def _fetch_all(self) -> None:
-        """Send fetches, but only while the application waits for records."""
+        """Send fetches, but only while the application is waiting for records."""
         if self.polls and not self.fetched and self.call is GroupCall.NOTHING:
             super()._fetch_all()
 
@@ -278,7 +278,7 @@ class GroupConsumer(Consumer):
             self.consumed[part.tp.partition] = self.positions[part.tp.partition]
 
     def poll(self) -> tuple[PolledRecords, ...]:
-        """Return up to `max_poll_records` records that are fetched; empty if there are none."""
+        """Return up to `max_poll_records` of the fetched records. The result is empty if there are none."""
         room, polled = self.max_poll_records, []
         while self.fetched and room:
             tp, start, end = self.fetched.pop(0)

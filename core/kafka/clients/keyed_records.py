@@ -17,7 +17,7 @@ MAX_KEYS: Final = 100_000
 class KeyedRecords(NamedTuple):
     """A rule for the keys and values of records: each record gets the next key in turn.
 
-    Its value is `value` or, if that is empty, its own number.
+    The value of a record is `value` or, if that is empty, the record's own number.
     """
 
     keys: tuple[str, ...]

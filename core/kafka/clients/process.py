@@ -1,8 +1,8 @@
-"""A process that reads a topic, writes another topic, and commits its offsets: consume–transform–produce.
+"""A process that reads from one topic, writes to another topic, and commits its offsets: consume–transform–produce.
 
 Kafka: the loop of `KafkaConsumer#poll`, `KafkaProducer#send`, and `KafkaProducer#sendOffsetsToTransaction` or `KafkaConsumer#commitSync`.
 
-Each input record produces `copies` output records, in as many partitions if the output topic has enough. The steps and their order are in
+Each input record produces `copies` output records, in as many different partitions if possible. The steps and their order are in
 `process_step`. After each message, the process checks whether its present step is complete, and begins the next one.
 """
 
@@ -38,7 +38,7 @@ class ProcessConfig(NamedTuple):
         delivery: the delivery guarantee.
         transactional_id: the transactional.id; empty without transactions.
         reset: auto.offset.reset, which is `earliest` or `latest`.
-        max_poll_records: the maximum number of input records of a round.
+        max_poll_records: the maximum number of input records in a round.
         copies: the number of output records for each input record.
     """
 

@@ -53,7 +53,7 @@ class Producer(Sender):
         record_bytes: the size of each record of the load.
         load_keys: the keys of the records of the load; None if they have none.
         transactional_load: the transactions of the load; None if the load has none.
-        blocked_since: the time since which a call of send() has been waiting for memory or metadata, µs; -1 while none is.
+        blocked_since: the time since which a call to send() has been waiting for memory or metadata, µs; -1 while none is.
     """
 
     __slots__ = (
@@ -114,7 +114,7 @@ class Producer(Sender):
     def produce(
         self, records: int, record_bytes: int, partition: int | None, keyed: KeyedRecords | None = None, topic: str | None = None
     ) -> None:
-        """Produce records once. Without a partition, the records are spread over all partitions, one batch each.
+        """Produce records once. If no partition is given, the records are spread over all partitions, one batch each.
 
         Records with keys go to the partitions of their keys; others are spread equally. `topic` is one of the producer's topics; by default, its
         first one.
@@ -238,7 +238,7 @@ class Producer(Sender):
             self._append_calls()
 
     def _append_calls(self) -> None:
-        """Append the records of the application's calls until the memory is full or all are appended, and send full batches."""
+        """Append the records from the application's calls until the memory is full or all are appended, and send full batches."""
         calls = self._calls
         while calls:
             call = calls[0]
@@ -289,10 +289,10 @@ class Producer(Sender):
             before = self.waiting_records
             self._append_calls()
             if self.blocked_since >= 0 and self.waiting_records == before:
-                self.blocked_since = since  # the same call of send() is still waiting
+                self.blocked_since = since  # the same call to send() is still waiting
 
     def _block_timed_out(self, since: object) -> None:
-        """Fail a call of send() that blocked for max.block.ms with a TimeoutException, and continue with the next one."""
+        """Fail a call to send() that blocked for max.block.ms with a TimeoutException, and continue with the next one."""
         if self.blocked_since < 0 or since != self.blocked_since:
             return
         call = self._calls[0]
@@ -310,17 +310,17 @@ class Producer(Sender):
         self._append_calls()
 
     def flushes(self) -> bool:
-        """Return whether batches are sent before linger.ms has passed, because the memory is full or the transaction ends."""
+        """Return whether batches are sent before linger.ms has passed, because the memory is full or the transaction is ending."""
         return self.blocked_since >= 0 or super().flushes()
 
     # --- what the sender asks --------------------------------------------------------------------------------------
 
     def keeps_checking(self) -> bool:
-        """Return whether timeouts are checked even if no batch is incomplete, because a load runs."""
+        """Return whether timeouts are checked even if no batch is incomplete, because a load is running."""
         return self.rate > 0
 
     def metadata_updated(self) -> None:
-        """Produce the records that waited for metadata, and send all batches whose leader is known."""
+        """Produce the records that were waiting for metadata, and send all batches whose leader is known."""
         waiting, self._waiting = self._waiting, []
         for records, record_bytes, keyed, topic in waiting:
             if self.leaders_of(topic):
@@ -338,7 +338,7 @@ class Producer(Sender):
         return bool(self._waiting or self._calls) or super().has_incomplete_batches()
 
     def abort_batches(self, error: str, *, unsent_only: bool) -> None:
-        """Give up all batches, or those that were never sent, and the records that wait for metadata."""
+        """Give up all batches, or those that were never sent, and the records that are waiting for metadata."""
         self.failed += sum(each[0] for each in self._waiting)
         self._waiting.clear()
         self.failed += self.waiting_records

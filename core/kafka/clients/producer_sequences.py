@@ -141,7 +141,7 @@ class ProducerSequences:
 
         Args:
             batch: the batch.
-            error: the error of the leader.
+            error: the error from the leader.
             log_start: the log start offset of the leader; NONE if it is unknown.
         """
         partition = batch.tp
@@ -151,7 +151,7 @@ class ProducerSequences:
         if error == errors.UNKNOWN_PRODUCER_ID:
             if log_start == NONE or batch.renumbered:
                 return True
-            if entry.last_acked_offset < log_start:  # retention deleted the records of the producer
+            if entry.last_acked_offset < log_start:  # retention deleted the records from the producer
                 if self.transactional or not self.bumps_epoch:
                     entry.start_at_beginning(self.producer_id, self.producer_epoch)
                 else:

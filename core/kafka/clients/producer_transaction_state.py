@@ -61,7 +61,7 @@ TARGETS: Final = {
     COMMIT: _S.COMMITTING_TRANSACTION,
     ABORT: _S.ABORTING_TRANSACTION,
 }
-"""The state that each call of the application leads to."""
+"""The state that each call by the application leads to."""
 
 
 class IllegalStateError(ValueError):

@@ -112,7 +112,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         return partition
 
     def queue_lengths(self) -> list[int]:
-        """Return the number of batches that wait to be sent, by partition."""
+        """Return the number of batches that are waiting to be sent, by partition."""
         return [len(self.queues.get(TopicPartition(self.topic, number), ())) for number in range(len(self.leaders))]
 
     def _open_batch(self, partition: int, shape: RecordShape) -> BufferedBatch | None:
@@ -127,7 +127,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         return None
 
     def sendable_at(self, queue: deque[ProducerBatch]) -> int:
-        """Return when the first batch of a queue can be sent, µs: at once if it is full or the memory is (`#batchReady`)."""
+        """Return when the first batch of a queue can be sent, µs: immediately if the batch or the memory is full (`#batchReady`)."""
         first, batching = queue[0], self.batching
         if batching is None or not isinstance(first, BufferedBatch) or first.attempt or first.full or len(queue) > 1 or self.flushes():
             return self.journal.now
@@ -156,7 +156,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
     def delivery_due(self, batch: ProducerBatch) -> int:
         """Return the time when an unacknowledged batch is given up, µs (`ProducerBatch#maybeExpire`).
 
-        Before 2.1, this applies only while the batch waits to be sent.
+        Before 2.1, this applies only while the batch is waiting to be sent.
         """
         if self.config.delivery_timeout == NO_DELIVERY_TIMEOUT:
             backoff = RETRY_BACKOFF if batch.attempt > batch.connection_failures else 0

@@ -81,7 +81,7 @@ class Sender(RecordAccumulator):
     # --- sending ---------------------------------------------------------------------------------------------------
 
     def send_all(self) -> None:
-        """Send the batches that can be sent now. A broker that gets one batch also gets the others that wait for it (`#drain`)."""
+        """Send the batches that can be sent now. A broker that gets one batch also gets the others that are waiting for it (`#drain`)."""
         ready = self._ready_leaders()
         for tp in list(self.queues):
             self._send(tp, ready)
@@ -162,7 +162,7 @@ class Sender(RecordAccumulator):
         journal.cause = outer_cause
 
     def flushes(self) -> bool:
-        """Return whether batches are sent before linger.ms has passed, because the transaction ends."""
+        """Return whether batches are sent before linger.ms has passed, because the transaction is ending."""
         return self.transactions is not None and self.transactions.state.is_completing
 
     def _report_batch(self, batch: BufferedBatch) -> None:
@@ -272,7 +272,7 @@ class Sender(RecordAccumulator):
         )  # fmt: skip
 
     def _fail_batch(self, batch: ProducerBatch, error: str, log_start: int = -1) -> None:
-        """Retry after the back-off. If the error is final, or no retries or time are left, give up the batch (`Sender#canRetry`)."""
+        """Retry after the back-off. If the error is final, or if no retries or no time is left, give up the batch (`Sender#canRetry`)."""
         now = self.journal.now
         backoff = self.backoff(batch.attempt)
         unsent = batch.connecting and error == errors.NETWORK_EXCEPTION
@@ -297,13 +297,13 @@ class Sender(RecordAccumulator):
             self.refresh_metadata_soon()
 
     def leaders_changed(self, partitions: list[int]) -> None:
-        """Retry at once if a new leader is known (since 3.7, KAFKA-15415)."""
+        """Retry immediately if a new leader is known (since 3.7, KAFKA-15415)."""
         if self.exponential_backoff:
             for partition in partitions:
                 self._muted.pop(TopicPartition(self.topic, partition), None)
 
     def other_leaders_changed(self, topic: str, partitions: list[int]) -> None:
-        """Retry at once if a new leader of another topic is known."""
+        """Retry immediately if a new leader of another topic is known."""
         if self.exponential_backoff:
             for partition in partitions:
                 self._muted.pop(TopicPartition(topic, partition), None)
@@ -319,7 +319,7 @@ class Sender(RecordAccumulator):
         self._give_up(batch, errors.REQUEST_TIMED_OUT)
 
     def _give_up(self, batch: ProducerBatch, error: str, *, known_lost: bool = False) -> None:
-        """Give up a batch (`Sender#failBatch`). Without `known_lost`, a leader might have appended it."""
+        """Give up a batch (`Sender#failBatch`). Unless `known_lost` is set, a leader might have appended it."""
         if self.sequences is not None and batch.sequence != NONE:
             self.sequences.failed(batch, error, known_lost=known_lost)
             self._settle_sequences(error)
@@ -329,7 +329,7 @@ class Sender(RecordAccumulator):
             self.transactions.advance()
 
     def _batch_closed(self, batch: ProducerBatch) -> None:
-        """Record that no record is added to a batch anymore (`ProducerBatch#close`)."""
+        """Record that no more records are added to a batch (`ProducerBatch#close`)."""
         self.account.batch_closed(self.name, batch.id, batch.tp, batch.count, batch.created, self.clock.read(batch.created))
 
     def _drop(self, batch: ProducerBatch, error: str) -> None:
@@ -342,13 +342,13 @@ class Sender(RecordAccumulator):
         self._report_failure(batch, error, retry=False)
 
     def _release(self, batch: ProducerBatch) -> None:
-        """Return the memory of a batch, and let a blocked application continue."""
+        """Release the memory of a batch, and let a blocked application continue."""
         if isinstance(batch, BufferedBatch) and self.batching is not None:
             self.batching.release(batch)
             self.memory_released()
 
     def memory_released(self) -> None:
-        """Handle that memory for batches became available."""
+        """Continue, because memory for batches has become available."""
 
     def _report_failure(self, batch: ProducerBatch, error: str, *, retry: bool) -> None:
         journal = self.journal

@@ -40,10 +40,10 @@ from core.kafka.transaction.messages import (
 _S = ProducerTransactionState
 
 ABORTED: Final = "TransactionAbortedException"
-"""The error of a batch that an abort drops before it is sent."""
+"""The error for a batch that an abort drops before it is sent."""
 
 FATAL_FROM_LEADERS: Final = frozenset({errors.PRODUCER_FENCED, errors.UNSUPPORTED_VERSION})
-"""The errors of a batch after which the producer cannot be used anymore (`TransactionManager#maybeTransitionToErrorState`)."""
+"""The errors for a batch after which the producer cannot be used anymore (`TransactionManager#maybeTransitionToErrorState`)."""
 
 FATAL_WITHOUT_BUMP: Final = frozenset({errors.OUT_OF_ORDER_SEQUENCE_NUMBER, errors.UNKNOWN_PRODUCER_ID, errors.INVALID_PRODUCER_ID_MAPPING})
 """The errors that are fatal if the producer cannot get another epoch (before 2.5)."""
@@ -53,7 +53,7 @@ RESPONSES: Final = (
     FindCoordinatorResponse, InitTransactionalIdResponse, AddPartitionsToTxnResponse, AddOffsetsToTxnResponse, TxnOffsetCommitResponse,
     EndTxnResponse,
 )  # fmt: skip
-"""The responses of coordinators."""
+"""The responses from coordinators."""
 
 
 class TransactionManager:
@@ -68,7 +68,7 @@ class TransactionManager:
         version: the feature level `transaction.version` that the producer uses.
         state: the state.
         last_error: the error that caused an error state; empty in other states.
-        call: the call of the application that has no result yet; empty if there is none.
+        call: the call by the application that has no result yet; empty if there is none.
         sends_offsets: whether the application waits until the group coordinator has its offsets.
         started: whether a partition was added, so that the coordinator knows of the transaction.
         bump_required: whether the abort must be followed by another epoch from InitProducerId (KIP-360).
@@ -252,7 +252,7 @@ class TransactionManager:
             self._become_abortable(error)
 
     def sequences_missing(self, error: str) -> None:
-        """Handle batches of unknown fate, because of which other batches cannot be sent (`#maybeResolveSequences`)."""
+        """Handle batches whose fate is unknown and which therefore keep other batches from being sent (`#maybeResolveSequences`)."""
         if not self.release.bumps_producer_epoch:
             self.fail(error)
             return
@@ -422,7 +422,10 @@ class TransactionManager:
         self._transition(_S.ABORTABLE_ERROR, error)
 
     def _waits_to_end(self) -> bool:
-        """Whether a commit or an abort waits for batches. The call of the application fails only when all of them are answered or given up."""
+        """Whether a commit or an abort is waiting for batches.
+
+        The application's call fails only when all of them are answered or given up.
+        """
         return any(isinstance(request, EndTxn) for request in self.requests.waiting)
 
     def _transition(self, target: ProducerTransactionState, error: str = "") -> None:

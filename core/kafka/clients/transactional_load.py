@@ -12,7 +12,7 @@ _S = ProducerTransactionState
 
 @attrs.define(slots=True, eq=False)
 class TransactionalLoad:
-    """An application that sends records, and commits them after a number of records or after a time.
+    """An application that sends records, and commits them after a number of records or after a period of time.
 
     It waits for the result of each call before it continues. If a transaction fails, it aborts the transaction and begins the next one; the records
     of the failed transaction are not sent again.
@@ -30,7 +30,7 @@ class TransactionalLoad:
     began: int = 0
 
     def may_send(self, transactions: TransactionManager, now: int) -> bool:
-        """Make the next call of the application if one is due. Return whether the application can send records now."""
+        """Make the application's next call if one is due. Return whether the application can send records now."""
         if transactions.call:
             return False
         state = transactions.state
@@ -57,6 +57,6 @@ class TransactionalLoad:
             transactions.commit()
 
     def stop(self, transactions: TransactionManager) -> None:
-        """Commit the open transaction, because the load ends."""
+        """Commit the open transaction, because the load is ending."""
         if transactions.state is _S.IN_TRANSACTION and not transactions.call:
             transactions.commit()

@@ -10,7 +10,7 @@ from core.kafka.group_coordinator.messages import GroupMembership, OffsetToCommi
 from core.kafka.transaction.messages import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 
 NOT_OWNED: Final = frozenset({errors.ILLEGAL_GENERATION, errors.UNKNOWN_MEMBER_ID, errors.FENCED_INSTANCE_ID})
-"""The errors of a member that has lost its partitions (`CommitFailedException`)."""
+"""The errors for a member that has lost its partitions (`CommitFailedException`)."""
 
 
 class CommitOffsets(TxnRequest):

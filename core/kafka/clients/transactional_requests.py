@@ -26,7 +26,7 @@ ADD_PARTITIONS_RETRY_BACKOFF: Final = 20 * US_PER_MS
 """The back-off of a transaction's first AddPartitionsToTxn while the previous transaction is being completed, µs (KAFKA-5477)."""
 
 FENCED: Final = frozenset({errors.PRODUCER_FENCED, errors.INVALID_PRODUCER_EPOCH})
-"""The errors of a coordinator that tell a producer that another producer has taken over its transactional.id."""
+"""The errors from a coordinator that tell a producer that another producer has taken over its transactional.id."""
 
 MOVED: Final = frozenset({errors.NOT_COORDINATOR, errors.COORDINATOR_NOT_AVAILABLE})
 """The errors after which the producer looks up the coordinator again."""
@@ -35,7 +35,7 @@ WAITING: Final = frozenset({errors.COORDINATOR_LOAD_IN_PROGRESS, errors.CONCURRE
 """The errors after which the producer repeats the request."""
 
 UNKNOWN_PRODUCER: Final = frozenset({errors.UNKNOWN_PRODUCER_ID, errors.INVALID_PRODUCER_ID_MAPPING})
-"""The errors of a coordinator that does not know the producer ID."""
+"""The errors from a coordinator that does not know the producer ID."""
 
 
 class Priority(enum.IntEnum):
@@ -85,7 +85,7 @@ class RequestContext(Protocol):
         """Make the error fatal."""
 
     def fail_transaction(self, error: str, /, *, bump: bool = False) -> None:
-        """Make the error abortable; with `bump`, the abort is followed by another epoch; if that is impossible, the error is fatal."""
+        """Make the error abortable. With `bump`, another epoch follows the abort; if that is impossible, the error is fatal."""
 
     def initialized(self, producer_id: int, producer_epoch: int, /, *, bumped: bool) -> None:
         """Adopt the producer ID and epoch from InitProducerId."""
@@ -104,7 +104,7 @@ class RequestContext(Protocol):
 
 
 class TxnRequest(metaclass=ABCMeta):
-    """A request that waits to be sent, or is in flight.
+    """A request that is waiting to be sent, or is in flight.
 
     Attributes:
         priority: the order among the waiting requests.

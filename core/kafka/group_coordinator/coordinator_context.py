@@ -28,7 +28,7 @@ class GroupCoordinatorContext(CoordinatorContext, Protocol):
     def verify_transaction(self, batch: TransactionalBatch, completion: VerificationCompletion, /) -> None:
         """Verify that a batch's partition belongs to its transaction, or add the partition.
 
-        The completion is called at once if neither is necessary.
+        The completion is called immediately if neither is necessary.
         """
 
     def append_offsets(

@@ -1,7 +1,7 @@
 """The responses of a group coordinator that wait for its log (Kafka: `CoordinatorRuntime`, `DeferredEventQueue`).
 
-Since 4.0, a coordinator decides at once, but responds when all records that it has written so far are committed. This also holds for a response
-to a request that writes nothing. A response waits at most offsets.commit.timeout.ms. Then the client gets an error instead.
+Since 4.0, a coordinator decides immediately, but responds when all records that it has written so far are committed. This also holds for a
+response to a request that writes nothing. A response waits at most offsets.commit.timeout.ms. Then the client gets an error instead.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Deferred:
         response: the response; None if another part of the coordinator sends it.
         failure: the response to send instead if the wait fails; its error is filled in then.
         member: for a JoinGroup or SyncGroup that waits for the group, its member; otherwise None.
-        done: whether the response does not wait anymore.
+        done: whether the response no longer waits.
     """
 
     __slots__ = ("broker", "done", "failure", "member", "response", "sender")
@@ -154,7 +154,7 @@ class DeferredResponses:
             self.broker.reply(sender, response)
 
     def limit(self, sender: str, failure: Any, member: ClassicGroupMember) -> None:
-        """Let a JoinGroup or SyncGroup fail that still waits for its group when offsets.commit.timeout.ms has elapsed.
+        """Fail a JoinGroup or SyncGroup that is still waiting for its group when offsets.commit.timeout.ms has elapsed.
 
         This happens only if writes that began before the request are not committed by then.
         """
@@ -167,7 +167,7 @@ class DeferredResponses:
         broker.timer(broker.settings.us("offsets.commit.timeout.ms", broker=broker.id), TIMER, deferred)
 
     def unloaded(self) -> None:
-        """Send an error to all that wait, because another broker coordinates the groups now."""
+        """Send an error in place of all waiting responses, because another broker now coordinates the groups."""
         writes, self.writes = self.writes, []
         for write in writes:
             write.complete(errors.NOT_COORDINATOR)

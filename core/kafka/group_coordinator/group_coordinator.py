@@ -133,7 +133,7 @@ class GroupCoordinator:
         return OffsetCommit(self.broker, self.groups, sender, request, tp, cache.coordinator_epoch)
 
     def _commit_error(self, group: str, membership: GroupMembership, unknown: str, *, transactional: bool) -> str:
-        """Return the error of a commit before it is written, or NONE; `unknown` is the error for a generation of an unknown group."""
+        """Check a commit, and return its error, or NONE; `unknown` is the error if the commit names a generation of an unknown group."""
         if (error := self.groups.error_of(group)) != errors.NONE:
             return error
         known = self._group(group)

@@ -152,7 +152,7 @@ class GroupMetadataManager:
         self.broker.timer(0 if self.broker.by_hand else LOAD_DELAY, "load-groups", (partition, coordinator_epoch))
 
     def load(self, partition: int, coordinator_epoch: int) -> GroupCache | None:
-        """Load the groups of a partition from its log, up to the LEO. Returns None if the load is outdated (`#loadGroupsAndOffsets`)."""
+        """Load the groups of a partition from its log, up to the LEO. Return None if the load is outdated (`#loadGroupsAndOffsets`)."""
         if self.loading.get(partition) != coordinator_epoch:
             return None
         del self.loading[partition]

@@ -67,7 +67,7 @@ class OffsetDeletion:
         return None if cache is None else cache.groups.get(name)
 
     def _error_of(self, group: str) -> str:
-        """Return the error of a request for a group that this broker does not coordinate or know; otherwise NONE."""
+        """Return the error for a request that names a group that this broker does not coordinate or know; otherwise NONE."""
         error = self.groups.error_of(group)
         return errors.GROUP_ID_NOT_FOUND if error == errors.NONE and self._group(group) is None else error
 
@@ -106,7 +106,7 @@ class OffsetDeletion:
             self.broker.reply(sender, response)
 
     def _delete_group(self, request: DeleteGroupsRequest, sender: str) -> None:
-        """Delete a group without members, with its offsets."""
+        """Delete a group that has no members, together with its offsets."""
         error, group = self._error_of(request.group), self._group(request.group)
         if error == errors.NONE and group is not None:
             members = group.classic.state is not GroupState.EMPTY if group.consumer is None else bool(group.consumer.members)

@@ -20,11 +20,11 @@ from core.kafka.release import Release
 from core.sim.units import SECOND
 
 TIMER: Final = "expire-offsets"
-"""The name of the timer of the check."""
+"""The name of the timer for the check."""
 
 
 def expiration_base(group: GroupMetadata, tp: TopicPartition, committed: CommittedOffset, release: Release) -> int | None:
-    """Return the time from which the retention of an offset counts, µs; None if it does not expire (`ClassicGroup#offsetExpirationCondition`)."""
+    """Return the time from which the retention of an offset counts, µs; None if the offset does not expire (`ClassicGroup#offsetExpirationCondition`)."""
     if not release.offsets_expire_with_group:
         return committed.timestamp
     if group.consumer is not None:

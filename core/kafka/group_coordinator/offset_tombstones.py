@@ -31,9 +31,9 @@ class OffsetTombstones:
         cache: the groups of the partition.
         group: the group.
         tps: the partitions whose offsets are removed.
-        deletes_group: whether a tombstone of the group is written, too.
-        kind: the kind of the event that tells the removal of an offset.
-        requester: who asked for the removal; None if nobody waits for it.
+        deletes_group: whether a tombstone for the group is written, too.
+        kind: the kind of the event that reports the removal of an offset.
+        requester: who asked for the removal; None if nobody is waiting for it.
     """
 
     __slots__ = ("broker", "cache", "deletes_group", "group", "groups", "kind", "requester", "tps")

@@ -62,7 +62,7 @@ class CoordinatorContext(Protocol):
         """Return a new correlation ID."""
 
     def topic_leaders(self, topic: str, /) -> tuple[tuple[int, int], ...]:
-        """Return (leader, leader epoch) of each partition according to this broker's metadata; empty for an unknown topic."""
+        """Return (leader, leader epoch) of each partition according to this broker's metadata. The result is empty for an unknown topic."""
 
     def is_alive(self, broker: int, /) -> bool:
         """Return whether a broker is alive according to this broker's metadata."""

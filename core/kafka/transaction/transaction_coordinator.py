@@ -204,7 +204,7 @@ class TransactionCoordinator:
     # --- AddPartitionsToTxn ----------------------------------------------------------------------------------------
 
     def _add_partitions(self, request: AddPartitionsToTxnRequest, sender: str) -> None:
-        """Add partitions to a transaction, or verify that it has them (`#handleAddPartitionsToTransaction`)."""
+        """Add partitions to a transaction, or verify that the transaction has them (`#handleAddPartitionsToTransaction`)."""
         unknown = frozenset(tp for tp in request.partitions if tp.partition >= len(self.broker.topic_leaders(tp.topic)))
         if unknown:
             self._respond_add_partitions(sender, request, errors.UNKNOWN_TOPIC_OR_PARTITION, unknown)

@@ -18,7 +18,7 @@ INTERNAL_TOPICS: Final = frozenset({GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPI
 """The topics that brokers create for themselves (`Topic#isInternal`)."""
 
 BATCH_HEADER_BYTES: Final = 61
-"""The size of a record batch without its records."""
+"""The size of a record batch, excluding its records."""
 
 MAX_TOMBSTONE_BATCH: Final = 16_384
 """The largest batch of tombstones, bytes (`TransactionStateManager#removeExpiredTransactionalIds`)."""
@@ -58,7 +58,7 @@ def record_bytes(transactional_id: str, transit: TransactionTransit | None) -> i
 
 
 def tombstone_batches(transactional_ids: list[str]) -> list[tuple[tuple[str, ...], int]]:
-    """Return the batches of tombstones for these IDs, each with its size in bytes, which is at most MAX_TOMBSTONE_BATCH."""
+    """Return the batches of tombstones for these IDs, each with its size in bytes. No batch is larger than MAX_TOMBSTONE_BATCH."""
     batches: list[tuple[tuple[str, ...], int]] = []
     for each in transactional_ids:
         size = record_bytes(each, None) - BATCH_HEADER_BYTES

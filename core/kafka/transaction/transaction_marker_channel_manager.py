@@ -43,7 +43,7 @@ transactions."""
 
 
 class PendingMarkers:
-    """A decided transaction that waits for its markers.
+    """A decided transaction that is waiting for its markers.
 
     Attributes:
         transactional_id: the transactional.id.
@@ -69,7 +69,7 @@ class TransactionMarkerChannelManager:
     """The markers that one coordinator has to write.
 
     Attributes:
-        pending: the decided transactions that wait for markers, by transactional.id.
+        pending: the decided transactions that are waiting for markers, by transactional.id.
         in_flight: the request in flight to each broker: (correlation, entries).
     """
 
@@ -117,7 +117,7 @@ class TransactionMarkerChannelManager:
     # --- sending ---------------------------------------------------------------------------------------------------
 
     def _send_all(self) -> None:
-        """Send the missing markers to each broker without a request in flight."""
+        """Send the missing markers to each broker that has no request in flight."""
         by_broker: dict[int, list[TxnMarkerEntry]] = {}
         waits = False
         for pending in list(self.pending.values()):
@@ -167,7 +167,7 @@ class TransactionMarkerChannelManager:
         self._send_all()
 
     def _timed_out(self, about: object) -> None:
-        """Resend the markers of a request that is not answered in time."""
+        """Resend the markers of a request that was not answered in time."""
         assert isinstance(about, tuple)
         leader, correlation = about
         known = self.in_flight.get(leader)

@@ -1,4 +1,4 @@
-"""The coordinator's state of one transactional.id, and its transitions (Kafka: `TransactionMetadata`, `TxnTransitMetadata`).
+"""The coordinator's state for one transactional.id, and its transitions (Kafka: `TransactionMetadata`, `TxnTransitMetadata`).
 
 A request prepares a transition: the target state becomes pending, and is written to the transaction log. The target becomes the current
 state only when the write is committed. While a transition is pending, other requests for the ID get CONCURRENT_TRANSACTIONS.
@@ -107,7 +107,7 @@ class TransactionMetadata:
     # --- preparing a transition ------------------------------------------------------------------------------------
 
     def prepare_increment_epoch(self, timeout_us: int, expected_epoch: int, now: int) -> TransactionTransit | None:
-        """Prepare the next epoch for a producer that initializes; None if the producer is fenced (`#prepareIncrementProducerEpoch`).
+        """Prepare the next epoch for a producer that is initializing; None if the producer is fenced (`#prepareIncrementProducerEpoch`).
 
         Args:
             timeout_us: transaction.timeout.ms of the producer, µs.
@@ -121,7 +121,7 @@ class TransactionMetadata:
             epoch, last = bumped, NO_PRODUCER_EPOCH
         elif self.producer_epoch in (NO_PRODUCER_EPOCH, expected_epoch):
             epoch, last = bumped, self.producer_epoch
-        elif expected_epoch == self.last_producer_epoch:  # a retry whose response was lost
+        elif expected_epoch == self.last_producer_epoch:  # a retry of a request whose response was lost
             epoch, last = self.producer_epoch, self.last_producer_epoch
         else:
             return None
@@ -276,7 +276,7 @@ class TransactionMetadata:
     # --- checks ----------------------------------------------------------------------------------------------------
 
     def error_of_expected(self, producer_id: int, epoch: int) -> str:
-        """Return the error of an InitProducerId that names this producer ID and epoch, or NONE (`TransactionCoordinator#isValidProducerId`)."""
+        """Return the error for an InitProducerId that names this producer ID and epoch, or NONE (`TransactionCoordinator#isValidProducerId`)."""
         if producer_id == NO_PRODUCER_ID or self.producer_epoch == NO_PRODUCER_EPOCH or producer_id == self.producer_id:
             return errors.NONE
         if producer_id == self.previous_producer_id and epoch >= MAX_EPOCH - 1:  # a retry after the epochs were exhausted

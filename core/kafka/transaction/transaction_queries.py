@@ -17,7 +17,7 @@ from core.kafka.transaction.transaction_state_manager import TransactionStateMan
 
 
 class OpenTransaction(NamedTuple):
-    """A transaction that is open on a partition, as the producer state of a replica shows it."""
+    """A transaction that is open on a partition, as shown by the producer state of a replica."""
 
     tp: TopicPartition
     producer: ActiveProducer
@@ -51,7 +51,7 @@ def describe_transaction(states: TransactionStateManager, transactional_id: str)
 
 
 def open_transactions(tp: TopicPartition, producers: Iterable[ActiveProducer], now: int, idle_for: int) -> list[OpenTransaction]:
-    """Return the open transactions of a replica whose producers have been idle for more than `idle_for` µs."""
+    """Return the open transactions on a replica, limited to those whose producers have been idle for more than `idle_for` µs."""
     return [OpenTransaction(tp, each) for each in producers if each.open_from != NO_OFFSET and now - each.last_timestamp > idle_for]
 
 
@@ -60,8 +60,8 @@ def is_hanging(tp: TopicPartition, owner: TransactionMetadata | None) -> bool:
 
     Args:
         tp: the partition.
-        owner: the coordinator's state of the transactional ID that has the producer ID; None if there is no such ID or no coordinator knows
-            it.
+        owner: the coordinator's state for the transactional ID that has the producer ID; None if there is no such ID or no coordinator
+            knows it.
     """
     return owner is None or tp not in owner.partitions
 

@@ -164,7 +164,7 @@ class TransactionStateManager:
         ]
 
     def expired(self, now: int, expiration: int) -> list[TransactionMetadata]:
-        """Return the IDs without a transaction for at least `expiration` µs (`#removeExpiredTransactionalIds`)."""
+        """Return the IDs that have had no transaction for at least `expiration` µs (`#removeExpiredTransactionalIds`)."""
         return [
             each
             for cache in self.caches.values()
@@ -188,7 +188,7 @@ class TransactionStateManager:
         return cache
 
     def unload(self, partition: int) -> bool:
-        """Drop the IDs of a partition; False if they were not loaded (`#removeTransactionsForTxnTopicPartition`)."""
+        """Drop the IDs of a partition. Return False if they were not loaded (`#removeTransactionsForTxnTopicPartition`)."""
         cache = self.caches.pop(partition, None)
         if cache is None:
             return False

@@ -1,4 +1,4 @@
-"""A batch of a transaction that waits until the transaction coordinator has confirmed its partition (KIP-890)."""
+"""A batch that belongs to a transaction and waits until the transaction coordinator has confirmed its partition (KIP-890)."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ class GeneralAssignmentBuilder:
         Return whether any partition moved (`#performReassignments`).
 
         Kafka also stops as soon as `#isBalanced` returns true. At that point, no partition could move anyway. In rare cases, Kafka moves
-        the same partition back and forth without end, because `#getTheActualPartitionToBeMoved` keeps choosing it. This method stops
+        the same partition back and forth endlessly, because `#getTheActualPartitionToBeMoved` keeps choosing it. This method stops
         choosing it after some rounds that did not improve the balance.
         """
         performed = False
@@ -157,7 +157,7 @@ class GeneralAssignmentBuilder:
         return performed
 
     def _sum_of_squares(self) -> int:
-        """Return a measure of imbalance. It decreases when a partition moves to a member that has at least two partitions fewer."""
+        """Return a measure of imbalance. It decreases when a partition moves to a member that has at least two fewer partitions."""
         return sum(len(tps) ** 2 for tps in self.assignment.values())
 
     def _reassign(self, tp: TopicPartition, target: str, *, prefers_moved: bool) -> None:

@@ -11,7 +11,7 @@ class LeastLoaded:
     """The members, ordered by the number of their partitions, then by their IDs.
 
     Each topic has a heap for the members of each rack. When a member gets more partitions, its entries do not change until they reach the
-    top. Therefore, a heap always has an entry for each of its members with at most the member's present number.
+    top. Therefore, a heap always has an entry for each of its members whose number is at most the member's present number.
 
     Attributes:
         counts: the number of partitions of each participating member.

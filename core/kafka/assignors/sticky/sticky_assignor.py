@@ -74,7 +74,7 @@ def assign(topics: Topics, members: Members, rules: StickyRules = CURRENT_RULES)
 
 
 def cooperative_assign(topics: Topics, members: Members, rules: StickyRules = CURRENT_RULES) -> Assignment:
-    """Return the sticky assignment without the partitions that another member must give up first.
+    """Return the sticky assignment, excluding the partitions that another member must give up first.
 
     Kafka: `CooperativeStickyAssignor#adjustAssignment`.
     """

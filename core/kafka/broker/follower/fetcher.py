@@ -35,7 +35,7 @@ class Fetcher:
         leader, number: the id of the leader, and the fetcher's number among num.replica.fetchers.
         sends_epoch: whether fetches carry the epoch of the last record (since 2.7).
         states: the fetch states of the fetcher's partitions.
-        failed: partitions of the broker that failed and wait for new metadata.
+        failed: the broker's partitions that failed and are waiting for new metadata.
         in_flight: the correlation ID of the request in flight; 0 if there is none.
         sent_at, sent_cause: the time when that request was sent, and its cause.
         timeout_at: the time when the armed timer checks the request for a timeout; -1 if none is armed, for example while fetches are elided.
@@ -293,7 +293,7 @@ class Fetcher:
         broker.send(self.address, request)
 
     def _would_repeat(self) -> bool:
-        """Return whether the fetcher repeats the same fetch at once if the response to the present fetch is empty."""
+        """Return whether the fetcher immediately repeats the same fetch if the response to the present fetch is empty."""
         broker = self.broker
         return (
             not broker.by_hand
@@ -367,7 +367,7 @@ class Fetcher:
         broker = self.broker
         now, due = broker.journal.now, self.timeout_at
         if not 0 <= due <= now:
-            return  # a timer of a former fetcher or of a former timeout
+            return  # a timer that was armed by a former fetcher or for a former timeout
         self.timeout_at = -1
         if not self.in_flight or self.poll.elided:
             return

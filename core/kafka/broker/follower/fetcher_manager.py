@@ -19,7 +19,7 @@ class ReplicaFetcherManager:
 
     Attributes:
         fetchers: the fetchers by (leader, fetcher id).
-        failed_partitions: followed partitions that failed and wait for new metadata (ordered set).
+        failed_partitions: followed partitions that failed and are waiting for new metadata (ordered set).
     """
 
     __slots__ = ("broker", "failed_partitions", "fetchers")

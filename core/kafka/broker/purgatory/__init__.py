@@ -1,1 +1,1 @@
-"""Requests that wait at a partition until the high watermark advances or the leadership changes."""
+"""Requests that are waiting at a partition until the high watermark advances or the leadership changes."""

@@ -1,4 +1,4 @@
-"""Operations that wait at a partition, as the partition sees them (Kafka: `DelayedOperations`)."""
+"""Operations that are waiting at a partition, as the partition sees them (Kafka: `DelayedOperations`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class HighWatermarkWaiter(Protocol):
-    """An operation that waits for the high watermark, such as a consumer's fetch (Kafka: `DelayedFetch`)."""
+    """An operation that is waiting for the high watermark, such as a consumer's fetch (Kafka: `DelayedFetch`)."""
 
     def complete_if_enough(self) -> None:
         """Complete the operation if the high watermark has advanced far enough."""

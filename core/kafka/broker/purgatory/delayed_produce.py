@@ -14,7 +14,7 @@ from core.kafka.messages import ProduceRequest
 
 
 class DelayedWrite(Protocol):
-    """A write that waits for the high watermark."""
+    """A write that is waiting for the high watermark."""
 
     @property
     def writer(self) -> str:
@@ -66,7 +66,7 @@ class DelayedProduce(NamedTuple):
 
 
 class AppendCompletion(Protocol):
-    """A callback for the result of an append that a part of the broker makes, for example, a transaction coordinator."""
+    """A callback for the result of an append by a part of the broker, such as a transaction coordinator."""
 
     def append_completed(self, error: str, /) -> None:
         """Handle the result; NONE means that the records are committed."""

@@ -1,1 +1,1 @@
-"""Requests of followers and clients that a broker serves: produce, fetch, and list offsets."""
+"""The requests from followers and clients that a broker serves: produce, fetch, and list offsets."""

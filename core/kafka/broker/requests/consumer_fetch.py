@@ -1,4 +1,4 @@
-"""A consumer's fetch on the leader or on a follower (KIP-392), which returns records below the high watermark or waits for them.
+"""A consumer's fetch from the leader or from a follower (KIP-392). The fetch returns records below the high watermark or waits for them.
 
 Kafka: `DelayedFetch`.
 """
@@ -16,7 +16,7 @@ from core.kafka.messages import ConsumerFetchRequest, ConsumerFetchResponse, Fet
 
 
 class DelayedConsumerFetch:
-    """A consumer's fetch that waits until a high watermark passes the consumer's position, or until the maximum wait expires."""
+    """A consumer's fetch that is waiting until a high watermark moves past the consumer's position, or until the maximum wait expires."""
 
     __slots__ = ("broker", "done", "hosted", "request", "sender")
 
@@ -107,7 +107,7 @@ def read_for_consumer(
 
 
 def find_preferred_read_replica(broker: BrokerContext, partition: Partition, rack: str | None, position: int, leader_epoch: int) -> int:
-    """Return the follower that a consumer should fetch a position from, or NO_LEADER if this broker serves the consumer.
+    """Return the follower from which a consumer should fetch a position, or NO_LEADER if this broker serves the consumer.
 
     Kafka: `ReplicaManager#findPreferredReadReplica`.
 

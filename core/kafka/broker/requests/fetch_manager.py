@@ -120,11 +120,11 @@ class FetchManager:
             session.poll.break_silence()
 
     def mark_possibly_late(self, session: FetchSession) -> None:
-        """Consider a session possibly late from now on, because its fetches can fail to arrive."""
+        """Consider a session possibly late from now on, because its fetches might fail to arrive."""
         self.possibly_late[session.follower, session.fetcher] = session
 
     def sessions_without_fetch_since(self, time: int) -> list[FetchSession]:
-        """Return the sessions whose last fetch arrived before a time, µs.
+        """Return the sessions whose last fetch arrived before the given time, µs.
 
         A session whose fetches are elided is not checked again until the elision ends. Until then, its fetches always arrive in time.
         """

@@ -45,7 +45,7 @@ class SessionPartition(SessionEntry):
         dirty: whether there is something new to send (`FetchSession.dirty`).
         sent_high_watermark, sent_log_start: the values that were last sent; -1 before the first response.
         partition, replica: the leader's partition and its view of the follower; None until the next fetch looks them up, for example
-            after a change of this broker's role in the partition.
+            after a change in this broker's role in the partition.
     """
 
     __slots__ = ("asked", "partition", "replica", "sent_high_watermark", "sent_log_start", "tp")

@@ -95,7 +95,7 @@ def append_as_coordinator(
 
 
 def _transaction_error(partition: Partition, batch: BatchFields, guard: int) -> str:
-    """Return the error of one of the broker's own transactional batches, or NONE. The sequence numbers of the batch do not matter.
+    """Return the error for one of the broker's own transactional batches, or NONE. The sequence numbers of the batch do not matter.
 
     Kafka: `ProducerAppendInfo#maybeValidateDataBatch` with `AppendOrigin.COORDINATOR`. Markers are checked before this function is called.
     """
@@ -136,7 +136,7 @@ def _append(partition: Partition, term: Term, batch: BatchFields, acks: int) -> 
 
 
 def _after_append(partition: Partition) -> None:
-    """Raise the high watermark if possible, and wake the fetches of followers."""
+    """Raise the high watermark if possible, and wake the fetches from followers."""
     partition.maybe_increment_leader_hw()
     for entry in partition.sessions:
         if not entry.dirty or entry.session.parked is not None:  # otherwise the follower's next fetch finds the records

@@ -42,7 +42,7 @@ RETRIABLE: Final = frozenset(
 
 
 class Verification:
-    """A batch that waits for the coordinator.
+    """A batch that is waiting for the coordinator.
 
     Attributes:
         batch: the batch.
@@ -63,7 +63,7 @@ class Verification:
 
 
 class ProduceVerification:
-    """A produce request that waits for the coordinator: when the answer arrives, the records are appended or refused."""
+    """A produce request that is waiting for the coordinator: when the answer arrives, the records are appended or refused."""
 
     __slots__ = ("manager", "request", "sender")
 
@@ -121,7 +121,7 @@ class AddPartitionsToTxnManager:
     def needs_verification(self, batch: TransactionalBatch) -> bool:
         """Return whether a transactional batch would open a transaction on its partition.
 
-        Without transaction.partition.verification.enable, the coordinator is asked only if the leader must add the partition.
+        If transaction.partition.verification.enable is off, the coordinator is asked only if the leader must add the partition.
         """
         if not batch.adds_partition and not (self.broker.release.verifies_transactions and self.broker.verifies_transactions):
             return False
@@ -158,7 +158,10 @@ class AddPartitionsToTxnManager:
             self._send(verification)
 
     def _queue(self, verification: Verification) -> None:
-        """Queue a request; of several requests for one ID, keep only those with the newest epoch, one for each partition (`#addTxnData`)."""
+        """Queue a request.
+
+        If there are several for one ID, keep only those with the newest epoch, one for each partition (`#addTxnData`).
+        """
         queue = self.queued.setdefault(verification.node, {})
         batch = verification.batch
         same_id = [each for each in queue.values() if each.batch.transactional_id == batch.transactional_id]
@@ -192,7 +195,7 @@ class AddPartitionsToTxnManager:
             self._send_queued(verification.node)
 
     def _timed_out(self, correlation: object) -> None:
-        """Fail the questions to a coordinator that does not answer in time."""
+        """Fail the requests to a coordinator that has not answered in time."""
         assert isinstance(correlation, int)
         verification = self.in_flight.get(correlation)
         if verification is not None:

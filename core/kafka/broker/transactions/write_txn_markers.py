@@ -126,7 +126,7 @@ def _records_of_transaction(log: ReplicaLog, producer_id: int, first: int) -> tu
 
 
 def _marker_error(partition: Partition, entry: TxnMarkerEntry) -> str:
-    """Return the error of a marker, or NONE (`ProducerAppendInfo#appendEndTxnMarker`)."""
+    """Return the error for a marker, or NONE (`ProducerAppendInfo#appendEndTxnMarker`)."""
     if entry.producer_epoch < 0:
         return errors.UNKNOWN_SERVER_ERROR
     producers = partition.producer_state()

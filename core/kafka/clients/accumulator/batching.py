@@ -61,7 +61,10 @@ class Batching:
         self.latency = self.acked = 0
 
     def allocate(self, shape: RecordShape) -> int:
-        """Reserve memory for a new batch that begins with such a record. Return its size, bytes; 0 if too little is available."""
+        """Reserve memory for a new batch that begins with such a record.
+
+        Return the size of this memory in bytes; 0 if too little is available.
+        """
         size = max(self.batch_size, record_size_upper_bound(shape))
         if size > self.available:
             return 0
@@ -69,11 +72,11 @@ class Batching:
         return size
 
     def release(self, batch: BufferedBatch) -> None:
-        """Return the memory of a batch that was acknowledged or given up (`BufferPool#deallocate`)."""
+        """Release the memory of a batch that was acknowledged or given up (`BufferPool#deallocate`)."""
         self.available += batch.buffer
 
     def sent(self, batch: BufferedBatch, now: int) -> int:
-        """Close a batch that is sent for the first time, and return its size on the network, bytes."""
+        """Close a batch that is being sent for the first time, and return its size on the network, bytes."""
         size = batch.close(self.ratio)
         self.batches += 1
         self.batched_records += batch.count

@@ -46,7 +46,7 @@ class BufferedBatch(ProducerBatch):
 
     @property
     def full(self) -> bool:
-        """Whether the batch does not wait for more records (`MemoryRecordsBuilder#isFull`)."""
+        """Whether the batch no longer waits for more records (`MemoryRecordsBuilder#isFull`)."""
         return self.closed or (self.count > 0 and self.buffer <= self.estimated_size)
 
     def has_room_for(self, record_size: int) -> bool:

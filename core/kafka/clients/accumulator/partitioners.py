@@ -15,7 +15,7 @@ from core.kafka.release import Release
 from core.sim.random_stream import RandomStream
 
 NO_PARTITION: Final = -1
-"""The value of a partition that has not been chosen yet."""
+"""The value that stands for a partition that has not been chosen yet."""
 
 
 class Partitioner:
@@ -28,7 +28,7 @@ class Partitioner:
 
         Args:
             leaders: (leader, leader epoch) of each partition.
-            queue_lengths: the number of batches that wait to be sent, by partition.
+            queue_lengths: the number of batches that are waiting to be sent, by partition.
         """
         raise NotImplementedError
 

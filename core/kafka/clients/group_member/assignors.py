@@ -20,7 +20,8 @@ class Assignor(NamedTuple):
     Attributes:
         assign: the function that assigns the partitions.
         cooperative: whether members keep their partitions during a rebalance (KIP-429).
-        remembers: whether the subscription names the last assignment of the member, which it does not own during a rebalance (`sticky`).
+        remembers: whether the subscription names the member's last assignment, although the member does not own it during a rebalance
+            (`sticky`).
     """
 
     assign: Callable[[Topics, Members, Release], Assignment]

@@ -62,7 +62,7 @@ class MemberState(enum.Enum):
 
 
 class Application(CallingClient, Protocol):
-    """What the membership needs of its consumer."""
+    """What the membership needs from its consumer."""
 
     @property
     def handlers(self) -> dict[type, Any]:
@@ -108,7 +108,7 @@ class ConsumerCoordinator:
         received: the assignment that the next poll() will apply; None if there is none.
         protocol: the chosen assignor.
         leads: whether the member is the leader of its generation.
-        joined: the JoinGroup response of the leader, until the metadata of all topics is there; None otherwise.
+        joined: the JoinGroup response that the leader keeps until it has the metadata of all topics; None otherwise.
         known_counts: for the leader, the number of partitions of each topic that it has assigned.
         last: the last assignment and its generation, for the assignor `sticky`.
         heartbeats: whether the heartbeat thread is enabled.
@@ -118,7 +118,7 @@ class ConsumerCoordinator:
         poll_deadline: when the consumer leaves the group unless the application calls poll(), µs.
         heartbeat_timer: when the timer of the heartbeat thread is due, µs.
         assign_time: how long the leader takes to assign the partitions, µs.
-        leaving: the correlation ID of the LeaveGroup of a consumer that closes; 0 if there is none.
+        leaving: the correlation ID of the LeaveGroup from a consumer that is closing; 0 if there is none.
     """
 
     __slots__ = (
@@ -246,7 +246,7 @@ class ConsumerCoordinator:
             self._give_up(tps)
 
     def revoke_all(self) -> None:
-        """Give up all partitions, because the consumer closes."""
+        """Give up all partitions, because the consumer is closing."""
         self._revoke(tuple(self.owned)) if self.membership.generation != NO_GENERATION else self._lose(tuple(self.owned))
 
     def _give_up(self, tps: Partitions) -> None:
@@ -358,7 +358,7 @@ class ConsumerCoordinator:
                 self.client.timer(RETRY_BACKOFF, "assign", response)
 
     def assign_if_possible(self) -> None:
-        """Assign the partitions, if this member leads, knows the partitions of all topics, and takes no time for it."""
+        """Assign the partitions if this member is the leader, knows the partitions of all topics, and needs no time for the assignment."""
         if not self.assign_time:
             self._assign()
 
@@ -509,20 +509,20 @@ class ConsumerCoordinator:
             self._reset(f"its heartbeat was refused: {error}", keep_member_id=error == errors.ILLEGAL_GENERATION)
 
     def poll_ended(self) -> None:
-        """The application leaves poll(): from now on, max.poll.interval.ms counts."""
+        """Handle the application's return from poll(): from now on, max.poll.interval.ms counts."""
         if self.release.background_heartbeats:
             self.poll_deadline = self.client.journal.now + self.does.client.max_poll_interval
             self.arm_heartbeats()
 
     def poll_began(self) -> None:
-        """The application calls poll()."""
+        """Handle the application's call to poll()."""
         self.poll_deadline = NO_DEADLINE
         self.arm_heartbeats()
 
     # --- leaving ---------------------------------------------------------------------------------------------------
 
     def leave(self, reason: str) -> int:
-        """Send a LeaveGroup if the member is dynamic. Returns its correlation ID, or 0 (`#maybeLeaveGroup`)."""
+        """Send a LeaveGroup if the member is dynamic. Return the correlation ID of the request, or 0 (`#maybeLeaveGroup`)."""
         if self.does.instance_id or not self.calls.coordinator or not self.membership.member_id or self.state is MemberState.UNJOINED:
             return 0
         correlation = self.calls.register(self.calls.coordinator, self._leave_failed, None)
@@ -532,7 +532,7 @@ class ConsumerCoordinator:
         return correlation
 
     def close(self) -> bool:
-        """Leave the group. Returns whether the consumer is to wait for a response."""
+        """Leave the group. Return whether the consumer must wait for a response."""
         self.heartbeats = False
         self.leaving = self.leave("the consumer is being closed")
         return bool(self.leaving)

@@ -13,11 +13,11 @@ from core.kafka.transaction.messages import FindCoordinatorRequest, FindCoordina
 from core.sim.journal import Journal
 
 DISCONNECTED: Final = "the connection broke"
-"""The error of a request whose connection broke, or that was not answered in time."""
+"""The error for a request whose connection broke, or that was not answered in time."""
 
 
 class CallingClient(Protocol):
-    """What the calls need of their client."""
+    """What the calls need from their client."""
 
     @property
     def name(self) -> str:
@@ -47,7 +47,7 @@ class CallingClient(Protocol):
         """The time when a broken connection is tried again, µs; 0 if it is not broken."""
 
     def abandon_connection(self, node: str, /) -> None:
-        """Close the connection to a broker that does not answer in time."""
+        """Close the connection to a broker that has not answered in time."""
 
 
 class Call(NamedTuple):
@@ -64,7 +64,7 @@ class CoordinatorCalls:
     Attributes:
         group: the group.
         coordinator: the address of the coordinator; empty while it is unknown.
-        searching: whether the member looks for the coordinator.
+        searching: whether the member is looking for the coordinator.
         in_flight: the requests in flight, by correlation ID.
     """
 
@@ -96,7 +96,7 @@ class CoordinatorCalls:
         self.client.send(node, FindCoordinatorRequest(correlation, self.group, True))
 
     def found(self, response: FindCoordinatorResponse) -> bool:
-        """Handle the response to a lookup. Returns whether the coordinator is known now."""
+        """Handle the response to a lookup. Return whether the coordinator is now known."""
         if self.take(response.correlation) is None:
             return False
         if response.error != errors.NONE:

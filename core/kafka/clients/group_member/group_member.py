@@ -53,22 +53,22 @@ class GroupMember(Client):
         commits: the commits.
         readers: the reads, by topic.
         phase: what the application is doing.
-        running: whether the process runs.
+        running: whether the process is running.
         closing: whether the application is to close the consumer after its present step.
         failure: the exception that poll() is to throw; empty if there is none.
         closes_on_error: whether the application closes the consumer after an exception. If not, it only stops calling poll().
         commit_requested: whether an act asked for a commit.
         delay: the time that the application takes for each poll with records, µs.
         per_record: the time that it takes for each record, µs.
-        batch: the records that the application processes.
+        batch: the records that the application is processing.
         batch_began: when the processing began, µs.
         batch_time: how long the processing takes, µs.
-        batch_number: the number of polls with records, so that timers of other processing have no effect.
+        batch_number: the number of polls that returned records. It distinguishes the timers of this batch from those of earlier batches.
         processed: the number of records processed.
         crash_after: how many more records the application processes before it crashes; -1 if it does not.
         auto_commit_due: when the next automatic commit is due, µs.
         fetches: whether fetches can be sent now.
-        unread: the messages that have arrived while no thread reads the network.
+        unread: the messages that have arrived while no thread was reading the network.
     """
 
     __slots__ = (
@@ -157,7 +157,10 @@ class GroupMember(Client):
         return known
 
     def kill(self, how: str = "killed", error: str = "", frozen_at: int | None = None) -> None:
-        """End the process abruptly; `how` is a column of `member-ended`. A frozen process has done nothing since `frozen_at`, µs."""
+        """End the process abruptly; `how` is the value of a column of `member-ended`.
+
+        A frozen process has done nothing since `frozen_at`, µs.
+        """
         journal = self.journal
         if self.phase is Phase.PROCESSING:
             self._count_processed(self._done_by(journal.now if frozen_at is None else frozen_at))
@@ -215,7 +218,7 @@ class GroupMember(Client):
         self._continue()
 
     def _reads_network(self) -> bool:
-        """Whether a thread reads the network: the application in poll() or in a commit, or else the heartbeat thread, if it is enabled."""
+        """Whether a thread is reading the network: the application in poll() or in a commit, or else the heartbeat thread, if it is enabled."""
         return self.phase not in (Phase.PROCESSING, Phase.FAILED) or (self.release.background_heartbeats and self.coordinator.heartbeats)
 
     def _read_network(self) -> None:
@@ -301,7 +304,7 @@ class GroupMember(Client):
             self._begin_batch(polled)
 
     def _poll_coordinator(self) -> bool:
-        """Do what poll() does for the group. Returns False if the application must wait for a commit first (`ConsumerCoordinator#poll`)."""
+        """Do what poll() does for the group. Return False if the application must wait for a commit first (`ConsumerCoordinator#poll`)."""
         coordinator = self.coordinator
         if coordinator.must_prepare():
             if self.does.commits is CommitMode.AUTO and coordinator.commit_membership() is not None:
@@ -359,7 +362,7 @@ class GroupMember(Client):
             self._work_done(self.batch_number)
 
     def stall(self, duration: int) -> None:
-        """Let the application do something else for some time: it does not call poll()."""
+        """Let the application do something else for some time, during which it does not call poll()."""
         if self.phase is Phase.POLLING:
             self.coordinator.poll_ended()
             self.fetches = False
@@ -398,7 +401,7 @@ class GroupMember(Client):
             self.timer(max(left, 0), "work", self.batch_number)
 
     def _done_by(self, moment: int) -> int:
-        """Return how many records of the batch the application has processed by a moment (µs)."""
+        """Return how many records of the batch the application has processed by the given time (µs)."""
         count = sum(each.end - each.start for each in self.batch)
         spent = moment - self.batch_began
         if spent >= self.batch_time:
@@ -492,7 +495,7 @@ class GroupMember(Client):
             self._reader(tp.topic).revoke(tp.partition)
 
     def partitions_added(self, tps: Partitions) -> None:
-        """Begin to read these partitions. The interval of automatic commits begins anew."""
+        """Begin to read these partitions. The interval of automatic commits starts again."""
         for tp in tps:
             self._reader(tp.topic).assign(tp.partition)
         self._schedule_auto_commit()

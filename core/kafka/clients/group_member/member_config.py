@@ -29,7 +29,7 @@ class CommitMode(enum.StrEnum):
 
 
 class Reset(enum.StrEnum):
-    """What a consumer does without a committed offset, or with one that is not in the log (auto.offset.reset)."""
+    """What a consumer does if it has no committed offset, or if that offset is not in the log (auto.offset.reset)."""
 
     EARLIEST = "earliest"
     LATEST = "latest"
@@ -74,7 +74,7 @@ class MemberConfig(ReprMixin):
         commits_epochs: whether a commit contains the leader epoch of the last record that was read (KIP-320).
         consumer_protocol: whether the consumer speaks the consumer protocol (group.protocol=consumer, KIP-848).
         remote_assignor: group.remote.assignor, the server-side assignor that the consumer prefers; empty for none.
-        member_id: the member ID in the consumer protocol; empty to make one up.
+        member_id: the member ID in the consumer protocol; empty to generate one.
     """
 
     client: ClientConfig

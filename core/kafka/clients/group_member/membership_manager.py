@@ -1,7 +1,7 @@
 """The membership of a consumer in a group of the consumer protocol (Kafka: `ConsumerMembershipManager`, `ConsumerHeartbeatRequestManager`).
 
 The background thread sends heartbeats and gets the assignment. The application gives partitions up and takes them over in poll(), one callback in
-each poll(). Then the background thread sends a heartbeat at once, which tells the coordinator what the consumer owns.
+each poll(). Then the background thread immediately sends a heartbeat, which tells the coordinator what the consumer owns.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from core.kafka.transaction.messages import FindCoordinatorResponse
 from core.sim.units import US_PER_MS
 
 POLL_TIME: Final = 100 * US_PER_MS
-"""How long a poll() without records lasts, µs. After that, the application calls poll() again."""
+"""How long a poll() lasts if it returns no records, µs. After that, the application calls poll() again."""
 
 FATAL_HEARTBEATS: Final = {
     errors.INVALID_REQUEST: "InvalidRequestException",
@@ -73,7 +73,7 @@ SENDING: Final = frozenset(
 """The states in which a member sends heartbeats."""
 
 URGENT: Final = frozenset({MembershipState.JOINING, MembershipState.ACKNOWLEDGING, MembershipState.LEAVING})
-"""The states in which a member sends a heartbeat at once."""
+"""The states in which a member immediately sends a heartbeat."""
 
 
 class CallbackKind(enum.Enum):
@@ -91,7 +91,7 @@ class SentFields(NamedTuple):
 
 
 class BackgroundApplication(Application, Protocol):
-    """What the membership needs of its consumer."""
+    """What the membership needs from its consumer."""
 
     @property
     def incarnation(self) -> int:
@@ -111,10 +111,10 @@ class MembershipManager:
         target: the last assignment from the coordinator; None if there is none.
         taking: the assignment that the consumer takes over now.
         callback: what the application does in its next poll(); None if there is nothing.
-        callback_at: the earliest time for that, µs.
+        callback_at: the earliest time for this callback, µs.
         prepared: whether the consumer has committed its offsets before it gives up partitions.
         acknowledged: whether the consumer has taken over an assignment since it joined.
-        interval: the time between heartbeats, µs; 0 until the coordinator has told it.
+        interval: the time between heartbeats, µs; 0 until the coordinator has sent it.
         next_heartbeat: when the next heartbeat is due, µs.
         heartbeat_timer: when the timer of the background thread is due, µs.
         in_flight: whether a heartbeat is in flight.
@@ -255,7 +255,7 @@ class MembershipManager:
     # --- joining and assignments -----------------------------------------------------------------------------------
 
     def _join(self) -> None:
-        """Join, perhaps again, with the same member ID (`#transitionToJoining`)."""
+        """Join, or join again, with the same member ID (`#transitionToJoining`)."""
         if not self.member_id:
             self.member_id = new_member_id(f"{self.client.name}/{self.client.incarnation}/{self.does.group}")
         self.state, self.epoch, self.acknowledged = MembershipState.JOINING, 0, False
@@ -367,7 +367,7 @@ class MembershipManager:
         self._arm_retry()
 
     def _arm_retry(self) -> None:
-        """Send the next heartbeat after retry.backoff.ms, even in a state in which it would otherwise be sent at once."""
+        """Send the next heartbeat after retry.backoff.ms, even in a state in which it would otherwise be sent immediately."""
         due = self.next_heartbeat
         self.heartbeat_timer = due
         self.client.timer(due - self.client.journal.now, "background-thread", due)
@@ -414,19 +414,19 @@ class MembershipManager:
             self._arm_retry()
 
     def poll_ended(self) -> None:
-        """The application leaves poll(): from now on, max.poll.interval.ms counts."""
+        """Handle the application's return from poll(): from now on, max.poll.interval.ms counts."""
         self.poll_deadline = self.client.journal.now + self.does.client.max_poll_interval
         self._arm()
 
     def poll_began(self) -> None:
-        """The application calls poll() again: the next callback can run."""
+        """Handle the application's next call to poll(): the next callback can run."""
         self.poll_deadline = NO_DEADLINE
         self.callback_at = 0
 
     # --- the end ---------------------------------------------------------------------------------------------------
 
     def revoke_all(self) -> None:
-        """Give up all partitions, because the consumer closes."""
+        """Give up all partitions, because the consumer is closing."""
         self.callback = None
         if self.epoch > 0:
             self._revoke(tuple(self.owned))
@@ -434,7 +434,7 @@ class MembershipManager:
             self._lose_all()
 
     def close(self) -> bool:
-        """Leave the group. Returns whether the consumer is to wait for a response."""
+        """Leave the group. Return whether the consumer must wait for a response."""
         self.closing = True
         self.poll_deadline = NO_DEADLINE
         if self.epoch <= 0 or self.state not in SENDING or not self.calls.coordinator:

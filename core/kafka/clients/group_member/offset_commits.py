@@ -61,7 +61,7 @@ class Commit:
 
 
 class CommittingApplication(CallingClient, Protocol):
-    """What the commits need of their consumer."""
+    """What the commits need from their consumer."""
 
     @property
     def handlers(self) -> dict[type, Any]:
@@ -88,8 +88,8 @@ class OffsetCommits:
     """The commits of one consumer.
 
     Attributes:
-        waiting: the commit for whose result the application waits; None if there is none.
-        fetching: whether a fetch of committed offsets is in flight, or waits to be repeated.
+        waiting: the commit whose result the application is waiting for; None if there is none.
+        fetching: whether a fetch of committed offsets is in flight, or is waiting to be repeated.
     """
 
     __slots__ = ("client", "coordinator", "fetching", "waiting")
@@ -110,7 +110,7 @@ class OffsetCommits:
     # --- OffsetCommit ----------------------------------------------------------------------------------------------
 
     def commit(self, kind: CommitKind, offsets: tuple[OffsetToCommit, ...], timeout: int) -> None:
-        """Commit offsets. `commit_ended` is called with the result, perhaps at once."""
+        """Commit offsets. `commit_ended` is called with the result, possibly before this method returns."""
         now = self.client.journal.now
         commit = Commit(kind, offsets, now + timeout)
         if kind.waits:

@@ -23,7 +23,7 @@ DATETIME: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{3
 """Matches a date and time in the tool's format. Without a time zone, the time is UTC. Virtual time begins at 1970-01-01T00:00:00.000Z."""
 
 DAYS_BEFORE: Final = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
-"""The number of days of a year before each month."""
+"""The number of days in a year before each month."""
 
 DAYS_TO_1970: Final = 719_162
 """The number of days from the first day of the year 1 to that of 1970."""
@@ -91,14 +91,14 @@ def moment_before(now: int, text: str) -> int:
 
 
 def new_offset(target: Target, tp: TopicPartition, bounds: LogBounds, committed: int | None, warn: Callable[[str], None]) -> int:
-    """Return the new offset of a partition. An offset outside of the log becomes the nearest one inside (`#checkOffsetsRange`).
+    """Return the new offset of a partition. An offset outside the log is replaced by the nearest offset inside it (`#checkOffsetsRange`).
 
     Args:
         target: the target.
         tp: the partition.
         bounds: what its leader says.
         committed: the committed offset; None if there is none.
-        warn: a function that gets the warnings of the tool.
+        warn: a function that gets the warnings from the tool.
 
     Raises:
         ValueError: `shift-by` for a partition without a committed offset.

@@ -1,4 +1,4 @@
-"""The reads of a group's member from one topic: its partitions there, their positions, and the records that wait for poll().
+"""The reads by a group member from one topic: the member's partitions, their positions, and the records that are waiting for poll().
 
 Kafka: `Fetcher`, `SubscriptionState`. In Kafka, one fetch to a broker covers all topics; here, there is one for each topic.
 """
@@ -34,13 +34,13 @@ class PolledRange(NamedTuple):
 
 
 class Owner(Protocol):
-    """What a reader needs of its member."""
+    """What a reader needs from its member."""
 
     def next_correlation(self) -> int:
         """A new correlation ID, which no other request of the member has."""
 
     def shared_connection_lost(self, node: str, /) -> None:
-        """Handle a connection to a broker that the reader gave up, or that broke."""
+        """Handle a connection to a broker, if the connection broke or the reader gave it up."""
 
     @property
     def fetches(self) -> bool:
@@ -147,7 +147,7 @@ class TopicReader(Consumer):
         self.positions[partition] = NO_OFFSET
 
     def revoke(self, partition: int) -> None:
-        """Give up a partition, with the records that wait for poll()."""
+        """Give up a partition, with the records that are waiting for poll()."""
         for known in (
             self.assigned,
             self.initializing,
@@ -198,12 +198,12 @@ class TopicReader(Consumer):
     # --- fetching --------------------------------------------------------------------------------------------------
 
     def partitions_to_read(self) -> Iterable[int]:
-        """Return the owned partitions that have a position or need one, are not paused, and have no records that wait for poll()."""
+        """Return the owned partitions that have a position or need one, are not paused, and have no records that are waiting for poll()."""
         waiting = {each.tp.partition for each in self.buffer}
         return [each for each in self.assigned if each not in self.initializing and each not in self.paused and each not in waiting]
 
     def fetch(self) -> None:
-        """Send fetches to the brokers that do not have one to answer."""
+        """Send fetches to the brokers that have no unanswered fetch."""
         self._fetch_all()
 
     def _fetch_all(self) -> None:
@@ -241,7 +241,7 @@ class TopicReader(Consumer):
         return polled
 
     def offsets_to_commit(self) -> list[OffsetToCommit]:
-        """Return the next offset to poll of each owned partition that has a position (`SubscriptionState#allConsumed`)."""
+        """Return the next offset to poll for each owned partition that has a position (`SubscriptionState#allConsumed`)."""
         return [
             (TopicPartition(self.topic, number), self.consumed[number], self.consumed_epochs.get(number, NO_EPOCH))
             for number in self.assigned

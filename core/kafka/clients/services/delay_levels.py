@@ -54,5 +54,5 @@ def worker_name(service: str, level: str) -> str:
 
 
 def producer_name(wanted: int) -> str:
-    """Return the name of a producer of delayed records that no script has named."""
+    """Return the name for a producer of delayed records if no script has named it."""
     return f"delayed-{format_duration(wanted)}"

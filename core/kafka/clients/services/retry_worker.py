@@ -1,6 +1,7 @@
 """A worker of a retry service: it processes records, and sends those that fail to the next retry topic or to the dead-letter topic.
 
-A worker of a retry topic processes each record when the delay of the topic has passed since the record was sent there. With blocking retries,
+A worker of a retry topic processes each record when the delay of the topic has passed since the record was sent to that topic. With
+blocking retries,
 there are no retry topics: the worker tries a record again in place, and all later records of its partition wait.
 
 The laboratory decides which tries fail (`FailureRule`). The share of failing records is exact: in each batch, the first records fail.

@@ -10,7 +10,7 @@ class ServiceCommit(enum.StrEnum):
     """The offset that a worker commits."""
 
     DONE = "done"
-    """The lowest offset that the worker is not done with. After a crash, records are handled again."""
+    """The lowest offset that the worker is not done with. After a crash, some records are handled again."""
     POSITION = "position"
     """The offset after the last record that the worker has polled. A crash loses the records that the worker holds."""
 
@@ -19,7 +19,7 @@ class ServiceStep(enum.StrEnum):
     """A moment at which a script can let a worker crash."""
 
     SEND = "send"
-    """The worker has sent records, but has not handled the response of the broker."""
+    """The worker has sent records, but has not handled the response from the broker."""
     FORWARD = "forward"
     """The broker has acknowledged records that the worker sent. Their offsets are not committed."""
     COMMIT = "commit"

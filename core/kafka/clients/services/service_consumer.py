@@ -52,7 +52,7 @@ class ServiceConsumer(GroupConsumer):
     # --- pausing ---------------------------------------------------------------------------------------------------
 
     def pause(self, partition: int) -> None:
-        """Stop fetching a partition. Without `keeps_paused`, forget the records that are not polled; they are fetched again."""
+        """Stop fetching a partition. Unless `keeps_paused` is set, forget the records that were not polled; they are fetched again."""
         self.paused[partition] = None
         dropped = [] if self.keeps_paused else self.buffered.pop(partition, [])
         if dropped:

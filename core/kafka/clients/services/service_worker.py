@@ -1,9 +1,9 @@
 """A worker of a service: it fetches the records of one topic, holds them until they are due, handles them, and commits offsets.
 
 All state of a worker is in its memory, so it dies with the process. The next instance starts at the committed offsets. The worker commits the
-lowest offset that it is not done with, not its position: records can become due in another order than that of their offsets.
+lowest offset that it is not done with, not its position: records can become due in an order that differs from that of their offsets.
 
-With a transactional.id, the records that the worker sends and the offsets that it commits are one transaction for each commit interval.
+With a transactional.id, the records that the worker sends and the offsets that it commits form one transaction in each commit interval.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class ServiceWorker(ConsumingProcess):
         phase: what the worker is doing.
         queue: the held records.
         sending: the records that are being sent, by batch.
-        committed: the last offset that the worker committed or found as committed, by partition.
+        committed: the last offset that the worker committed or found to be committed, by partition.
         committing: the offsets that the worker is committing outside of a transaction.
         due_timer: the time of the next `due` timer, µs; -1 if none is armed.
         crash_after: the moment at which the instance crashes; None if it does not.
@@ -139,13 +139,13 @@ class ServiceWorker(ConsumingProcess):
             super().handle(message, sender)
 
     def metadata_updated(self) -> None:
-        """Send what waited for metadata. The leaders of a topic that was just created may be unknown at first."""
+        """Send what was waiting for metadata. The leaders of a topic that was just created may be unknown at first."""
         super().metadata_updated()
         if self.phase is Phase.OFFSETS and any(leader == NO_LEADER for leader, _ in self.leaders):
             self.refresh_metadata_soon()
 
     def _knows_a_leader(self) -> bool:
-        """Return whether the metadata contain the leader of a partition of the target."""
+        """Return whether the metadata contains the leader of any partition of the target."""
         return any(leader != NO_LEADER for leader, _ in self.leaders)
 
     # --- what the worker does next ---------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ class ServiceWorker(ConsumingProcess):
                 return True
 
     def _run(self) -> bool:
-        """Poll and handle records, or end the worker if it closes. Return whether another phase began."""
+        """Poll and handle records, or end the worker if it is closing. Return whether another phase began."""
         self._complete_commit()
         if not self.closing:
             self._poll()
@@ -370,7 +370,7 @@ class ServiceWorker(ConsumingProcess):
             self.consumer.commit_offsets(offsets)
 
     def _complete_commit(self) -> None:
-        """Note the offsets of a commit that is over. If the commit failed, the next one contains the offsets again."""
+        """Record the offsets of a commit that has ended. If the commit failed, the next one contains the offsets again."""
         if not self.committing or self.consumer.call is not GroupCall.NOTHING:
             return
         offsets, self.committing = self.committing, ()

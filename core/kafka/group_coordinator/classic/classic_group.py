@@ -28,7 +28,8 @@ class ClassicGroup:
         static_members: the member ID of each group.instance.id.
         pending_members: the member IDs that clients have received but have not joined with yet.
         pending_syncs: the members of the generation that have not sent SyncGroup yet.
-        in_initial_delay: whether the group rebalances after it was empty, and waits for more members (group.initial.rebalance.delay.ms).
+        in_initial_delay: whether the group is rebalancing after it was empty, and is waiting for more members
+            (group.initial.rebalance.delay.ms).
         new_member_added: whether a member joined since the last check of this delay.
         next_id: the number of the next member ID.
         phase: the number of the last delayed operation of the group. Timers of earlier operations have no effect.
@@ -124,11 +125,11 @@ class ClassicGroup:
         return member
 
     def awaiting_join(self) -> Iterator[ClassicGroupMember]:
-        """Yield the members whose JoinGroup waits."""
+        """Yield the members whose JoinGroup is waiting for a response."""
         return (member for member in self.members.values() if member.join is not None)
 
     def has_all_members_joined(self) -> bool:
-        """Whether all members have joined, and no client with a new member ID is still to join (`#hasAllMembersJoined`)."""
+        """Whether all members have joined, and no client with a new member ID still has to join (`#hasAllMembersJoined`)."""
         return not self.pending_members and all(member.join is not None for member in self.members.values())
 
     def accepts(self, member_id: str, most: int) -> bool:
@@ -208,7 +209,7 @@ class ClassicGroup:
     # --- checks of requests ----------------------------------------------------------------------------------------
 
     def member_error(self, member_id: str, instance_id: str) -> str:
-        """Return the error of a member ID, or NONE (`#validateMember`)."""
+        """Return the error for a member ID, or NONE (`#validateMember`)."""
         if instance_id:
             known = self.static_members.get(instance_id)
             if known is None:
@@ -217,7 +218,7 @@ class ClassicGroup:
         return errors.NONE if member_id in self.members else errors.UNKNOWN_MEMBER_ID
 
     def commit_error(self, membership: GroupMembership, *, transactional: bool) -> str:
-        """Return the error of a commit, or NONE (`#validateOffsetCommit`)."""
+        """Return the error for a commit, or NONE (`#validateOffsetCommit`)."""
         if self.state is GroupState.DEAD:
             return errors.COORDINATOR_NOT_AVAILABLE
         member_id, generation, instance_id = membership

@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 from core.kafka.group_coordinator.classic.messages import Partitions, Protocols, Subscription
 
 NO_DEADLINE: Final = -1
-"""The session deadline of a member whose timer does not run."""
+"""The session deadline of a member whose timer is not running."""
 
 
 class Parked(NamedTuple):
-    """A request whose response waits: the address of the client, and the correlation ID."""
+    """A request whose response is waiting: the address of the client, and the correlation ID."""
 
     sender: str
     correlation: int
@@ -25,7 +25,7 @@ class ClassicGroupMember:
         instance_id: the group.instance.id; empty for a dynamic member.
         client: the client.id.
         session_timeout: session.timeout.ms, µs.
-        rebalance_timeout: the time in which the member rejoins when the group rebalances, µs.
+        rebalance_timeout: the time within which the member must rejoin when the group rebalances, µs.
         protocols: the assignors that the member supports, in the order of its preference.
         assignment: the partitions of the member.
         join: the JoinGroup that waits for its response; None if there is none.
@@ -78,7 +78,7 @@ class ClassicGroupMember:
     def has_satisfied_heartbeat(self, now: int) -> bool:
         """Whether the member counts as alive when its session timer fires (`#hasSatisfiedHeartbeat`).
 
-        A member that waits for a response is alive, except a new member: it does not wait longer than its deadline.
+        A member that is waiting for a response counts as alive. However, a new member does not wait longer than its deadline.
         """
         if not self.is_new and (self.join is not None or self.sync is not None):
             return True

@@ -32,7 +32,7 @@ class StoredMember(NamedTuple):
 
 
 class GroupMetadataValue(NamedTuple):
-    """A group in its record. `state_timestamp` is the time at which it entered its state, µs."""
+    """A group in its record. `state_timestamp` is the time at which the group entered its state, µs."""
 
     protocol_type: str
     generation: int

@@ -43,7 +43,7 @@ class JoinGroupRequest(NamedTuple):
         member_id: the member ID; empty if the client has none yet.
         instance_id: the group.instance.id of a static member; otherwise, empty.
         session_timeout: session.timeout.ms, µs.
-        rebalance_timeout: the time in which the member rejoins when the group rebalances, µs.
+        rebalance_timeout: the time within which the member must rejoin when the group rebalances, µs.
         protocols: the assignors that the member supports.
         reason: why the client joins.
     """

@@ -62,7 +62,7 @@ class ClassicGroupCoordinator:
                 self.rebalances.prepare(cache, group, f"it has more than {most} members (group.max.size)")
 
     def unloaded(self, cache: GroupCache) -> None:
-        """Answer the requests that wait, because another broker coordinates the groups now (`#onUnloaded`)."""
+        """Answer the requests that are waiting, because another broker now coordinates the groups (`#onUnloaded`)."""
         for metadata in cache.groups.values():
             group = metadata.classic
             group.transition_to(GroupState.DEAD, self.broker.journal.now)
@@ -73,7 +73,7 @@ class ClassicGroupCoordinator:
     # --- Heartbeat -------------------------------------------------------------------------------------------------
 
     def heartbeat(self, request: HeartbeatRequest, sender: str) -> None:
-        """Renew the session of a member, and tell it whether the group rebalances (`#classicGroupHeartbeat`)."""
+        """Renew the session of a member, and tell the member whether the group is rebalancing (`#classicGroupHeartbeat`)."""
         error = self.groups.error_of(request.group)
         cache = self.groups.cache_of(request.group)
         known = None if cache is None else cache.groups.get(request.group)

@@ -84,7 +84,7 @@ class GroupJoins:
             self._join_new(cache, group, request, sender, is_new_group=known is None)
 
     def request_error(self, request: JoinGroupRequest) -> str:
-        """Return the error of a request that does not depend on the state of its group; NONE if there is none."""
+        """Return the error that a request gets regardless of the state of its group; NONE if there is none."""
         if (error := self.rebalances.groups.error_of(request.group)) != errors.NONE:
             return error
         settings, broker = self.broker.settings, self.broker.id
@@ -116,7 +116,7 @@ class GroupJoins:
                 self.broker.reply(sender, response)
 
     def new_member_id(self, cache: GroupCache, group: ClassicGroup, request: JoinGroupRequest, *, bare: bool = False) -> str:
-        """Return a member ID. Kafka appends a random UUID; here, it is a number that follows from the state of the group.
+        """Return a member ID. Kafka appends a random UUID; here, the suffix is a number that follows from the state of the group.
 
         In a consumer group, the ID is only the UUID (`bare`).
         """
@@ -167,7 +167,7 @@ class GroupJoins:
             self.rebalances.prepare(cache, group, f"{member.member_id} {what}")
 
     def _answer_again(self, group: ClassicGroup, member: ClassicGroupMember, request: JoinGroupRequest, sender: str) -> None:
-        """Repeat the answer of the present generation, because nothing has changed."""
+        """Repeat the answer for the present generation, because nothing has changed."""
         self.broker.reply(sender, self.rebalances.join_response(group, member)._replace(correlation=request.correlation))
 
     @staticmethod

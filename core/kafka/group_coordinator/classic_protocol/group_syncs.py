@@ -63,7 +63,7 @@ class GroupSyncs:
         self.rebalances = rebalances
 
     def sync(self, request: SyncGroupRequest, sender: str) -> None:
-        """Handle a SyncGroup: refuse it, answer it, or let it wait for the assignment of the leader."""
+        """Handle a SyncGroup: refuse it, answer it, or let it wait for the assignment from the leader."""
         error = self.rebalances.groups.error_of(request.group)
         cache = self.rebalances.groups.cache_of(request.group)
         known = None if cache is None else cache.groups.get(request.group)
@@ -88,7 +88,7 @@ class GroupSyncs:
             self.rebalances.write(cache, group, assignments, AssignmentStored(self.rebalances, group.generation, assignments))
 
     def _error(self, group: ClassicGroup, request: SyncGroupRequest) -> str:
-        """Return the error of a SyncGroup, or NONE (`#validateSyncGroup`)."""
+        """Return the error for a SyncGroup, or NONE (`#validateSyncGroup`)."""
         if group.state is GroupState.DEAD:
             return errors.COORDINATOR_NOT_AVAILABLE
         instance_id = request.instance_id if self.rebalances.release.static_members else ""

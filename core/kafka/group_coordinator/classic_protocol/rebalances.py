@@ -53,7 +53,7 @@ class Rebalances:
         return self.broker.release
 
     def emit(self, kind: str, *columns: object) -> None:
-        """Record an event of this coordinator. It is the cause of what follows."""
+        """Record an event of this coordinator. The event becomes the cause of what follows."""
         journal = self.broker.journal
         journal.cause = journal.emit(kind, self.broker.id, *columns)
 
@@ -71,7 +71,7 @@ class Rebalances:
         return cache, cache.groups[name].classic, detail
 
     def dissolve(self, group: ClassicGroup) -> None:
-        """Let the requests that wait fail, because the group becomes a consumer group: the members join again."""
+        """Fail the waiting requests, because the group is becoming a consumer group. The members then join again."""
         for member in group.members.values():
             self.answer_join(member, JoinGroupResponse(0, errors.REBALANCE_IN_PROGRESS, member.member_id))
             parked, member.sync = member.sync, None
@@ -165,12 +165,12 @@ class Rebalances:
             self.sessions.arm(cache, group, group.rebalance_timeout(), "group-sync", group.generation)
 
     def join_response(self, group: ClassicGroup, member: ClassicGroupMember) -> JoinGroupResponse:
-        """Return the response to a member of the present generation; the correlation ID is missing."""
+        """Return the response to a member of the present generation. The caller fills in the correlation ID."""
         members = group.joined_members() if member.member_id == group.leader else ()
         return JoinGroupResponse(0, errors.NONE, member.member_id, group.generation, group.protocol, group.leader, members)
 
     def answer_join(self, member: ClassicGroupMember, response: JoinGroupResponse) -> None:
-        """Answer the JoinGroup of a member, if one waits (`ClassicGroup#completeJoinFuture`)."""
+        """Answer the JoinGroup from a member, if one is waiting (`ClassicGroup#completeJoinFuture`)."""
         parked, member.join = member.join, None
         if parked is not None:
             self.broker.reply(parked.sender, response._replace(correlation=parked.correlation))
@@ -178,7 +178,7 @@ class Rebalances:
     # --- the sync phase --------------------------------------------------------------------------------------------
 
     def answer_sync(self, cache: GroupCache, group: ClassicGroup, member: ClassicGroupMember, error: str) -> None:
-        """Answer the SyncGroup of a member, if one waits (`#propagateAssignment`)."""
+        """Answer the SyncGroup from a member, if one is waiting (`#propagateAssignment`)."""
         parked, member.sync = member.sync, None
         if parked is not None:
             assignment = member.assignment if error == errors.NONE else ()

@@ -18,7 +18,7 @@ from core.kafka.group_coordinator.group_metadata_manager import GroupCache
 
 
 class Replacement:
-    """A static member has another member ID; the response waits until that is in the log.
+    """A static member that has a new member ID. The response waits until the new ID is in the log.
 
     Attributes:
         parked: the JoinGroup.
@@ -79,7 +79,7 @@ class Replacement:
 
 
 class StaticMembers:
-    """Serves the JoinGroup of static members that have returned."""
+    """Serves the JoinGroup requests from static members that have returned."""
 
     __slots__ = ("broker", "rebalances")
 

@@ -71,7 +71,7 @@ def must_rejoin(group: ConsumerGroup, member: ConsumerGroupMember) -> bool:
 
 
 def sync_error(group: ConsumerGroup, member: ConsumerGroupMember) -> str:
-    """Return the error of a SyncGroup of a member that has joined, or NONE (`#throwIfRebalanceInProgress`)."""
+    """Return the error for a SyncGroup from a member that has joined, or NONE (`#throwIfRebalanceInProgress`)."""
     if group.epoch > member.epoch and member.state is not MemberState.UNREVOKED_PARTITIONS:
         return errors.REBALANCE_IN_PROGRESS
     return errors.NONE

@@ -127,14 +127,14 @@ class ConsumerGroup:
         return self.partition_epochs.get(tp, NO_EPOCH)
 
     def waits_for_unreleased_partition(self, member: ConsumerGroupMember) -> bool:
-        """Whether a partition that a member waits for still has another owner (`#waitingOnUnreleasedPartition`)."""
+        """Whether a partition that a member is waiting for still has another owner (`#waitingOnUnreleasedPartition`)."""
         if member.state is not MemberState.UNRELEASED_PARTITIONS:
             return False
         has = frozenset(member.assigned)
         return any(tp not in has and tp in self.partition_epochs for tp in self.target.get(member.member_id, ()))
 
     def preferred_assignor(self, default: str, updated: ConsumerGroupMember) -> str:
-        """Return the server-side assignor that most members prefer, if `updated` takes the place of the member with its ID (`#computePreferredServerAssignor`)."""
+        """Return the server-side assignor that most members prefer, once `updated` replaces the member with its ID (`#computePreferredServerAssignor`)."""
         votes: dict[str, int] = {}
         for member in ({**self.members, updated.member_id: updated}).values():
             if member.assignor:
@@ -153,7 +153,7 @@ class ConsumerGroup:
         return any(all(name in each for each in supported) for name in names)
 
     def member_error(self, member_id: str, instance_id: str, generation: int) -> str:
-        """Return the error of a request of the classic protocol, or NONE (`#validateConsumerGroupMember`, `#throwIfGenerationIdUnmatched`)."""
+        """Return the error for a request in the classic protocol, or NONE (`#validateConsumerGroupMember`, `#throwIfGenerationIdUnmatched`)."""
         if instance_id:
             known = self.static_members.get(instance_id)
             if known is not None and known != member_id:
@@ -166,7 +166,7 @@ class ConsumerGroup:
     # --- commits ---------------------------------------------------------------------------------------------------
 
     def commit_error(self, membership: GroupMembership, *, transactional: bool = False) -> str:
-        """Return the error of a commit, or NONE (`#validateOffsetCommit`)."""
+        """Return the error for a commit, or NONE (`#validateOffsetCommit`)."""
         if membership.generation < 0 and not self.members:
             return errors.NONE
         if transactional and membership == NOT_A_MEMBER:
@@ -174,7 +174,7 @@ class ConsumerGroup:
         return self._epoch_error(membership.member_id, membership.generation)
 
     def fetch_error(self, membership: GroupMembership) -> str:
-        """Return the error of a fetch of offsets, or NONE (`#validateOffsetFetch`)."""
+        """Return the error for a fetch of offsets, or NONE (`#validateOffsetFetch`)."""
         if not membership.member_id and membership.generation < 0:
             return errors.NONE
         return self._epoch_error(membership.member_id, membership.generation)

@@ -10,7 +10,7 @@ from core.kafka.group_coordinator.consumer.member_state import MemberState
 from core.kafka.ids import TopicPartition
 
 LEAVE_GROUP_MEMBER_EPOCH: Final = -1
-"""The member epoch of a member that leaves its group."""
+"""The member epoch of a member that is leaving its group."""
 
 LEAVE_GROUP_STATIC_MEMBER_EPOCH: Final = -2
 """The member epoch of a static member that leaves for a while. Its partitions stay reserved until its session ends."""
@@ -25,7 +25,7 @@ def partitions(tps: Iterable[TopicPartition]) -> Partitions:
 
 
 class ClassicMemberMetadata(NamedTuple):
-    """What a consumer group knows of a member that speaks the classic protocol: its assignors with its subscriptions, and its session timeout, µs."""
+    """What a consumer group knows about a member that speaks the classic protocol: its assignors with its subscriptions, and its session timeout, µs."""
 
     session_timeout: int
     protocols: Protocols
@@ -36,18 +36,18 @@ class ClassicMemberMetadata(NamedTuple):
 
 
 class ConsumerGroupMember(NamedTuple):
-    """A member. It is immutable: each step makes another one.
+    """A member. A member is immutable: each step creates a new object.
 
     Attributes:
         member_id: the ID of the member.
         client: the client.id.
         topics: the topics that it subscribes to, in ascending order.
-        rebalance_timeout: the time that the member has to give up partitions, µs; its max.poll.interval.ms.
+        rebalance_timeout: the time within which the member must give up partitions, µs; its max.poll.interval.ms.
         instance_id: the group.instance.id of a static member, otherwise empty.
         rack: the client.rack, otherwise empty.
         assignor: the server-side assignor that the member prefers, otherwise empty.
         epoch: the member epoch, which is the epoch of the last target assignment that the member has reached.
-        previous_epoch: the member epoch before.
+        previous_epoch: the member epoch before that.
         state: the state of its reconciliation.
         assigned: the partitions that the member has and keeps.
         pending_revocation: the partitions that it must give up. They still count as owned.
@@ -77,5 +77,5 @@ class ConsumerGroupMember(NamedTuple):
         return self.state is MemberState.STABLE and self.epoch == target_epoch
 
     def owned(self) -> Partitions:
-        """Return the partitions that no other member can have: those that the member keeps, and those that it has not given up."""
+        """Return the partitions that no other member can have: those that the member keeps, and those that it has not given up yet."""
         return self.assigned + self.pending_revocation

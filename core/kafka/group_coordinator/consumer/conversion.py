@@ -32,7 +32,7 @@ from core.kafka.group_coordinator.consumer.records import (
 def upgrade_records(group: ClassicGroup, metadata: Callable[[Collection[str]], SubscriptionMetadata]) -> tuple[ConsumerGroupRecord, ...]:
     """Return the records of a consumer group that takes the place of a classic group.
 
-    Its epoch is the generation. All members have what they had in the generation, and have reached their target assignment.
+    Its epoch is the generation. Each member keeps the partitions that it had in that generation, and has reached its target assignment.
 
     Args:
         group: the classic group.

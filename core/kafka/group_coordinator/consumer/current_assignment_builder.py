@@ -1,7 +1,7 @@
 """The next step of a member toward its target assignment (Kafka: `CurrentAssignmentBuilder`).
 
-A member first gives up partitions that it is not to have. Then it takes those of its target assignment that no other member owns. So a partition
-never has two owners, although members don't wait for each other.
+A member first gives up partitions outside its target assignment. Then it takes partitions in this assignment that no other member owns. So
+a partition never has two owners, although members don't wait for each other.
 """
 
 from __future__ import annotations

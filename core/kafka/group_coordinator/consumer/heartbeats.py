@@ -114,12 +114,12 @@ def advance(
     rules: ConsumerGroupRules,
     now: int,
 ) -> tuple[ConsumerGroupMember, bool]:
-    """Raise the group epoch, compute the target assignment, and let the member take its next step, as far as each of them is needed.
+    """If necessary, raise the group epoch, compute the target assignment, and let the member take its next step.
 
     Args:
         group: the group.
         member: the member before the request.
-        updated: the member with what the request says.
+        updated: the member, updated with the fields of the request.
         owned: the partitions that the member says it owns; None if it does not say.
         records: the records so far; what follows is added.
         rules: the settings.
@@ -192,7 +192,7 @@ def replaced(group: ConsumerGroup, known: ConsumerGroupMember, member_id: str, r
 
 
 def _static_error(known: ConsumerGroupMember | None, request: ConsumerGroupHeartbeatRequest) -> str:
-    """Return the error of a static member, or NONE (`#throwIfStaticMemberIsUnknown`, `#throwIfInstanceIdIsFenced`)."""
+    """Return the error for a static member, or NONE (`#throwIfStaticMemberIsUnknown`, `#throwIfInstanceIdIsFenced`)."""
     if known is None:
         return errors.UNKNOWN_MEMBER_ID
     return errors.NONE if known.member_id == request.member_id else errors.FENCED_INSTANCE_ID
@@ -202,7 +202,7 @@ def _epoch_is_valid(member: ConsumerGroupMember, request: ConsumerGroupHeartbeat
     """Return whether the epoch of a request is valid (`#throwIfConsumerGroupMemberEpochIsInvalid`).
 
     The member's current epoch is valid. The previous epoch is also valid if the member owns only assigned partitions, because the response with
-    the current epoch can be lost.
+    the current epoch might have been lost.
     """
     if request.member_epoch == member.epoch:
         return True
@@ -227,7 +227,7 @@ def _updated(member: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest
 def subscription_metadata(
     group: ConsumerGroup, rules: ConsumerGroupRules, former: ConsumerGroupMember | None, updated: ConsumerGroupMember | None
 ) -> SubscriptionMetadata:
-    """Return the topics of a group and their numbers of partitions, if `updated` takes the place of `former` (`#computeSubscriptionMetadata`)."""
+    """Return the topics of a group and their numbers of partitions, once `updated` replaces `former` (`#computeSubscriptionMetadata`)."""
     subscribers: dict[str, int] = group.subscribers
     if (former.topics if former is not None else ()) != (updated.topics if updated is not None else ()):
         subscribers = dict(subscribers)
@@ -239,7 +239,7 @@ def subscription_metadata(
 
 
 def topic_metadata(topics: Iterable[str], rules: ConsumerGroupRules) -> SubscriptionMetadata:
-    """Return topics with their numbers of partitions, without the topics that do not exist."""
+    """Return topics with their numbers of partitions, excluding topics that do not exist."""
     counts = ((topic, rules.partition_count(topic)) for topic in sorted(topics))
     return tuple((topic, count) for topic, count in counts if count)
 

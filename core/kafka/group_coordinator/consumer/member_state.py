@@ -24,6 +24,6 @@ class MemberState(enum.Enum):
     STABLE = "Stable"
     """The member has its target assignment."""
     UNREVOKED_PARTITIONS = "UnrevokedPartitions"
-    """The member must give up partitions, and has not reported that it did."""
+    """The member must give up partitions, and has not yet reported that it did."""
     UNRELEASED_PARTITIONS = "UnreleasedPartitions"
-    """The member waits for partitions that other members have not given up."""
+    """The member is waiting for partitions that other members have not given up yet."""

@@ -18,7 +18,7 @@ class ConsumerGroupHeartbeatRequest(NamedTuple):
         member_epoch: 0 to join, the epoch of the member to stay, -1 to leave, -2 if a static member leaves for a while.
         instance_id: the group.instance.id of a static member, otherwise empty.
         rack: the client.rack, otherwise None.
-        rebalance_timeout: the time that the member has to give up partitions.
+        rebalance_timeout: the time within which the member must give up partitions.
         topics: the topics that the member subscribes to.
         assignor: the server-side assignor that the member prefers; None for no preference.
         owned: the partitions that the member owns.

@@ -1,7 +1,7 @@
 """The records of consumer groups in `__consumer_offsets` (Kafka: `GroupCoordinatorRecordHelpers`).
 
-A coordinator writes a record for each change of a member, of the group epoch, of the target assignment, and of the partitions that a member has.
-So another coordinator can continue a rebalance that is half done. A value of None is a tombstone.
+A coordinator writes a record for each change to a member, the group epoch, the target assignment, or the partitions that a member has.
+Therefore, another coordinator can continue an unfinished rebalance. A value of None is a tombstone.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class EpochKey(NamedTuple):
 
 
 class EpochValue(NamedTuple):
-    """The epoch of a group, and the metadata of its topics, for which Kafka stores a hash since 4.1 (`ConsumerGroupMetadataValue`)."""
+    """The epoch of a group, and the metadata of its topics, for which Kafka has stored a hash since 4.1 (`ConsumerGroupMetadataValue`)."""
 
     epoch: int
     metadata: SubscriptionMetadata

@@ -17,7 +17,7 @@ def target_assignment(
     """Return the partitions that each member is to have (`#build`).
 
     Args:
-        group: the group before the change of `updated`.
+        group: the group before the change to `updated`.
         updated: the member whose heartbeat asks for the target assignment. It can be new, or take the place of a static member.
         metadata: the topics of the group.
         assignor: the name of the assignor, `uniform` or `range`.

@@ -29,7 +29,7 @@ from core.kafka.group_coordinator.group_metadata_manager import GroupCache, Grou
 from core.kafka.group_coordinator.messages import NO_GENERATION
 
 NO_ERROR_YET: Final = ""
-"""The error of a response that is sent only if a wait fails."""
+"""The placeholder for the error in a response that is sent only if a wait fails."""
 
 
 class ClassicMembers:
@@ -192,7 +192,10 @@ class ClassicMembers:
 
     @staticmethod
     def _leaving(group: ConsumerGroup, member_id: str, instance_id: str) -> tuple[str, ConsumerGroupMember | None]:
-        """Return the error of one member, or NONE, and the member. An administrator names a static member without its member ID."""
+        """Return the error for one member (NONE if there is none), and the member.
+
+        An administrator names a static member without its member ID.
+        """
         if instance_id and not member_id:
             member = group.static_member(instance_id)
             return (errors.UNKNOWN_MEMBER_ID, None) if member is None else (errors.NONE, member)

@@ -27,7 +27,7 @@ class ConsumerGroupCoordinator:
     """The consumer groups of one broker.
 
     Attributes:
-        changes: writes and applies the changes of groups.
+        changes: writes and applies the changes to groups.
         deadlines: the deadlines of members.
         classic_members: serves the members that speak the classic protocol.
     """
@@ -75,7 +75,7 @@ class ConsumerGroupCoordinator:
         self.broker.reply(sender, ConsumerGroupHeartbeatResponse(request.correlation, error))
 
     def _error(self, request: ConsumerGroupHeartbeatRequest, group: ConsumerGroup | None) -> str:
-        """Return the error of a request that does not depend on the state of its group; NONE if there is none."""
+        """Return the error that a request gets regardless of the state of its group; NONE if there is none."""
         if not self.broker.release.consumer_protocol:
             return errors.UNSUPPORTED_VERSION
         error = self.groups.error_of(request.group)
@@ -128,7 +128,7 @@ class ConsumerGroupCoordinator:
         result: HeartbeatResult,
         before: tuple[ConsumerGroupRecord | GroupRecord, ...],
     ) -> str:
-        """Write what a heartbeat changes, and respond. Return the error of the write, or NONE."""
+        """Write what a heartbeat changes, and respond. Return the error from the write, or NONE."""
         member, changes = result.member, self.changes
         assert member is not None
         former = group.members.get(request.member_id)

@@ -1,4 +1,4 @@
-"""Changes of consumer groups: their records are written, applied at once, and told as events (`GroupMetadataManager`, `CoordinatorRuntime`)."""
+"""Changes to consumer groups: their records are written and immediately applied, and events report them (`GroupMetadataManager`, `CoordinatorRuntime`)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DOWNGRADES: Final = ("bidirectional", "downgrade")
 
 
 class GroupChanges:
-    """The changes of the consumer groups that one broker coordinates."""
+    """The changes to the consumer groups that one broker coordinates."""
 
     __slots__ = ("broker", "groups", "rebalances")
 
@@ -46,7 +46,7 @@ class GroupChanges:
         self.rebalances = rebalances
 
     def emit(self, kind: str, *columns: object) -> None:
-        """Record an event of this coordinator. It is the cause of what follows."""
+        """Record an event of this coordinator. The event becomes the cause of what follows."""
         journal = self.broker.journal
         journal.cause = journal.emit(kind, self.broker.id, *columns)
 
@@ -66,7 +66,10 @@ class GroupChanges:
     # --- writes ----------------------------------------------------------------------------------------------------
 
     def append(self, cache: GroupCache, records: tuple[ConsumerGroupRecord | GroupRecord, ...]) -> str:
-        """Append records, and return the error of the log, or NONE. The state changes with the append, and the response waits for the commit."""
+        """Append records, and return the error from the log, or NONE.
+
+        The state changes with the append, and the response waits for the commit.
+        """
         size = BATCH_HEADER_BYTES + sum(map(_bytes, records))
         now = self.broker.journal.now
 
@@ -83,7 +86,7 @@ class GroupChanges:
         records: tuple[ConsumerGroupRecord, ...],
         before: tuple[ConsumerGroupRecord | GroupRecord, ...] = (),
     ) -> str:
-        """Append records, apply them to the group, and record the changes as events. Return the error of the log, or NONE.
+        """Append records, apply them to the group, and record the changes as events. Return the error from the log, or NONE.
 
         Args:
             cache: the groups of the partition.
@@ -143,12 +146,12 @@ class GroupChanges:
         return len(remaining) <= self.broker.settings.integer("group.max.size", broker=self.broker.id)
 
     def maybe_downgrade(self, cache: GroupCache, group: ConsumerGroup) -> None:
-        """Make a classic group of a group whose last member of the consumer protocol was replaced by a classic one."""
+        """Convert a group to a classic group, because a classic member replaced the last member of the consumer protocol."""
         if self._can_downgrade(group, ()):
             self.downgrade(cache, group, ())
 
     def downgrade(self, cache: GroupCache, group: ConsumerGroup, leaving: tuple[ConsumerGroupMember, ...]) -> str:
-        """Make a classic group of a consumer group. If members leave, it rebalances (`#convertToClassicGroup`)."""
+        """Convert a consumer group to a classic group. If members leave, the group rebalances (`#convertToClassicGroup`)."""
         broker, metadata = self.broker, cache.group(group.name)
         classic = downgraded(group, [member.member_id for member in leaving], broker.journal.now)
         record: GroupRecord = (GroupMetadataKey(group.name), stored(classic, dict(classic.assignments())))
@@ -168,7 +171,7 @@ class GroupChanges:
     # --- classic groups --------------------------------------------------------------------------------------------
 
     def upgraded(self, cache: GroupCache, classic: ClassicGroup, group: ConsumerGroup) -> None:
-        """Put a consumer group in the place of a classic group, whose records are written (`#convertToConsumerGroup`)."""
+        """Replace a classic group with a consumer group whose records have been written (`#convertToConsumerGroup`)."""
         metadata = cache.group(group.name)
         self.rebalances.dissolve(classic)
         metadata.classic = ClassicGroup(group.name)
@@ -176,7 +179,7 @@ class GroupChanges:
         metadata.consumer = group
 
     def drop_empty(self, cache: GroupCache, group: ConsumerGroup) -> None:
-        """Remove a consumer group without members, because a client of the classic protocol joins (`#maybeDeleteEmptyConsumerGroup`)."""
+        """Remove a consumer group that has no members, because a client of the classic protocol is joining (`#maybeDeleteEmptyConsumerGroup`)."""
         self.append(cache, group_tombstones(group, with_metadata=self.broker.release.stores_subscription_metadata))
         cache.group(group.name).consumer = None
 
