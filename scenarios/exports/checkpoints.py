@@ -38,7 +38,7 @@ Tree = dict[str, dict[str, str]]
 
 
 def tree_of(cluster: Cluster) -> Tree:
-    """Return the files of every online log directory of a cluster."""
+    """Return the files in every online log directory of a cluster."""
     found: Tree = {}
     cluster_id = checkpoint_files.uuid(f"cluster-{cluster.seed}")
     for broker in cluster.brokers.values():

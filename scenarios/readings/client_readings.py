@@ -104,7 +104,7 @@ CLIENT_READINGS: Final = (
     Reading("sent", ("client",), NUMBER, "the number of records that a producer has sent", _of_client("sent")),
     Reading("failed", ("client",), NUMBER, "the number of records that a producer has given up on", _of_client("failed")),
     Reading("retries", ("client",), NUMBER, "the number of batches that a producer has retried", _of_client("retries")),
-    Reading("batches", ("client",), NUMBER, "the number of batches that a producer with batching has sent, without retries", _of_batching("batches")),
+    Reading("batches", ("client",), NUMBER, "the number of batches that a producer with batching has sent, not counting retries", _of_batching("batches")),
     Reading("records-per-batch", ("client",), NUMBER, "the average number of records in the batches that a producer with batching has sent, rounded down", _records_per_batch),
     Reading("wire-bytes", ("client",), NUMBER, "the size on the network of the batches that a producer with batching has sent, in bytes", _of_batching("wire_bytes")),
     Reading(

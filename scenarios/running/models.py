@@ -30,7 +30,7 @@ def lines(name: str, models: Sequence[str], seed: int) -> Iterator[str]:
     """Run a fault, or the faults of a scenario, and yield the lines of the result.
 
     Raises:
-        InputError: there is no such model or scenario, or nothing in the scenario can happen to other models.
+        InputError: there is no such model or scenario, or no act in the scenario applies to other models.
     """
     variants = tuple(variant_of(model) for model in models)
     script = _script(name)
@@ -95,7 +95,7 @@ def _script_of_scenario(scenario: Scenario) -> Script:
 
 
 def _replicas(scenario: Scenario) -> tuple[int, ...]:
-    """Return the brokers with a replica of the first partition, its leader first. If there is no topic yet, all brokers have one."""
+    """Return the brokers with a replica of the first partition, its leader first. If there is no topic yet, return all brokers."""
     brokers = tuple(broker.id for broker in scenario.spec.brokers)
     if not scenario.spec.topics:
         return brokers

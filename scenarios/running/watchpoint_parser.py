@@ -27,7 +27,7 @@ CHANGES: Final = " changes"
 """The last word of a watchpoint that stops when a reading changes."""
 
 OF_ANY: Final = ("leader", "leader-epoch", "partition-epoch", "isr", "replicas", "elr")
-"""Readings of a partition that can be watched in all partitions at once."""
+"""Readings of a partition that can be watched in all partitions at the same time."""
 
 
 def parse_watchpoint(text: str, view: ClusterView) -> Watchpoint:

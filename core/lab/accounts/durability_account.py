@@ -189,7 +189,7 @@ class DurabilityAccount:
     def acknowledged(
         self, tp: TopicPartition, acks: int, term: Term, base: int, count: int, latency: int, producer: str, batch_id: int, node: str
     ) -> None:
-        """Record that a producer received the acknowledgment of a batch from a broker."""
+        """Record that a producer received the acknowledgment for a batch from a broker."""
         if self.record_observer is not None:
             self.record_observer.batch_acknowledged(producer, batch_id, tp, FetchedRange(base, base + count, term, 0), node)
         account = self.of(tp)

@@ -1,4 +1,4 @@
-"""The comparison of observed records with the leader's log, which finds lost and recovered records."""
+"""The comparison that finds lost and recovered records: it compares observed records with the leader's log."""
 
 from __future__ import annotations
 

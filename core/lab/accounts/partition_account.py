@@ -60,9 +60,9 @@ class PartitionAccount:
         leader_epoch: the leader epoch of that leader.
         log: the log of that leader.
         under_since: the time since which the partition has been under-replicated; -1 if it is not.
-        under_total: the time that the partition was under-replicated before `under_since`.
+        under_total: the time for which the partition was under-replicated before `under_since`.
         offline_since: the time since which the partition has had no leader; -1 if it has one.
-        offline_total: the time that the partition had no leader before `offline_since`.
+        offline_total: the time for which the partition had no leader before `offline_since`.
         deleted: whether the partition's topic was deleted, and no broker has led the partition of a new topic of this name since then.
     """
 

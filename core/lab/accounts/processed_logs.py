@@ -83,7 +83,7 @@ class StableLog:
 
 
 def undecided_outputs(tp: TopicPartition, log: ReplicaLog) -> Iterator[OutputRecords]:
-    """Yield the output at or above the last stable offset, which can still become visible or be aborted."""
+    """Yield the output at or above the last stable offset. This output can still become visible or be aborted."""
     for batch, start, end, _ in _batches(log, log.last_stable_offset(), log.leo):
         if isinstance(batch.content, ProcessedRecords):
             yield _output(tp, batch, start, end, visible=False, decided=False)

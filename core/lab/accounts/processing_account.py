@@ -334,7 +334,7 @@ class ProcessingAccount:
 
 
 def _undecided(processing: Processing, logs: Logs) -> list[OutputRecords]:
-    """Return the output of a group that can still become visible."""
+    """Return the group's output that can still become visible."""
     return [
         output
         for tp, log in logs.items()

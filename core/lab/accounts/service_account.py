@@ -23,7 +23,7 @@ class WorkerTimes:
     Attributes:
         samples: (number of records, times) of each batch that was acknowledged.
         highest: the highest offset that was forwarded so far, by partition.
-        inversions: the number of records that were forwarded after a record of the same partition with a higher offset.
+        inversions: the number of records that were forwarded after a record with a higher offset from the same partition.
     """
 
     samples: AppendOnlyList[tuple[int, ForwardTimes]] = attrs.field(factory=AppendOnlyList)

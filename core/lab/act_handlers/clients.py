@@ -39,7 +39,7 @@ def _check_idempotence(cluster: ClusterNodes, act: acts.Produce | acts.Load, ack
 
 
 def config_of(cluster: ClusterNodes, kind: str, config: tuple[tuple[str, str], ...], *, idempotent: bool = False) -> ClientConfig:
-    """Return the configuration of a client. The settings of the act override those of all clients of the cluster.
+    """Return the configuration of a client. The settings in the act override those for all clients of the cluster.
 
     Raises:
         ActRefused: a setting is unknown or wrong, or settings contradict each other.

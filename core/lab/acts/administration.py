@@ -61,7 +61,7 @@ class DeleteTopic(Act, word="delete-topic", does="delete a topic with its record
 
 @attrs.frozen(eq=False, repr=False)
 class Elect(Act, word="elect", does="elect preferred leaders, or leaders from outside the ISR"):
-    """Elect preferred leaders, or leaders outside the ISR, for one partition or for all partitions (`kafka-leader-election`)."""
+    """Elect preferred leaders, or leaders from outside the ISR, for one partition or for all partitions (`kafka-leader-election`)."""
 
     election: str = "preferred"
     partition: TopicPartition | None = None

@@ -11,10 +11,10 @@ from core.lab.acts.act import Act
 class Produce(Act, word="produce", does="produce a burst of records"):
     """Produce records once. Without `partition`, the records are spread over the partitions of the topic.
 
-    If the pace is `by-hand`, `to` is the broker that the producer still considers the leader. `config` contains settings of a new
-    producer by their Kafka names: delivery.timeout.ms, request.timeout.ms, metadata.max.age.ms, retries,
-    max.in.flight.requests.per.connection. With linger.ms, batch.size, or buffer.memory, the producer collects records in batches
-    as Kafka's producers do; max.block.ms then limits how long send() blocks. Without them, each act makes one batch for each partition.
+    If the pace is `by-hand`, `to` is the broker that the producer still considers the leader. `config` contains settings for a new producer
+    by their Kafka names: delivery.timeout.ms, request.timeout.ms, metadata.max.age.ms, retries, max.in.flight.requests.per.connection. With
+    linger.ms, batch.size, or buffer.memory, the producer collects records in batches as Kafka's producers do; max.block.ms then limits how
+    long send() blocks. Without them, each act makes one batch for each partition.
 
     A producer can write several topics: the first act that names it determines its main topic, and other acts can name other topics. Only
     producers that do not collect records in batches can do so.
@@ -34,7 +34,7 @@ class Produce(Act, word="produce", does="produce a burst of records"):
     """enable.idempotence of a new producer. Kafka enables it by default since 3.0; here, it is disabled by default."""
     to: int | None = None
     config: tuple[tuple[str, str], ...] = ()
-    """Kafka settings of a new producer, by name (`core.kafka.clients.client_config`)."""
+    """Kafka settings for a new producer, by name (`core.kafka.clients.client_config`)."""
     keys: str = ""
     """The keys of the records, separated by commas, or the number of keys; empty if the records have no keys."""
     value: str = ""
@@ -63,7 +63,7 @@ class Load(Act, word="load", does="produce steadily until stop-load"):
     idempotence: bool = False
     """enable.idempotence of a new producer. Kafka enables it by default since 3.0; here, it is disabled by default."""
     config: tuple[tuple[str, str], ...] = ()
-    """Kafka settings of a new producer, by name (`core.kafka.clients.client_config`)."""
+    """Kafka settings for a new producer, by name (`core.kafka.clients.client_config`)."""
     keys: str = ""
     """The keys of the records, separated by commas, or the number of keys; empty if the records have no keys."""
     compression: int = 100
@@ -109,7 +109,7 @@ class Consume(Act, word="consume", does="start a consumer on a topic"):
     since: int | None = None
     isolation: str = "read_uncommitted"
     config: tuple[tuple[str, str], ...] = ()
-    """Kafka settings of a new consumer, by name (`core.kafka.clients.client_config`)."""
+    """Kafka settings for a new consumer, by name (`core.kafka.clients.client_config`)."""
 
 
 @attrs.frozen(eq=False, repr=False)

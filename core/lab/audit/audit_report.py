@@ -8,7 +8,7 @@ In a bucket:
 - A record is *unsure* if it was not acknowledged. An unsure record is *present* if that log has it; otherwise, it is *absent*. Neither
   counts as a loss.
 - A record is *uncommitted* if it is in that log above the high watermark.
-- `duplicated` is the number of further copies of stored records. `foreign` is the number of stored records that no producer of the session
+- `duplicated` is the number of further copies of stored records. `foreign` is the number of stored records that no producer in the session
   created, such as records in a log that the session starts with.
 
 For a consumer, a stored record that it has not read is *skipped* if it is below the consumer's position, and *pending* otherwise. For a group,

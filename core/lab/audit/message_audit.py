@@ -124,7 +124,7 @@ class MessageAudit:
     # --- what the account reports ----------------------------------------------------------------------------------
 
     def batch_closed(self, producer: str, batch_id: int, tp: TopicPartition, records: int, created: int, timestamp: int) -> None:
-        """Record that a producer created a batch, which already contains records."""
+        """Record that a producer created a batch. The batch already contains records."""
         batch = self.produced.of(producer).add(batch_id, tp, records, timestamp)
         self._pass(PRODUCED, producer, batch, batch.first, batch.end, now=created)
 

@@ -50,7 +50,7 @@ class RecordRange(NamedTuple):
 
 
 class ForeignRange(NamedTuple):
-    """Records [start, end) of a batch that no producer of the session created."""
+    """Records [start, end) of a batch that no producer in the session created."""
 
     start: int
     end: int
@@ -119,7 +119,7 @@ class ProducedRecords:
         return known
 
     def batch(self, producer: str, batch_id: int) -> ProducedBatch | None:
-        """Return a batch; None if no producer of the session created it."""
+        """Return a batch; None if no producer in the session created it."""
         known = self.producers.get(producer)
         return None if known is None else known.by_id.get(batch_id)
 

@@ -25,7 +25,7 @@ class StoredRecords:
         copies: the number of further copies of stored records, by bucket.
         uncommitted: the records above the high watermark.
         aborted: the records of aborted transactions.
-        foreign: the number of stored records that no producer of the session created, by bucket.
+        foreign: the number of stored records that no producer in the session created, by bucket.
     """
 
     __slots__ = ("_audit", "aborted", "copies", "foreign", "offsets", "stored", "uncommitted")

@@ -1,7 +1,8 @@
 """Runs several systems in lockstep under one fault, with the same clients.
 
 Two clients write: `a`, which prefers the first server, and `b`, which prefers the others. Each reads its own writes back from the server
-that accepts writes. `ra` and `rb` read what these clients write from the same server; `rs` reads from the secondaries in turn. `probe` and `probe-r` measure when writes and reads are possible.
+that accepts writes. From the same server, `ra` and `rb` read what these clients write; `rs` reads from the secondaries in turn. `probe` and
+`probe-r` measure when writes and reads are possible.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from core.sim.journal import Sink, null_sink
 from core.sim.units import SECOND, US_PER_MS
 
 EVERY: Final = 20 * US_PER_MS
-"""The time between two writes of a client, µs."""
+"""The time between two writes by a client, µs."""
 
 LIMIT: Final = 12 * SECOND
 """The time limit of a write, µs. It is longer than MySQL's default time-out of semi-synchronous replication."""
 
 READ_EVERY: Final = 37 * US_PER_MS
-"""The time between two reads of a client, µs."""
+"""The time between two reads by a client, µs."""
 
 WARM_UP: Final = SECOND // 10
 """How long clients have to find the leader before the load starts, µs."""

@@ -30,8 +30,8 @@ MEANINGS: Final = (
 """What the columns of the harms mean."""
 
 COPY_MEANINGS: Final = (
-    "exposed: the most acknowledged writes that no copy had that could replace the primary",
-    "exposed·s: the number of these writes times the seconds for which they were exposed",
+    "exposed: the largest number of acknowledged writes that no copy that could replace the primary had",
+    "exposed·s: the number of exposed writes, multiplied by the seconds for which they were exposed",
     "sent: bytes between servers: 100 for each message and 1,000 for each row in it",
     "per write: these bytes for each acknowledged write",
     "1 loss, 2 losses: copies needed to keep acknowledged writes / also to accept writes",

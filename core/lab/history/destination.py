@@ -76,7 +76,7 @@ class Destination(ReprMixin):
         return self.time < known.place[2]
 
     def progress(self, replay_run: ReplayRun) -> float:
-        """Return the share of the journey from the start of the session that is done, from 0 to 1."""
+        """Return the completed share of the journey from the start of the session, from 0 to 1."""
         if self.position is not None:
             done, whole = replay_run.steps + replay_run.acts_done, self.position.steps + self.position.acts
         elif self.seq >= 0:

@@ -22,7 +22,7 @@ RING_SIZES: Final = {DETAIL: 50_000, NORMAL: 50_000, NOTABLE: 20_000}
 """The number of events that each ring keeps."""
 
 _REFUSED: Final = "append-refused"
-"""The kind of a refused append.
+"""The kind of event that reports a refused append.
 
 A retrying producer is refused a hundred times per second, so only the first refusal of a series is notable.
 """

@@ -157,7 +157,7 @@ class History:
 
     @property
     def progress(self) -> float | None:
-        """The share of the running task that is done, from 0 to 1; None if there is no task or its length is unknown."""
+        """The completed share of the running task, from 0 to 1; None if there is no task or its length is unknown."""
         return None if self.task is None else self.task.progress
 
     # --- tasks -----------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ HIGH_WATERMARK: Final = events.HighWatermarkAdvanced.kind
 """The most frequent event kind. Its events are read without decoding."""
 
 REQUEST_BYTES: Final = 200
-"""The size of a request or response without its records, bytes. It is an input of the model of the request queue."""
+"""The size of a request or response, excluding its records, bytes. It is an input to the model of the request queue."""
 
 
 class Sample(NamedTuple):
@@ -79,7 +79,7 @@ class _Partition:
     idempotent: dict[str, tuple[int, int]] = attrs.field(factory=dict)
 
     def appended(self, base: int, end: int, size: int) -> None:
-        """Record the size of a batch. Batches of a former leader at and above the base of this batch are removed."""
+        """Record the size of a batch. Batches from a former leader at and above the base of this batch are removed."""
         while self.ends and self.ends[-1] > base:
             self.ends.pop()
             self.totals.pop()

@@ -249,7 +249,8 @@ def _classic_group(
 
 
 def _noticed(cluster: ClusterNodes, broker: int) -> int:
-    """Return when the session of a broker that is down ends at the controller, which then elects other leaders; NEVER if it is not known."""
+    """Return the time at which the controller ends the session of a broker that is down and elects other leaders; NEVER if it is not
+    known."""
     controller = cluster.controller
     end = controller.heartbeats.session_end(broker) if isinstance(controller, QuorumController) else None
     return NEVER if end is None else end

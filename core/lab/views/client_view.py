@@ -13,7 +13,7 @@ class BatchingView(ReprMixin):
     """The batches of a producer that collects records.
 
     Attributes:
-        batches: the number of batches that were sent, without retries.
+        batches: the number of batches that were sent, not counting retries.
         records: the number of records in these batches.
         wire_bytes: the size of these batches on the network.
         queue_time_us: the average time from send() to the sending of the batch; -1 if no batch was sent.

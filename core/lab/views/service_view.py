@@ -25,7 +25,7 @@ class ServiceView(ReprMixin):
         expired: the number of records that were deleted in the topic of the level before they were forwarded.
         too_early: the number of records that were forwarded before they were due.
         too_soon: the number of records that reached the real topic before the wanted delay had passed, whatever the clocks say.
-        inversions: the number of records that were forwarded after a record of the same partition with a higher offset.
+        inversions: the number of records that were forwarded after a record with a higher offset from the same partition.
         lateness: by `mean`, `p50`, `p95`, `p99`, and `max`, the time from the due time until the acknowledgment, µs.
         rounding: by the same names, the time by which the levels are longer than the wanted delays, µs.
         total_error: by the same names, the true delay minus the wanted delay, µs.
