@@ -19,7 +19,7 @@ class ElectionMode(enum.StrEnum):
     PREFERRED = "PREFERRED"
     """Elect the first assigned replica if it can lead; otherwise, proceed as for ONLINE.
 
-    This election is never unclean, whatever the topic's configuration.
+    This election is never unclean, regardless of the topic's configuration.
     """
 
 

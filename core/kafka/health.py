@@ -242,7 +242,9 @@ class UncleanElection(enum.Enum):
 
 
 def could_elect_uncleanly(partition: AssignedPartition, up: Container[int]) -> bool:
-    """Return whether an unclean election would give a partition a leader, because it has none and one of its replicas is on a broker that is up."""
+    """Return whether an unclean election would give a partition a leader, because the partition has none and one of its replicas is on a
+    broker that is up.
+    """
     return is_offline(partition) and any(replica in up for replica in partition.replicas)
 
 

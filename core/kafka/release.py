@@ -328,7 +328,7 @@ class Release(ReprMixin):
         extra_goes_to_any_member: the server-side assignor `uniform` lets any member have one partition more than others. Before that, only
             the first members can (KAFKA-18688, 4.1).
         consumer_protocol: brokers coordinate groups whose partitions they assign themselves (KIP-848, 4.0; early access in 3.7 is left out).
-        stores_subscription_metadata: a coordinator stores the topics of a consumer group in a record of their own. Since 4.1, the record of the
+        stores_subscription_metadata: a coordinator stores the topics of a consumer group in a separate record. Since 4.1, the record of the
             group epoch has a hash of them.
         spaces_assignments: a coordinator computes the target assignment of a consumer group at most once in
             group.consumer.assignment.interval.ms (4.3).

@@ -101,12 +101,12 @@ class Server(Node):
         """Drop the data in memory. If the machine loses power, also drop the data that was not synced to disk."""
 
     def emit(self, kind: str, *columns: object) -> None:
-        """Record an event, and make it the cause of what the server does next."""
+        """Record an event, and make that event the cause of what the server does next."""
         self.journal.cause = self.journal.emit(kind, *columns)
 
     @property
     def has_copy(self) -> bool:
-        """Whether the server is to hold a copy of the data."""
+        """Whether the server is supposed to hold a copy of the data."""
         return True
 
     def stored_rows(self) -> Iterable[Row]:

@@ -85,7 +85,7 @@ class ReplicationSystem(Simulation):
         return list(self.servers[name].places().values()) if name else []
 
     def electable(self) -> tuple[str, ...]:
-        """Return the servers that could replace the primary now, other than the primary itself."""
+        """Return the servers that could currently replace the primary, other than the primary itself."""
         raise NotImplementedError
 
     def promote(self, act: acts.Promote) -> None:
@@ -242,7 +242,7 @@ class ReplicationSystem(Simulation):
                 self.do(acts.SlowLink(a, b, self.network.latency))
 
     def stop_load(self) -> None:
-        """Stop all loops of all clients. Outstanding requests go on."""
+        """Stop all loops of all clients. Outstanding requests continue."""
         for client in self.clients.values():
             client.stop()
 

@@ -1,7 +1,7 @@
 """The network between nodes: connections keep messages in order, and can stall, break, or be refused.
 
-A message takes the link's latency plus jitter. For each loss that is drawn, it also takes a retransmission timeout, which doubles each
-time, because TCP, below the protocol, retransmits what is lost. On a cut link, messages wait until the link heals, because TCP keeps
+The delay of a message is the link's latency plus jitter. Each loss that is drawn adds a retransmission timeout, which doubles each time,
+because TCP, below the protocol, retransmits what is lost. On a cut link, messages wait until the link heals, because TCP keeps
 retransmitting. Messages are dropped if the sender closes the connection or if a process at either end dies. A process that is not running
 refuses connections immediately.
 
@@ -32,7 +32,8 @@ Direction = tuple[str, str]
 """The addresses of the sender and the receiver."""
 
 SENT_BEFORE_CLOSE: Final = -2
-"""The ticket of a request that was held back when its sender closed the connection. It still arrives if the receiver's process runs."""
+"""The ticket of a request that was held back when its sender closed the connection. It still arrives if the receiver's process is running.
+"""
 
 
 class LinkState:
@@ -139,7 +140,7 @@ class Network:
         return 2 * number + reply
 
     def is_open(self, sender: str, node: str, ticket: int) -> bool:
-        """Return whether the connection of a ticket is still open and the receiver's process runs."""
+        """Return whether the connection of a ticket is still open and the receiver's process is running."""
         if not self.alive.get(node, False):
             return False
         if ticket == SENT_BEFORE_CLOSE or (not self.deaths and not self.disconnects):

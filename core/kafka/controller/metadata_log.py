@@ -196,7 +196,7 @@ class MetadataLog:
         return found
 
     def is_removed(self, topic: str, end: int) -> bool:
-        """Return whether a topic existed and is deleted as of the records below `end`."""
+        """Return whether a topic existed and has been deleted as of the records below `end`."""
         return self._removed.get(topic, end) < end and not self.leaders(topic, end)
 
     def leaders(self, topic: str, end: int) -> tuple[tuple[int, int], ...]:

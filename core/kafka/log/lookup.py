@@ -131,7 +131,7 @@ def _read_offset_index(segment: SegmentFiles, offset: int, steps: list[LookupSte
 
 
 def _scan_for_offset(segment: SegmentFiles, entry: OffsetPosition, offset: int, steps: list[LookupStep]) -> PositionedBatch | None:
-    """Read batch headers from an index entry on, up to the first batch whose last offset is at or above an offset."""
+    """Read batch headers, starting at an index entry, up to the first batch whose last offset is at or above an offset."""
     batches = segment.batches
     first = segment.batch_at(entry.position)
     at = bisect_right(batches, offset - 1, first, key=lambda each: each.last_offset)
@@ -237,7 +237,7 @@ def _read_time_index(segment: SegmentFiles, timestamp: int, steps: list[LookupSt
 
 
 def _scan_for_timestamp(segment: SegmentFiles, entry: OffsetPosition, timestamp: int, least: int, steps: list[LookupStep]) -> Lookup:
-    """Read batch headers from an index entry on, up to the first batch that is late enough and has records from offset `least` on."""
+    """Read batch headers, starting at an index entry, up to the first batch that is late enough and has records at or above offset `least`."""
     first = segment.batch_at(entry.position)
     for at in range(first, len(segment.batches)):
         found = segment.batches[at]

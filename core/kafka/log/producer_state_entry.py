@@ -31,7 +31,7 @@ def decrement_sequence(sequence: int, by: int) -> int:
 
 
 class BatchMetadata(NamedTuple):
-    """The metadata of one batch; offsets and sequence numbers are inclusive, the time is in µs."""
+    """The metadata of one batch. Offsets and sequence numbers are inclusive; the time is in µs."""
 
     first_sequence: int
     last_sequence: int

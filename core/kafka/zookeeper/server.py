@@ -1,7 +1,7 @@
 """ZooKeeper as one node that never fails: a tree of znodes, conditional writes, sessions, ephemeral znodes, and one-shot watches.
 
 A session expires when ZooKeeper has not heard from its client for the session timeout. Its ephemeral znodes are then deleted, and their
-watches fire. A controller learns of a broker's failure only in this way.
+watches fire. A controller learns about a broker's failure only in this way.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class SessionListener(Protocol):
         """Handle the end of a session that the client closed."""
 
     def watch_fired(self, path: str) -> None:
-        """Handle the change of a watched znode."""
+        """Handle a change to a watched znode."""
 
 
 class ZooKeeperClient:

@@ -28,7 +28,7 @@ LINGER: Final = 5 * SECOND
 """How long there must be no further change before changes are published, µs (`IsrChangePropagationBlackOut`)."""
 
 MAX_DELAY: Final = 60 * SECOND
-"""The time since the last publication after which changes are always published, µs (`IsrChangePropagationInterval`)."""
+"""The time after the last publication at which changes are published in any case, µs (`IsrChangePropagationInterval`)."""
 
 
 class ZooKeeperIsrManager:

@@ -47,7 +47,7 @@ class StateCommitted(Event, kind="cluster-state-committed", source="Publication#
 
 
 class NodeLost(Event, kind="node-lost", source="FollowersChecker", level=NOTABLE):
-    """The master removes a node."""
+    """The master removed a node."""
 
     master: str
     node: str
@@ -72,7 +72,7 @@ class OpIndexed(Event, kind="op-indexed", source="IndexShard#applyIndexOperation
 
 
 class CopyFailed(Event, kind="copy-failed", source="ReplicationOperation#failShardIfNeeded", level=NOTABLE):
-    """A primary wants a copy removed."""
+    """A primary asked the master to remove a copy."""
 
     primary: str
     copy: str

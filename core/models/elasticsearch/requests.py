@@ -17,7 +17,7 @@ class CoordinatedWrite:
 
     Attributes:
         client, request: the client, and the number that it gave to the write.
-        primary: the primary that it was sent to; empty while it waits for another cluster state.
+        primary: the primary that it was sent to; empty while it is waiting for another cluster state.
         tried: whether it has been sent to a primary before.
     """
 
@@ -62,7 +62,7 @@ class Requests:
         self._route(self.numbers)
 
     def _route(self, number: int) -> None:
-        """Send a write to the primary; if there is none, let it wait for the next cluster state."""
+        """Send a write to the primary. If there is no primary, let the write wait for the next cluster state."""
         write = self.writes[number]
         primary = self._coordination.applied.primary
         if primary and primary not in self._coordination.closed:
@@ -76,7 +76,7 @@ class Requests:
         self._node.timer(self._settings.write_timeout, "no primary", number)
 
     def state_changed(self) -> None:
-        """After a change of the cluster state, retry the waiting writes, and those whose primary is no longer part of the cluster."""
+        """After a change in the cluster state, retry the waiting writes, and those whose primary is no longer part of the cluster."""
         nodes = self._coordination.applied.nodes
         for number, write in list(self.writes.items()):
             if write.primary not in nodes:

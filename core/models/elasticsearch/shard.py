@@ -14,7 +14,7 @@ class ShardCopy:
 
     Attributes:
         translog: the operations on this node, by sequence number.
-        synced: the numbers of those that are on disk, if they are not synced at once.
+        synced: the numbers of those that are on disk, if they are not synced immediately.
         indexed: the operations in the index. After a roll-back, the translog still has what the index lacks.
         primary_term: the highest primary term that the copy knows.
         local_checkpoint: the highest number up to which all operations are indexed; -1 if there is none.

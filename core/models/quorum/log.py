@@ -1,4 +1,4 @@
-"""A node's log, and which of two logs is newer."""
+"""A node's log, and the comparison that determines which of two logs is newer."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class SparseIndex:
         return low, probes
 
     def truncate_to_entries(self, count: int) -> None:
-        """Drop all entries from a slot on."""
+        """Drop the entry at a slot and all later entries."""
         del self.keys[count:]
         del self.values[count:]
 

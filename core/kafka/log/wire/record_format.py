@@ -154,6 +154,6 @@ def _plain_size(records: int, size: int) -> int:
     """Return the size of a batch whose values share `size` bytes in equal parts."""
     value, larger = divmod(size, records)
     grown = records_size(records, RecordShape(value=value))
-    if larger:  # the records that the division leaves over have a value of one byte more
+    if larger:  # the records that the division leaves over have a value that is one byte longer
         grown += larger * (record_size(RecordShape(value=value + 1)) - record_size(RecordShape(value=value)))
     return HEADER_BYTES + grown

@@ -31,7 +31,7 @@ class BrokerChanges(ControllerComponent):
         self.deletions = deletions
 
     def process_broker_change(self) -> None:
-        """Handle a change of the children of /brokers/ids (`#processBrokerChange`)."""
+        """Handle a change in the children of /brokers/ids (`#processBrokerChange`)."""
         self.queue.submit((GetChildren(paths.BROKER_IDS, watch=True),), self._brokers_listed)
 
     def _brokers_listed(self, results: tuple[Result, ...]) -> None:
@@ -105,7 +105,7 @@ class BrokerChanges(ControllerComponent):
         self.queue.put(self._shut_down, request.broker, sender)
 
     def _shut_down(self, leaving: int, sender: str) -> None:
-        """Move the leaderships of a broker that shuts down, and stop its followers (`#doControlledShutdown`)."""
+        """Move the leaderships of a broker that is shutting down, and stop its followers (`#doControlledShutdown`)."""
         journal = self.journal
         if leaving not in self.context.shutting_down:
             journal.cause = journal.emit(events.ShutdownBegun.kind, leaving)
@@ -118,7 +118,7 @@ class BrokerChanges(ControllerComponent):
         )
 
     def _must_move(self, leaving: int, tp: TopicPartition, state: PartitionRegistration) -> bool:
-        """Return whether a broker that shuts down has a replica that other brokers replace."""
+        """Return whether a broker that is shutting down has a replica that other brokers can replace."""
         return leaving in state.replicas and len(state.replicas) > 1 and tp.topic not in self.context.topics_to_delete
 
     def _stop_followers(self, leaving: int, followed: list[TopicPartition], sender: str) -> None:
@@ -162,7 +162,7 @@ class BrokerChanges(ControllerComponent):
     def handle_leader_and_isr_response(self, response: LeaderAndIsrResponse, sender: str) -> None:
         """Handle a broker's LeaderAndIsr response. Update the broker's offline replicas if it has or had any.
 
-        Responses to a former controller epoch are ignored.
+        Responses to requests from a former controller epoch are ignored.
         """
         self.controller.channels.answered(sender, response.correlation)
         if not self.queue.active or response.error != errors.NONE or response.controller_epoch != self.context.epoch:

@@ -21,7 +21,8 @@ class ControllerEventManager:
 
     Attributes:
         active: whether this broker considers itself the controller; events are handled only in that case.
-        generation: the number of times that this broker has stopped acting as controller; responses to an earlier generation are ignored.
+        generation: the number of times that this broker has stopped acting as controller; responses to requests from an earlier generation
+            are ignored.
     """
 
     def __init__(self, journal: Journal, zk: ZooKeeperClient) -> None:

@@ -1,7 +1,7 @@
 """The controller of a ZooKeeper cluster: the broker that was elected by creating /controller (Kafka: `KafkaController`).
 
-This module contains the controller's election, failover, and watches. Other modules of this folder handle partition states, broker
-changes, ISR changes, reassignments, and elections.
+This module contains the controller's election, failover, and watches. Other modules in this folder handle partition states, broker changes,
+ISR changes, reassignments, and elections.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class KafkaController(ControllerBase):
         isr_changes: the handler of ISR changes.
         broker_changes: the handler of broker changes.
         elections: the handler of requested elections and of the balancing of leaders.
-        deletions: the handler of deletions of topics.
+        deletions: the handler of topic deletions.
     """
 
     def __init__(self, broker: BrokerContext, zk: ZooKeeperClient, channel: ControllerChannel) -> None:
@@ -177,7 +177,7 @@ class KafkaController(ControllerBase):
         )
 
     def watch_fired(self, path: str) -> None:
-        """Handle the change of a watched znode."""
+        """Handle a change to a watched znode."""
         if path == paths.CONTROLLER_PATH:
             self.elect()
         elif self.active:
@@ -214,7 +214,7 @@ class KafkaController(ControllerBase):
         self.partitions.initialize_leader_and_isr(self.queue.done)
 
     def _partitions_modified(self, topic: str) -> None:
-        """Read a topic's znode, which can contain new partitions (`#processPartitionModifications`)."""
+        """Read a topic's znode, which may contain new partitions (`#processPartitionModifications`)."""
         self.queue.submit((GetData(topic_path(topic), watch=True),), self._partitions_read, topic)
 
     def _partitions_read(self, results: tuple[Result, ...], topic: str) -> None:
@@ -226,7 +226,7 @@ class KafkaController(ControllerBase):
         self.partitions.initialize_leader_and_isr(self.queue.done)
 
     def config_changed(self, change: ConfigChange) -> None:
-        """Elect leaders at once if unclean leader election has been enabled (`#processTopicUncleanLeaderElectionEnable`)."""
+        """Elect leaders immediately if unclean leader election has been enabled (`#processTopicUncleanLeaderElectionEnable`)."""
         if self.active and change.name == "unclean.leader.election.enable" and change.value == "true":
             self.queue.put(self._elect_unclean, change.topic)
 

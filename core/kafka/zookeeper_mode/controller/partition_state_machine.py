@@ -1,4 +1,4 @@
-"""Leader and ISR changes of partitions (Kafka: `PartitionStateMachine`, `ReplicaStateMachine`).
+"""Changes to the leaders and ISRs of partitions (Kafka: `PartitionStateMachine`, `ReplicaStateMachine`).
 
 A change is first written to ZooKeeper. The write succeeds only if this broker is still the controller and no other process has changed the
 partition. After the write, the brokers are informed.
@@ -35,7 +35,7 @@ Kafka: `ControllerBrokerRequestBatch`.
 """
 
 Decide = Callable[[TopicPartition, PartitionRegistration], Decision | None]
-"""A function that decides the change of a partition. It returns None if the partition stays the same."""
+"""A function that decides how a partition changes. It returns None if the partition stays the same."""
 
 
 class PartitionStateMachine(ControllerComponent):
@@ -170,7 +170,9 @@ class PartitionStateMachine(ControllerComponent):
         self.change(list(self.context.offline_partitions), self.elect_for_offline, reason, self.initialize_leader_and_isr, callback, *about)
 
     def initialize_leader_and_isr(self, callback: Callback, *about: object) -> None:
-        """Initialize new partitions (`#initializeLeaderAndIsrForPartitions`). The ISR is the live replicas, and the first of them leads."""
+        """Initialize new partitions (`#initializeLeaderAndIsrForPartitions`). The ISR consists of the live replicas, and the first of them
+        leads.
+        """
         new = []
         for tp, assignment in self.context.assignments.items():
             if tp in self.context.states:
@@ -204,10 +206,11 @@ class PartitionStateMachine(ControllerComponent):
     def remove_replicas_from_isr(
         self, gone: Iterable[int], tps: Iterable[TopicPartition], reason: str, callback: Callback, *about: object
     ) -> None:
-        """Remove the replicas of some brokers from the ISRs, except the last member. Partitions that these brokers led have no leader.
+        """Remove the replicas of some brokers from the ISRs, except the last member. The partitions that these brokers led then have no
+        leader.
 
         The brokers are removed one at a time, in ascending order (in Kafka, by the hash of their ids). Each removal raises the leader
-        epoch, even if nothing else changes. The brokers of the cluster are informed of all removals at once. Kafka:
+        epoch, even if nothing else changes. The brokers in the cluster are informed of all removals together. Kafka:
         `ReplicaStateMachine#doRemoveReplicasFromIsr`.
         """
         known = [tp for tp in tps if tp in self.context.states]

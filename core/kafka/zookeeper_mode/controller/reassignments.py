@@ -61,7 +61,7 @@ class PartitionReassignments(ControllerComponent):
     ) -> None:
         """Remove the replicas that an earlier reassignment was adding but this one does not need (`#updateCurrentReassignment`).
 
-        These replicas lose leadership and leave the ISR at once.
+        These replicas lose leadership and leave the ISR immediately.
         """
         reason = f"another move of {tp} does without" if self._is_reassigning(tp) else f"the move of {tp} is given up"
         self._stop_removed(tp, dropped, reason, self._dropped, (tp, rest))
@@ -93,7 +93,7 @@ class PartitionReassignments(ControllerComponent):
             callback()
 
     def state_written(self, tp: TopicPartition) -> None:
-        """Advance a reassignment because the state of its partition was written, for example by its leader.
+        """Advance a reassignment because the state of its partition was written, for example by the partition's leader.
 
         Kafka: `#processPartitionReassignmentIsrChange`.
         """

@@ -1,4 +1,4 @@
-"""The messages between a ZooKeeper-mode controller and the brokers. Each request of the controller carries its epoch."""
+"""The messages between a ZooKeeper-mode controller and the brokers. Each request from the controller carries the controller epoch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deletions of topics in a ZooKeeper-mode controller (Kafka: `TopicDeletionManager`).
+"""Topic deletions in a ZooKeeper-mode controller (Kafka: `TopicDeletionManager`).
 
 An administrator requests a deletion with a znode below /admin/delete_topics. The controller tells all brokers, whose clients then get
 UNKNOWN_TOPIC_OR_PARTITION, and makes the brokers delete their replicas. It deletes the topic's znodes only when all replicas are deleted. While a
@@ -19,7 +19,7 @@ from core.kafka.zookeeper_mode.controller.requests import ControlResponse
 
 
 class TopicDeletionManager(ControllerComponent):
-    """The handler of deletions of topics."""
+    """The handler of topic deletions."""
 
     def process_topic_deletion(self) -> None:
         """Read the requested deletions (`KafkaController#processTopicDeletion`)."""
@@ -48,7 +48,7 @@ class TopicDeletionManager(ControllerComponent):
         self.queue.done()
 
     def resume(self) -> None:
-        """Continue the deletions that waited for a broker (`#resumeDeletions`)."""
+        """Continue the deletions that were waiting for a broker (`#resumeDeletions`)."""
         for name in list(self.context.topics_to_delete):
             self._delete_replicas(name)
 
@@ -71,14 +71,14 @@ class TopicDeletionManager(ControllerComponent):
             self.journal.emit(events.TopicDeletionDelayed.kind, self.broker.id, name, tuple(sorted(waits)))
 
     def handle_control_response(self, response: ControlResponse, sender: str) -> None:
-        """Handle a broker's response to StopReplica or UpdateMetadata. The response can name deleted replicas."""
+        """Handle a broker's response to StopReplica or UpdateMetadata. The response may name deleted replicas."""
         self.controller.channels.answered(sender, response.correlation)
         deleted = self.context.topics_to_delete
         if self.queue.active and response.controller_epoch == self.context.epoch and any(tp.topic in deleted for tp in response.deleted):
             self.queue.put(self._replicas_deleted, int(sender[1:]), response.deleted)
 
     def _replicas_deleted(self, broker: int, tps: tuple[TopicPartition, ...]) -> None:
-        """Record deleted replicas. If it was the last one, delete the topic's znodes (`#completeDeleteTopic`)."""
+        """Record deleted replicas. If no replica of the topic is left, delete the topic's znodes (`#completeDeleteTopic`)."""
         context = self.context
         for tp in tps:
             if tp.topic in context.topics_to_delete:
