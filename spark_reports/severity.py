@@ -25,7 +25,7 @@ STATE_WORDS: Final[Mapping[PartitionStatus, str]] = {
 }
 """The values of `state` columns.
 
-There is no value for a leader that does not serve clients, because such intervals appear in the windows without reads and writes.
+There is no value for a leader that is not serving clients, because such intervals appear in the windows without reads and writes.
 """
 
 RANKS: Final[Mapping[str, tuple[str, ...]]] = {

@@ -41,13 +41,13 @@ PARALLEL_SUMMARIES: Final = 3
 """The number of summaries that are computed at the same time."""
 
 CHARTED_PARTITIONS: Final = 60
-"""The maximum number of partitions with a chart in an HTML report, for all sessions with charts together."""
+"""The maximum number of partitions that have a chart in an HTML report, summed over all sessions that have charts."""
 
 CHARTED_PARTITIONS_EACH: Final = 5
-"""Even if many sessions have charts, each of them can have charts of this number of partitions."""
+"""Even if many sessions have charts, each of them can have charts for this number of partitions."""
 
 CHARTED_SESSIONS: Final = 12
-"""The maximum number of sessions with charts in an HTML report. The report shows charts of the worst sessions."""
+"""The maximum number of sessions with charts in an HTML report. The report shows charts for the worst sessions."""
 
 CHART_ROWS: Final = 12_000
 """The maximum number of rows for each kind of chart."""

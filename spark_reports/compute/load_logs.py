@@ -122,7 +122,7 @@ def load_logs(
 def _dataset_logs(
     spark: SparkSession, dataset: str, kinds: Collection[str], columns: Collection[str]
 ) -> tuple[list[SessionLog], list[str]]:
-    """Return the usable sessions of a dataset, and the errors of unusable sessions."""
+    """Return the usable sessions of a dataset, and the errors for unusable sessions."""
     from pyspark.errors import PySparkException
 
     try:
@@ -134,7 +134,7 @@ def _dataset_logs(
 
 
 def logs_of_markers(dataset: str, markers: Iterable[MarkerRow]) -> tuple[list[SessionLog], list[str]]:
-    """Return the sessions of a dataset, as read from its marker rows, and the errors of unusable sessions."""
+    """Return the sessions of a dataset, as read from its marker rows, and the errors for unusable sessions."""
     heads: dict[str, MarkerRow] = {}
     tails: dict[str, MarkerRow] = {}
     for mark in markers:
@@ -154,7 +154,7 @@ def logs_of_markers(dataset: str, markers: Iterable[MarkerRow]) -> tuple[list[Se
 
 
 def _remote_logs(spark: SparkSession, address: str) -> tuple[list[SessionLog], list[str]]:
-    """Return the logs at an address that only Spark can read, and the errors of unusable logs."""
+    """Return the logs at an address that only Spark can read, and the errors for unusable logs."""
     from pyspark.errors import PySparkException
 
     try:

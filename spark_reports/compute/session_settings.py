@@ -39,7 +39,7 @@ def spark_settings(master: str) -> dict[str, str]:
 def interpreting_session(spark: SparkSession) -> SparkSession:
     """Return a second session of the same Spark that interprets its query plans.
 
-    If Spark does not run in the JVM of this process, return the given session.
+    If Spark is not running in the JVM of this process, return the given session.
     """
     if not hasattr(spark, "_jsparkSession") or not is_local(spark.sparkContext.master or ""):
         return spark

@@ -121,10 +121,10 @@ def _inputs(
         ).localCheckpoint()
     )
     held = Lazy(lambda: one(blocked_intervals(states(), down(), cuts(), end_with_session(still(), sessions), disks())).localCheckpoint())
-    # Without transactions, Spark removes these queries, which would otherwise sort the frequent events.
+    # If there are no transactions, Spark removes these queries, which would otherwise sort the frequent events.
     frequent = only_if_found(events, found, TRANSACTIONS_FROM)
     transactions = Lazy(lambda: one(partition_transactions(frequent, infrequent)).localCheckpoint())
-    # Without consumer groups, Spark removes these queries, too.
+    # If there are no consumer groups, Spark also removes these queries.
     owned = Lazy(lambda: one(owned_intervals(of("member-started"), sessions)).localCheckpoint())
     return SummaryInputs(
         events,

@@ -52,7 +52,7 @@ def parquet_target(files: Sequence[Path], out: str) -> str:
 
 
 def _check_names(files: Sequence[Path], there: Collection[str], out: str) -> None:
-    """Check that each session has its own name.
+    """Check that each session has a unique name.
 
     Raises:
         ReportError: two sessions have the same name, or the dataset already contains a session with that name.

@@ -13,7 +13,7 @@ from spark_reports.output.svg_parts import Bar, axis_label, coordinate, grid_lin
 Row = Mapping[str, Any]
 
 LANES: Final = 24
-"""The maximum number of partitions of a group with a lane."""
+"""The maximum number of partitions of a group that have a lane."""
 
 BARS: Final = 120
 """The maximum number of bars in a lane."""
@@ -71,7 +71,7 @@ def lanes(group: str, owners: Sequence[Row], rebalances: Sequence[Row], end_us: 
 
 
 def _owner(row: Row, clients: Mapping[str, int], end: int) -> Bar:
-    """Return the bar of a consumer, or of a time without an owner. A short bar does not have a text."""
+    """Return the bar for a consumer, or for a period without an owner. A short bar has no text."""
     name = row["client"] or "no owner"
     inside = name if (row["to_us"] - row["from_us"]) / end > 0.01 + 0.007 * len(name) else ""
     if not row["client"]:

@@ -26,7 +26,7 @@ ROWS: Final = 300
 """The maximum number of rows of a table on the page. The Parquet files contain all rows."""
 
 ALWAYS: Final = 4
-"""The number of figures that the page shows even if they are zero: lost records, and the times for which clients were blocked."""
+"""The number of figures that the page shows even if they are zero: lost records, and how long clients were blocked."""
 
 CURVES: Final = 24
 """The maximum number of high watermark charts for each session."""

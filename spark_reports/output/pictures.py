@@ -126,7 +126,7 @@ def _deliveries(rows: Sequence[Row]) -> str:
 
 
 def _delays(rows: Sequence[Row]) -> str:
-    """Return a bar for each worker: half of the records are at most as late as its first segment is long, and so on."""
+    """Return a bar for each worker. Its first segment ends at the lateness that half of the records do not exceed, and so on."""
     bars = []
     for row in rows:
         segments, before = [], 0
@@ -158,7 +158,7 @@ def _audit(rows: Sequence[Row]) -> str:
         of.setdefault((row["topic"], row["bucket_us"]), {})[row["tier"]] = row["records"]
     bars = []
     for (topic, bucket), tiers in of.items():
-        # A lost record was acknowledged, so it is a part of the acknowledged ones.
+        # A lost record was acknowledged, so it is one of the acknowledged records.
         counts = {**tiers, "acked": max(tiers.get("acked", 0) - tiers.get("lost", 0), 0)}
         segments = [
             Segment(look, counts[name], f"{counts[name]:,}", f"{counts[name]:,} records {words}")

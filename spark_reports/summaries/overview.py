@@ -86,9 +86,9 @@ TITLE: Final = "Sessions, worst first"
 
 NOTES: Final = (
     "The figures are sums over all partitions, brokers, and topics of a session. Columns that begin with `longest_` contain the length "
-    "of the longest window of any partition. `stalled_us` is the time in which acks=all writes waited, which is not part of "
+    "of the longest window of any partition. `stalled_us` is the time during which acks=all writes waited, which is not part of "
     "`no_writes_us`. The percentiles of produce latency are those of the slowest combination of topic and acks. The latency of a batch "
-    "without an answer is the time that it has waited. `held_us` is the time in which transactions held back the last stable offset. "
+    "without an answer is the time that it has waited. `held_us` is the time during which transactions held back the last stable offset. "
     "`records_lost` counts a lost record only once, even if the record was both acknowledged "
     "and read. `records_lost_acknowledged` and `records_lost_read` are empty for logs of earlier isrlab versions, which did not "
     "distinguish such records."

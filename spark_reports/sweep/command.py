@@ -36,10 +36,10 @@ from spark_reports.sweep.statistics.cell_results import SweepResult
 from spark_reports.sweep.statistics.model_results import ModelSweepResult
 
 DEFAULT_RUNS: Final = 100
-"""The default number of runs of each cell."""
+"""The default number of runs for each cell."""
 
 MAX_RUNS: Final = 10_000_000
-"""The maximum number of runs of each cell."""
+"""The maximum number of runs for each cell."""
 
 GRIDS: Final = Path(__file__).with_name("library")
 """The folder of the grids that come with isrlab."""

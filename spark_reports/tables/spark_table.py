@@ -54,7 +54,7 @@ class Table:
     def fetched(self, most: int) -> Result:
         """Return all rows, sorted by the keys, or the worst rows if there are more than `most`."""
         found = self.frame.orderBy(*self.keys).limit(most + 1).collect()
-        # To ask Spark for the columns takes longer, because Spark analyzes the query again.
+        # Asking Spark for the columns takes longer, because Spark analyzes the query again.
         columns = tuple(found[0].__fields__) if found else tuple(self.frame.columns)
         rows = [tuple(row) for row in found]
         count = len(rows)

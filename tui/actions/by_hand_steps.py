@@ -118,7 +118,7 @@ def step(context: ActionContext) -> Question:
         )
 
     options = (
-        Option("f", f"b{one} fetches …", (), "the leader answers at once, with the number of records you "
+        Option("f", f"b{one} fetches …", (), "the leader answers immediately, with the number of records you "
             "enter", dead, counted("fetch", f"b{one} fetches", acts.Fetch)),
         Option("r", f"b{one}'s fetch arrives", (acts.Arrive(one),), "the fetch waits at the leader", dead),
         Option(
@@ -127,7 +127,7 @@ def step(context: ActionContext) -> Question:
         ),
         Option("l", f"the answer to b{one} is lost", (acts.Answer(one, lost=True),), "the leader has sent it, but the follower gets nothing", dead),
         Option("x", f"the controller fences b{one}", (acts.Fence(one),), "as when its session expires"),
-        Option("b", f"b{one} restarts at once", (acts.Bounce(one),), "the controller does not notice", dead),
+        Option("b", f"b{one} restarts immediately", (acts.Bounce(one),), "the controller does not notice", dead),
         Option("w", f"b{one} writes its checkpoint", (acts.Checkpoint(one),), "saves its high watermarks to disk", dead),
         Option("i", f"b{one} checks its ISRs", (acts.CheckIsr(one),), "removes replicas that have not caught up", dead),
     )  # fmt: skip

@@ -50,7 +50,7 @@ _WORDS: Final = {"space": "Space", "enter": "⏎", "backspace": "Bksp", "end": "
 _KNOWN: Final = frozenset(str(key.value) for key in Keys if not str(key.value).startswith("<"))
 _ALWAYS: Final = {"quit": ("ctrl+c",), "back": ("escape",)}
 _FORMER_IDS: Final = {"colours": "colors"}
-"""The ids that an action had in earlier versions, which keymap files can still use, each with its current id."""
+"""The ids that actions had in earlier versions, each with the current id of its action. Keymap files can still use the earlier ids."""
 
 
 @attrs.frozen(repr=False)
@@ -93,7 +93,7 @@ def default_path(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def load_keymap(path: Path | None = None) -> Keymap:
-    """Load the keymap of a file. If no path is given, load the default file if it exists.
+    """Load the keymap from a file. If no path is given, load the default file if it exists.
 
     Raises:
         InputError: the file cannot be read, or its content is wrong.

@@ -106,7 +106,7 @@ def acks(context: ActionContext) -> Question:
 
 
 def produce(context: ActionContext) -> TextPrompt:
-    """Ask how many records to produce at once to the selected partition."""
+    """Ask how many records to produce in one burst to the selected partition."""
     partition = context.the_partition.tp
     acks_of = next(("all" if p.acks < 0 else str(p.acks) for p in context.view.producers if p.name == "producer"), "all")
 

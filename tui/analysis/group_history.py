@@ -17,10 +17,10 @@ STEP: Final = 100_000
 """The least time between two samples of a lag, µs."""
 
 GONE: Final = -1
-"""Stands for the number of partitions of a consumer that does not run."""
+"""The value that stands for the number of partitions of a consumer that is not running."""
 
 CALM: Final = frozenset({"Stable", "Empty"})
-"""The states in which a group of the consumer protocol does not rebalance."""
+"""The states in which a group with the consumer protocol is not rebalancing."""
 
 
 @attrs.define
@@ -30,8 +30,8 @@ class History:
     Attributes:
         committed: the committed offsets.
         times, lags: the samples of the lag: virtual times in µs, and lags.
-        lanes: for each consumer, when the number of its partitions changed, and the number.
-        rebalances: the beginning and the end of each rebalance; the end is None while the rebalance goes on.
+        lanes: for each consumer, the times at which the number of its partitions changed, each with the new number.
+        rebalances: the beginning and the end of each rebalance; the end is None while the rebalance is in progress.
     """
 
     committed: dict[TopicPartition, int] = attrs.field(factory=dict)
@@ -96,8 +96,8 @@ class GroupHistory:
         return known
 
     def time_lag(self, each: OwnedPartition, now: int) -> tuple[int, bool] | None:
-        """Return how long the oldest record that a group has not committed could be read (µs), and whether it can be longer, because the events
-        in memory begin later. Return None if it is not known.
+        """Return for how long consumers have been able to read the oldest record that a group has not committed (µs), and whether this time
+        may be longer because the events in memory begin later. Return None if the time is not known.
         """
         if each.lag is None or each.committed == NO_OFFSET:
             return None
@@ -160,7 +160,7 @@ def lane_cells(lane: list[tuple[int, int]], start: int, end: int, cells: int) ->
 
 
 def rebalancing_cells(rebalances: list[tuple[int, int | None]], start: int, end: int, cells: int) -> list[bool]:
-    """Return for each cell of a lane whether the group rebalanced at some time of the cell."""
+    """For each cell of a lane, return whether the group was rebalancing at some time during the cell."""
     width = max((end - start) / cells, 1)
     return [
         any(begin < start + width * (cell + 1) and (over is None or over >= start + width * cell) for begin, over in rebalances)

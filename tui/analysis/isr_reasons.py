@@ -20,7 +20,7 @@ _AT: Final = {
 
 
 def _column(event: EventTuple, name: str) -> object:
-    """Return the value of a named column of an event."""
+    """Return the value of a named column in an event."""
     return event[_AT[event[3]][name]]
 
 

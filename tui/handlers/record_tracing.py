@@ -63,5 +63,5 @@ class RecordTracing:
 
 
 def _record(tp: TopicPartition, text: str) -> tuple[TopicPartition, int]:
-    """Return the record that a text names. An offset alone is in the selected partition."""
+    """Return the record that a text names. An offset without a partition refers to the selected partition."""
     return parse_record(f"{tp}@{text}" if text.isascii() and text.isdecimal() else text)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scenarios.groups.facts import Printed
 
 ALL: str = ""
-"""The value of an option without a value, such as `--state` of `--list`."""
+"""The value that stands for an option that is given without a value, such as `--state` with `--list`."""
 
 
 def add_commands(commands: Any) -> None:
@@ -36,15 +36,19 @@ def add_commands(commands: Any) -> None:
     groups.add_argument(
         "--topic", metavar="T[:0,1]", action="append", help="with --reset-offsets and --delete-offsets: a topic, or some of its partitions"
     )
-    groups.add_argument("--all-topics", action="store_true", help="with --reset-offsets: all topics with a committed offset of the group")
+    groups.add_argument(
+        "--all-topics", action="store_true", help="with --reset-offsets: all topics for which the group has a committed offset"
+    )
     groups.add_argument("--to-offset", metavar="N", help="with --reset-offsets: go to this offset")
     groups.add_argument("--to-earliest", action="store_true", help="with --reset-offsets: go to the log start")
     groups.add_argument("--to-latest", action="store_true", help="with --reset-offsets: go to the log end")
     groups.add_argument("--to-current", action="store_true", help="with --reset-offsets: stay at the committed offset")
     groups.add_argument("--shift-by", metavar="N", help="with --reset-offsets: add N to the committed offset")
-    groups.add_argument("--to-datetime", metavar="TIME", help="with --reset-offsets: go to a moment; virtual time begins with 1970 in UTC")
+    groups.add_argument(
+        "--to-datetime", metavar="TIME", help="with --reset-offsets: go to a moment; virtual time begins at the start of 1970 in UTC"
+    )
     groups.add_argument("--by-duration", metavar="PT1H", help="with --reset-offsets: go back by a duration")
-    groups.add_argument("--from-file", metavar="FILE", help="with --reset-offsets: take the offsets of a file that --export has printed")
+    groups.add_argument("--from-file", metavar="FILE", help="with --reset-offsets: take the offsets from a file that --export printed")
     groups.add_argument("--export", action="store_true", help="with --reset-offsets: print the new offsets as lines of a file")
     groups.add_argument("--group", metavar="G", action="append", help="a group; repeat this option for several groups (2.4)")
     groups.add_argument("--all-groups", action="store_true", help="all groups (2.4)")

@@ -26,7 +26,7 @@ Each page has a name, a label for its tab, and a shorter label for narrow screen
 """
 
 NEEDS: Final = {"transactions": TRANSACTION_STATE_TOPIC, "groups": GROUP_METADATA_TOPIC}
-"""The pages whose tabs are left out while a cluster does not have this topic."""
+"""The pages whose tabs are left out while the cluster lacks a topic, each with the name of that topic."""
 
 TABS: Final[tuple[Tab, ...]] = (
     ("1", "Overview", "Overview", OVERVIEW),
@@ -36,7 +36,9 @@ TABS: Final[tuple[Tab, ...]] = (
 
 
 def tabs_of(view: ClusterView, page: str | None) -> tuple[Tab, ...]:
-    """Return the tabs. A tab is left out unless its page is open while the cluster has nothing to show on it: no transactions, or no groups."""
+    """Return the tabs. If the cluster has no transactions or no groups, the tab of the corresponding page is left out unless that page is
+    open.
+    """
     topics = {topic.name for topic in view.topics}
     empty = {f"screen-{name}" for name, topic in NEEDS.items() if topic not in topics and name != page}
     return tuple(tab for tab in TABS if tab[3] not in empty)

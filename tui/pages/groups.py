@@ -96,7 +96,7 @@ def _cut(rows: list[list[Cell]], room: int, paint: Palette, columns: int) -> lis
 
 
 def _waits(group: GroupReport, now: int) -> str:
-    """Return a sentence about what the whole group waits for."""
+    """Return a sentence about what the whole group is waiting for."""
     if group.waits:
         before = ". The controller notices it at " if group.state == UNKNOWN else ", at the latest until "
         return f"{group.name} {group.waits}{_until(group.until, now, before)}."
@@ -136,7 +136,7 @@ def _group_row(group: GroupReport, paint: Palette) -> list[Cell]:
 
 
 def _total_lag(group: GroupReport) -> str:
-    """Return the sum of the lags: at least this, if the lags of some partitions are not known."""
+    """Return the sum of the lags as text, marked as a lower bound (≥) if the lags of some partitions are not known."""
     if group.unknown_lags == len(group.partitions):
         return "·"
     return f"≥{group.lag:,}" if group.unknown_lags else f"{group.lag:,}"
@@ -174,7 +174,7 @@ def _partition_row(each: OwnedPartition, time_lag: tuple[int, bool] | None, now:
 
 
 def _time_lag(lag: tuple[int, bool] | None) -> str:
-    """Return a time lag, rounded down: at least this, if it began before the events in memory."""
+    """Return a time lag as text, rounded down, and marked as a lower bound (≥) if the lag began before the events in memory."""
     if lag is None:
         return "·"
     time, longer = lag
@@ -182,7 +182,9 @@ def _time_lag(lag: tuple[int, bool] | None) -> str:
 
 
 def _stalled(each: OwnedPartition, now: int) -> str:
-    """Return why nobody reads a partition, and until when; for a process that ended, when this is noticed."""
+    """Return why no consumer is reading a partition, and until when. If a process ended, the time is that at which the coordinator
+    notices.
+    """
     ended = each.stalled.endswith(("dead", "frozen", "silent"))
     return each.stalled + _until(each.until, now, ", noticed at " if ended else " until ") if each.stalled else "·"
 

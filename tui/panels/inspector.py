@@ -41,7 +41,7 @@ def ids(members: tuple[int, ...]) -> str:
 
 
 def not_served(p: PartitionView, view: ClusterView) -> str:
-    """Return a sentence that explains why the elected leader does not serve clients."""
+    """Return a sentence that explains why the elected leader is not serving clients."""
     leads = next((broker for broker in view.brokers if broker.id == p.leader), None)
     name, replica = f"b{p.leader}", p.replica_on(p.leader)
     if leads is None or not replica.alive:
@@ -49,7 +49,7 @@ def not_served(p: PartitionView, view: ClusterView) -> str:
     if leads.state is BrokerState.PAUSED:
         return f"{name} is paused, but there is no new leader yet."
     if replica.role != "leader":
-        return f"{name} is elected but does not serve clients: it does not know of its election yet, or its log directory has failed."
+        return f"{name} is elected but is not serving clients: it does not know about its election yet, or its log directory has failed."
     return f"{name} is the leader, but a client of the topic cannot reach it."
 
 

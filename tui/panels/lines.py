@@ -1,7 +1,7 @@
 """The base widget of all panels: a list of finished lines. Only lines that have changed are painted again.
 
 A frame of the main screen changes a few cells in many lines of many panels. With Textual's own method, each panel would cause a separate
-write. Instead, `collect_updates` collects the changes of all panels, and the screen writes them at once.
+write. Instead, `collect_updates` collects the changes of all panels, and the screen writes them in a single write.
 """
 
 from __future__ import annotations

@@ -63,10 +63,10 @@ The symbols of partitions are in `STATUS_LOOKS`, and the symbols of the timeline
 
 STATES: Final = {
     PartitionStatus.OFFLINE: "No broker leads the partition: clients can neither read nor write.",
-    PartitionStatus.LEADER_UNAVAILABLE: "The elected leader does not serve clients: it is dead or paused, cut off from the "
+    PartitionStatus.LEADER_UNAVAILABLE: "The elected leader is not serving clients: it is dead or paused, cut off from the "
         "clients, or has not taken over yet.",
     PartitionStatus.UNDER_MIN_ISR: "The ISR is smaller than min.insync.replicas: writes with acks=all are refused.",
-    PartitionStatus.STALLED: "The leader serves clients, but a member of the ISR does not fetch. Nothing is committed, and writes with "
+    PartitionStatus.STALLED: "The leader serves clients, but a member of the ISR is not fetching. Nothing is committed, and writes with "
         "acks=all wait.",
     PartitionStatus.READS_HELD: "Writes with acks=all are acknowledged, but consumers with read_committed wait: the last stable offset is held "
         "back by a transaction that no coordinator will end.",
@@ -116,7 +116,7 @@ def all_terms(release: Release, *, zookeeper: bool) -> tuple[Term, ...]:
         Term("epoch, leader", "leader epoch", _leader_epoch(release)),
         Term(
             "epoch, partition", "partition epoch",
-            "The version of a partition's leader and ISR. It rises with each change of either. A proposed change that is based "
+            "The version of a partition's leader and ISR. It increases with each change to either of them. A proposed change that is based "
             "on an older version is refused."
             + (" In ZooKeeper, it is the version of the partition's state znode." if zookeeper else ""),
         ),
@@ -148,7 +148,8 @@ def all_terms(release: Release, *, zookeeper: bool) -> tuple[Term, ...]:
 def _isr(release: Release, zookeeper: bool) -> str:
     said = "The replicas, including the leader, that the high watermark waits for. Each of them can become leader without loss. "
     if release.counts_lag:
-        said += "A follower leaves the ISR when it is more than replica.lag.max.messages behind, or has not fetched for replica.lag.time.max.ms."
+        said += "A follower leaves the ISR when it is more than replica.lag.max.messages records behind, or has not fetched "
+        said += "for replica.lag.time.max.ms."
     else:
         said += "A follower leaves the ISR when it has not caught up with the leader's log end for replica.lag.time.max.ms."
     if zookeeper:
@@ -188,7 +189,7 @@ def _unclean(release: Release, zookeeper: bool) -> str:
     said = "The election of a replica outside the ISR, because no other replica is available. The partition serves clients again, but records that the new leader lacks are lost. "
     said += "The setting unclean.leader.election.enable allows such elections, and the key U requests one. "
     if zookeeper:
-        return said + "After you enable this setting for the cluster or for a topic, the controller acts at once."
+        return said + "After you enable this setting for the cluster or for a topic, the controller acts immediately."
     if release.elects_unclean_later:
         return (
             said

@@ -24,7 +24,7 @@ class Column:
     Attributes:
         title: the text of the column's header.
         right: whether the content is right-aligned.
-        rank: how readily the column is left out: the highest rank first, rank 0 never.
+        rank: the order in which columns are left out: the column with the highest rank is first, and a column of rank 0 is never left out.
         rest: whether the column takes the remaining width, so that its content is cut if necessary.
         least: minimum width of a column that takes the rest, in cells.
     """

@@ -23,8 +23,9 @@ _PLACE: Final = ("session", "topic", "partition")
 def _lost_records(inputs: SummaryInputs) -> DataFrame:
     """Return rows `session, topic, tier, bucket_us, records` for the acknowledged records that are lost at the end.
 
-    The batch of a lost record is the one that a leader appended in the epoch of the loss. Its acknowledgment tells when it was created. A
-    record can be lost and recovered several times, so the number of losses minus the number of recoveries is what is lost at the end.
+    The batch of a lost record is the batch that a leader appended in the epoch of the loss. The acknowledgment of this batch shows when the
+    batch was created. A record can be lost and recovered several times, so the number of losses minus the number of recoveries is what is
+    lost at the end.
     """
     harmed = inputs.events_of(_LOSSES).selectExpr(
         *_PLACE, "epoch", "from_offset AS low", "to_offset AS high", "if(kind = 'records-lost', 1, -1) AS sign"
@@ -74,10 +75,10 @@ AUDIT: Final = Summary(
         "A record belongs to the minute in which its producer created its batch; `bucket_us` is the start of that minute. The tiers are: "
         "`acked` (acknowledged with acks 1 or all), `unconfirmed` (sent with acks=0), `given-up` (the producer gave up, and does not know "
         "whether a log contains the record), and `lost` (acknowledged, and missing from the leader's log at the end; if a retry appended a record "
-        "twice, a lost copy counts although the other copy remains). The times of `acked` "
-        "are from the creation of the batch to its acknowledgment, and those of `given-up` to the end of the attempts. They are exact nearest "
-        "ranks over records, and empty for `lost`. Records that had no result when the session ended are in no tier. `isrlab audit` also "
-        "shows those, and the records that were stored and read."
+        "twice, a lost copy counts although the other copy remains). For `acked`, the times run from the creation of the batch to its "
+        "acknowledgment. For `given-up`, they run from the creation of the batch to the end of the attempts. The times are exact nearest "
+        "ranks over records, and are empty for `lost`. Records that had no result when the session ended are in no tier. `isrlab audit` "
+        "also shows such records, and the records that were stored and read."
     ),
     kinds=("produce-acked", "produce-given-up", "append", *_LOSSES),
     columns=(

@@ -13,7 +13,7 @@ from spark_reports.summaries.intermediate.event_counts import LOST
 from spark_reports.summaries.summary import Summary, count_if, sum_if, table_schema
 
 AFTER_US: Final = 60 * SECOND
-"""The time after a change in which events are counted, in µs."""
+"""The time after a change during which events are counted, in µs."""
 
 
 def _compute(inputs: SummaryInputs) -> DataFrame:

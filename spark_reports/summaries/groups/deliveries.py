@@ -64,11 +64,13 @@ DELIVERIES: Final = Summary(
     name="deliveries",
     title="Records that groups processed once, twice, or never",
     notes=(
-        "`does` is consume for consumers with a group, and forward for processes and delay services, which write each input record to another topic. `processed` counts "
-        "the records that members processed at least once: `once` exactly once, `twice` more than once. `repeats` counts the "
+        "`does` is consume for consumers with a group, and forward for processes and delay services, which write each input record to "
+        "another topic. `processed` counts the records that members processed at least once. `once` counts those processed exactly once, "
+        "and `twice` counts those processed more than once. `repeats` counts the "
         "additional times. `never` counts the records that were skipped: the group's committed offset or position moved past them, and nobody "
-        "processed them later. For `forward`, `twice` counts the input whose output readers with read_committed see twice, `half` the input with only "
-        "part of its output, and `never` the input without output below the committed offset. These counts cover what events have reported; a report remains even if a later "
+        "processed them later. For `forward`, `twice` counts the input records whose output readers with read_committed see twice, `half` "
+        "counts the input records that have only part of their output, and `never` counts the input records below the committed offset "
+        "that have no output. These counts cover what events have reported; a report remains even if a later "
         "truncation removes the records."
     ),
     kinds=(*_CONSUMERS, "processed-twice", "half-visible", "never-processed"),

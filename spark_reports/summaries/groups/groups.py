@@ -1,4 +1,4 @@
-"""The groups of a session, with the sums of their rebalances and the times in which partitions had no owner."""
+"""The groups of a session, with the sums over their rebalances and the periods during which partitions had no owner."""
 
 from __future__ import annotations
 
@@ -38,10 +38,12 @@ GROUPS: Final = Summary(
     name="groups",
     title="Consumer groups: rebalances and partitions without an owner",
     notes=(
-        "`max_consumers` is the greatest number of consumers that ran at once. `unfinished` counts the rebalances that another rebalance or "
-        "the end of the session interrupted. A partition has no owner while consumers of the group run, but none of them has the partition: "
-        "`max_unowned` is the greatest number of such partitions at once, `unowned_us` is the sum of the times over all partitions, and "
-        "`longest_unowned_us` is the longest single time. A frozen or slow consumer still has its partitions."
+        "`max_consumers` is the greatest number of consumers that ran at the same time. `unfinished` counts the rebalances that another "
+        "rebalance or "
+        "the end of the session interrupted. A partition has no owner while consumers of the group are running, but none of them has the "
+        "partition: "
+        "`max_unowned` is the greatest number of such partitions at the same time, `unowned_us` is the total time without an owner over "
+        "all partitions, and `longest_unowned_us` is the longest single period. A frozen or slow consumer still has its partitions."
     ),
     kinds=(*REBALANCE_KINDS, *OWNER_KINDS),
     columns=tuple(dict.fromkeys((*REBALANCE_COLUMNS, *OWNER_COLUMNS))),

@@ -33,8 +33,9 @@ REBALANCES: Final = Summary(
     name="rebalances",
     title="Rebalances of consumer groups",
     notes=(
-        "A rebalance of a classic group begins when the coordinator asks the members to join again, and one of the consumer protocol (KIP-848) "
-        "when the epoch of the group grows. `outcome` is stable, empty (the last member left), repeated (another rebalance began first), "
+        "A rebalance of a classic group begins when the coordinator asks the members to join again. A rebalance of a group with the "
+        "consumer protocol (KIP-848) begins when the epoch of the group increases. `outcome` is stable, empty (the last member left), "
+        "repeated (another rebalance began first), "
         "or open (the session ended first). `generation` is the generation or the epoch afterward, and `members` is the number of members at the start. "
         "`broker` is the coordinator. `max_unowned` is the greatest number of partitions that no running consumer had during the rebalance."
     ),

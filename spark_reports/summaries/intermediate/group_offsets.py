@@ -27,7 +27,7 @@ OF_GROUP: Final = ("session", "group", "topic", "partition")
 """The columns that identify a partition that a group reads."""
 
 NO_OFFSET: Final = -1
-"""The committed offset of a group without one."""
+"""The value that stands for the committed offset of a group that has none."""
 
 
 def group_lags(events: DataFrame, sessions: DataFrame) -> DataFrame:

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 STARTS: Final = ("group-rebalancing", "group-epoch")
-"""The event kinds that start a rebalance: the first of classic groups, the second of the consumer protocol (KIP-848)."""
+"""The event kinds that start a rebalance: the first for classic groups, and the second for groups with the consumer protocol (KIP-848)."""
 
 REBALANCE_KINDS: Final = (*STARTS, "group-stable", "group-emptied", "group-state")
 """The event kinds that `group_rebalances` needs."""

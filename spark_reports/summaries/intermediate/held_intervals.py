@@ -1,7 +1,7 @@
 """Intervals in which a transaction held back the last stable offset (LSO) of a leader.
 
 A transaction holds back the LSO from the moment at which the high watermark passes its first offset until the high watermark passes its
-marker. While several transactions hold it back, the LSO is the first offset of the first of them.
+marker. While several transactions hold the LSO back, the LSO is the lowest of their first offsets.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def held_intervals(transactions: DataFrame, events: DataFrame, infrequent: DataF
     """Return rows `session, topic, partition, broker, from_us, to_us, offset, gap, at_end`.
 
     `offset` is the LSO in this interval, and `gap` is the largest number of offsets between the LSO and the high watermark. `at_end` says
-    whether the interval lasts until the end of the log. The intervals of a leader neither overlap nor are empty.
+    whether the interval lasts until the end of the log. The intervals of a leader do not overlap and are not empty.
 
     Args:
         transactions: the result of `partition_transactions`, which must be cached because it is read several times.

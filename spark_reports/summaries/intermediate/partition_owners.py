@@ -2,7 +2,7 @@
 
 A consumer has a partition from the moment when it gets it (`onPartitionsAssigned`) until it gives it up, loses it, or ends. A frozen or slow
 consumer still has its partitions. A partition of a group is any partition of a topic to which a consumer of the group subscribes. It counts as
-without an owner while at least one consumer of the group runs and none of them has the partition.
+without an owner while at least one consumer of the group is running and none of the running consumers has the partition.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def owned_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
 
 
 def unowned_intervals(owned: DataFrame, events: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Return rows `session, group, topic, partition, from_us, to_us` for the times in which no consumer has a partition.
+    """Return rows `session, group, topic, partition, from_us, to_us` for the periods during which no consumer has a partition.
 
     Args:
         owned: the result of `owned_intervals`.
@@ -68,7 +68,8 @@ def unowned_intervals(owned: DataFrame, events: DataFrame, sessions: DataFrame) 
     known = events.where("kind = 'partition-changed'").groupBy("session", "topic", "partition").agg(F.min("t").alias("created"))
     partitions = topics.join(known, ["session", "topic"]).select(*OF_GROUP, F.greatest("since", "created").alias("exists"))
     running = _running(events, sessions)
-    # For each partition, the changes of `owners` and of `open`: whether a consumer of the group runs after the partition exists.
+    # For each partition, the changes in `owners` and `open`. `open` says whether the partition exists and a consumer of the group is
+    # running.
     opened = partitions.join(F.broadcast(running), list(_GROUP)).where("to_us > exists")
     opened = opened.withColumn("from_us", F.greatest("from_us", "exists"))
     both = _changes(owned, 1, 0).unionByName(_changes(opened, 0, 1)).groupBy(*OF_GROUP, "t")
@@ -96,7 +97,7 @@ def _changes(intervals: DataFrame, owners: int, opens: int) -> DataFrame:
 
 
 def _running(events: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Return rows `session, group, from_us, to_us` for the times in which at least one consumer of a group runs."""
+    """Return rows `session, group, from_us, to_us` for the periods during which at least one consumer of a group is running."""
     changes = (
         events.where("kind IN ('member-started', 'member-ended')")
         .groupBy(*_GROUP, "t")

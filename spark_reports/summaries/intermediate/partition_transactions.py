@@ -1,12 +1,12 @@
 """The transactions of each partition: those that a marker ended, and those that are open at the end of the log.
 
-An event log does not record when a transaction opens on a partition. This follows from three kinds of events:
+An event log does not record when a transaction opens on a partition. The start of a transaction is derived from three kinds of events:
 
 - `transaction-begun` says which producer ID a producer has. Every batch of such a producer belongs to a transaction.
 - `marker-appended` says where a transaction began and where it ended.
 - `became-leader` says where the log of the new leader ends. Batches and markers at or above this offset are lost.
 
-Batches and markers of a broker that is no longer the newest leader are ignored, because the newest leader's log decides.
+Batches and markers from a broker that is no longer the newest leader are ignored, because the newest leader's log decides.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def partition_transactions(events: DataFrame, infrequent: DataFrame) -> DataFram
 
     The rows are `session, topic, partition, producer_id, transactional_id, first_offset, marker_offset, seq, since_us, valid_from,
     valid_to`. `marker_offset` is null for a transaction that is open at the end. Only an open transaction has `transactional_id` and
-    `since_us`, which is the time of its first batch. `seq` is the sequence number of the event of the marker or of the first batch. The
+    `since_us`, which is the time of its first batch. `seq` is the sequence number of the event for the marker or for the first batch. The
     transaction counts for leaders that were elected at or after the event `valid_from` and before the event `valid_to` (null means until
     the end).
 

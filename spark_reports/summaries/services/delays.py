@@ -42,8 +42,9 @@ DELAYS: Final = Summary(
     name="delays",
     title="Accuracy of delay services by worker",
     notes=(
-        "`delay_us` is the delay of the worker's level. A record is late by the time from when it is due until its real topic has it; "
-        "percentiles of this time are exact nearest ranks over records, and the mean is rounded down. `early` counts the records that came before they were due. "
+        "`delay_us` is the delay of the worker's level. The lateness of a record is the time from the moment at which it is due until its "
+        "real topic has it. Percentiles of the lateness are exact nearest ranks over records, and the mean is rounded down. `early` "
+        "counts the records that came before they were due. "
         "`inversions` counts the records that came after a record of the same partition with a higher offset. `instances` counts the starts of the "
         "worker, and `forgotten` counts the records in the memory of instances that were killed, crashed, or failed; the next instance reads them again, unless their "
         "offsets were committed. `deliveries` counts the records that were forwarded twice or never. In a transactional service, a transaction that is "

@@ -37,9 +37,11 @@ RETRY_OUTCOMES: Final = Summary(
     title="Dead letters, and records of retry services that succeeded twice or were dropped",
     notes=(
         "`outcome` is dead letter (the record failed in all tries and reached the dead-letter topic), succeeded twice, or dropped (a committed offset is above "
-        "the record, but the record neither succeeded nor reached another topic). `detail` is the reason of a dead letter, the worker that succeeded again, or the "
-        "group that dropped the record. `topic` and `partition` are those where the application produced the records; for dropped records, those that the worker "
-        "read. `records` counts the distinct records, and `times` also counts repetitions, such as a record that is in the dead-letter topic twice. "
+        "the record, but the record neither succeeded nor reached another topic). `detail` is the reason for a dead letter, the worker "
+        "that succeeded again, or the "
+        "group that dropped the record. `topic` and `partition` are those to which the application produced the records or, for dropped "
+        "records, those from which the worker read the records. `records` counts the distinct records, and `times` also counts "
+        "repetitions, such as a record that is in the dead-letter topic twice. "
         "`tries` is the greatest number of tries of a dead letter."
     ),
     kinds=tuple(_OUTCOMES),

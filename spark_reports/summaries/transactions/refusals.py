@@ -34,7 +34,7 @@ REFUSALS: Final = Summary(
     title="Refused requests of transactions by request and error",
     notes=(
         "`request` is the type of the refused request: a request to the transaction coordinator (such as InitProducerId, "
-        "AddPartitionsToTxn, or EndTxn), a WriteTxnMarkers request of a coordinator, or a Produce request whose partition the "
+        "AddPartitionsToTxn, or EndTxn), a WriteTxnMarkers request from a coordinator, or a Produce request whose partition the "
         "coordinator did not confirm. `transactional_ids` counts the distinct transactional IDs; WriteTxnMarkers requests do not name "
         "any. Many errors only make the producer retry, such as CONCURRENT_TRANSACTIONS while "
         "the markers of the previous transaction are not yet written."

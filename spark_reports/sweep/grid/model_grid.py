@@ -34,7 +34,7 @@ class ModelGrid:
         faults: the fault model, which is the same for all systems.
         write_every: the time between two writes of a client, µs.
         read_every: the time between two reads of a client, µs.
-        operator_after: how long after the source of MySQL has died or was cut off an operator promotes a replica, µs.
+        operator_after: the time from the moment at which the source of MySQL dies or is cut off until an operator promotes a replica, µs.
     """
 
     name: str

@@ -17,7 +17,7 @@ from spark_reports.sweep.output.scales import end_of_shares
 from spark_reports.sweep.statistics.model_results import ModelCellResult, ModelSweepResult
 
 PHONE: Final = 380
-"""The width of the picture on a phone, on which the other one would be too small to read."""
+"""The width of the picture on a phone, where the wide picture would be too small to read."""
 
 RADII: Final = (4, 7, 11, 16)
 """The radius of a point, by class of latency."""
@@ -87,7 +87,7 @@ def picture(outcome: ModelSweepResult, width: int, kind: str) -> str:
         parts.append(f'<line class="grid" x1="{x(0)}" y1="{y(share)}" x2="{x(right)}" y2="{y(share)}"/>')
         parts.append(f'<text class="soft" x="{LEFT - 8}" y="{y(share) + 4}" text-anchor="end">{percent(share)}</text>')
     parts.append(
-        f'<text x="{(LEFT + width - RIGHT) / 2}" y="{HEIGHT - 5}" text-anchor="middle">share of the time in which no write is possible</text>'
+        f'<text x="{(LEFT + width - RIGHT) / 2}" y="{HEIGHT - 5}" text-anchor="middle">share of the time during which no write is possible</text>'
     )
     middle = (head + HEIGHT - BOTTOM) / 2
     parts.append(
@@ -105,7 +105,7 @@ def picture(outcome: ModelSweepResult, width: int, kind: str) -> str:
 
 
 def _legend(width: int) -> tuple[str, float]:
-    """Return the meaning of the sizes, and the height below it at which the picture begins."""
+    """Return a legend that explains the sizes, and the height at which the picture below the legend begins."""
     at, line = LEFT, 22
     parts = [f'<text class="soft" x="{at}" y="{line}">p99.9 of writes:</text>']
     at += 108

@@ -22,7 +22,7 @@ LINES: Final = 17
 """The height of the picture, in lines."""
 
 MARKS: Final = ("·", "o", "O", "@")
-"""The sign behind a point, by class of latency."""
+"""The sign after the number of a system, by class of latency."""
 
 
 def render(outcome: ModelSweepResult, file: IO[str]) -> None:
@@ -68,8 +68,10 @@ def picture(outcome: ModelSweepResult) -> list[str]:
         start = min(max(x(cell.write_down.value), ends[line]), COLUMNS - len(text))
         field[line][start : start + len(text)] = text
         ends[line] = start + len(text)
-    lines = ["P(loss): lower is safer. No writes: further left is more available. The number of a system is that in the table."]
-    lines.append(f"The sign behind it is its p99.9: {', '.join(f'{mark} {name}' for mark, name in zip(MARKS, CLASSES, strict=True))}.")
+    lines = ["P(loss): lower is safer. No writes: further left is more available. Numbers are those in the table."]
+    lines.append(
+        f"The sign after a number is the system's p99.9: {', '.join(f'{mark} {name}' for mark, name in zip(MARKS, CLASSES, strict=True))}."
+    )
     for number, row in enumerate(field):
         labeled = number % 4 == 0
         label = percent(top * (LINES - 1 - number) / (LINES - 1)) if labeled else ""

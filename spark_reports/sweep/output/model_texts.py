@@ -78,19 +78,22 @@ def model_notes(outcome: ModelSweepResult) -> list[str]:
     notes = [
         "P(loss): the proportion of runs that lost an acknowledged write, with Wilson's 95% interval. Writes lost: the mean proportion of "
         "acknowledged writes that a run lost, with bootstrap 95% bounds. Most: the number in the worst run.",
-        "Dirty, stale: the mean proportions of reads that returned a row that is gone at the end, and that missed an acknowledged write.",
-        "No writes, no reads: the mean proportion of the time in which probes failed. p50, p99, p99.9: the times that acknowledged writes took, ±1.6%. "
+        "Dirty, stale: the mean proportion of reads that returned a row that is gone at the end, and of reads that missed an acknowledged "
+        "write.",
+        "No writes, no reads: the mean proportion of the time during which probes failed. p50, p99, p99.9: the times that acknowledged "
+        "writes took, ±1.6%. "
         "Bytes/write: bytes between servers for each acknowledged write; – if they are not counted.",
         f"A seed has the same faults in all systems: {cells[0].faults / cells[0].runs:.1f} in a run, on average.",
     ]
     if any(cell.cell.variant.model == "mysql" for cell in cells):
         notes.append(
-            f"An operator promotes a replica of MySQL {format_duration(grid.operator_after)} after its source has died or was cut off, and rebuilds "
+            f"An operator promotes a replica of MySQL {format_duration(grid.operator_after)} after its source died or was cut off, and "
+            f"rebuilds "
             "the former source. The other systems replace their primary without an operator."
         )
     offline = [f"{cell.cell.name} {cell.offline:,}" for cell in cells if cell.offline]
     if offline:
-        notes.append(f"Runs at whose end nobody accepted writes, so that nothing counts as lost: {', '.join(offline)}.")
+        notes.append(f"Runs at whose end no server accepted writes, so that nothing counts as lost: {', '.join(offline)}.")
     for cell in cells:
         if cell.losing:
             more = f" and {len(cell.losing) - 8:,} more" if len(cell.losing) > 8 else ""

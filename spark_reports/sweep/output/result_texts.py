@@ -84,7 +84,8 @@ def notes_of(outcome: SweepResult) -> list[str]:
         "P(loss): the proportion of runs that permanently lost an acknowledged record, with Wilson's 95% interval.",
         "Lost acked, lost read: the mean number of acknowledged records, and of records that a consumer had read, that a run permanently lost. "
         "A record can be both.",
-        "No writes, no reads: the time in a run, as a mean over its partitions, with bootstrap 95% bounds. Stalled: the additional time in which "
+        "No writes, no reads: the time in a run, as a mean over its partitions, with bootstrap 95% bounds. Stalled: the additional time "
+        "during which "
         "acks=all writes waited, because a follower that did not fetch was still in the ISR, or because the leader's disk was slow.",
         "p50, p99, p99.9: produce latency of all records, ±1.6%"
         + (", during the simulated time" if outcome.grid.around else "")

@@ -62,7 +62,7 @@ class DrawnFault:
 
 @attrs.define
 class _Downtime:
-    """An interval in which a broker's process does not run."""
+    """An interval during which a broker's process is not running."""
 
     start: int
     end: int

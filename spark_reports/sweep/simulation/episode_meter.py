@@ -1,10 +1,10 @@
-"""Measures an episode: the times for which partitions cannot be read or written, and the times for which producers wait.
+"""Measures an episode: how long partitions cannot be read or written, and how long producers wait.
 
 The state that clients experience is determined by `core.lab.views.partition_health.partition_health`. The meter calls this function
 whenever something relevant has changed. A partition cannot be read while the property `readable` of its status is false. If the workload
 writes with acks=all, the partition cannot be written while the property `served` of its status is false. While the partition is *stalled*,
-such writes wait instead of failing. The periods without writes and the stalled periods do not overlap. A high watermark that does not advance
-is reported only after `STALL_BOUND`. Like the tables of a report, the meter counts such a stall from its beginning.
+such writes wait instead of failing. The periods without writes and the stalled periods do not overlap. A high watermark that does not
+advance is reported only after `STALL_BOUND`. Like the tables of a report, the meter counts such a stall from its beginning.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class EpisodeMeter:
 
     Attributes:
         read_down, write_down, stalled: the time without reads, the time without writes, and, in addition to the time without writes, the
-            time in which writes waited, µs; each is a sum over the partitions of the workload.
+            time during which writes waited, µs; each is a sum over the partitions of the workload.
         latencies: the produce latencies of acknowledged records.
-        waits: the times for which the other records waited until they were given up or the episode ended.
+        waits: the waiting times of the other records until they were given up or the episode ended.
         acked, failed, unanswered: the numbers of records that were acknowledged, that were given up, and that had waited for an answer for
             longer than `STALL_BOUND` at the end.
         unclean: the number of unclean elections.

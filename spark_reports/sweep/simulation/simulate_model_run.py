@@ -98,8 +98,8 @@ def _common(act: kafka_acts.Act | HealLinks) -> list[acts.Act]:
 class RandomFaults(ComparisonRun):
     """A system under the faults of a seed.
 
-    An operator of MySQL promotes the best replica some time after the source has died or was cut off from all replicas, directs clients to it, and
-    rebuilds the former source when it is back.
+    An operator of MySQL promotes the best replica some time after the source died or was cut off from all replicas, directs clients to it,
+    and rebuilds the former source when it is back.
     """
 
     def __init__(self, grid: ModelGrid, cell: ModelCell, seed: int) -> None:

@@ -34,11 +34,11 @@ class Run:
         losing: the numbers of the episodes that lost acknowledged records.
         unclean: the number of unclean elections.
         read_down_us, write_down_us, stalled_us: the time without reads, the time without writes, and, in addition to the time without
-            writes, the time in which acks=all writes waited, µs; each is a sum over partitions.
+            writes, the time during which acks=all writes waited, µs; each is a sum over partitions.
         not_whole: the number of episodes at whose end the cluster had not recovered.
         unanswered: the number of records without an answer at the end of an episode.
         latencies: the produce latencies of acknowledged records, µs, as pairs of bucket and count.
-        waits: the times for which the other records waited until they were given up or the episode ended, µs, as pairs of bucket and count.
+        waits: the waiting times of the other records until they were given up or the episode ended, µs, as pairs of bucket and count.
     """
 
     cell: int

@@ -41,7 +41,7 @@ def test_a_transaction_whose_coordinator_is_away_does_not_hang() -> None:
     said = text(TransactionReport((), (waiting,)))
     assert "1 held back" in said
     assert "waits" in said
-    assert "partition 4 of __transaction_state has no coordinator, because the leader is down or still loads its log" in said
+    assert "partition 4 of __transaction_state has no coordinator, because the leader is down or is still loading its log" in said
     assert "HANGING" not in said
 
 
