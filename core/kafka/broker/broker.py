@@ -568,7 +568,7 @@ class Broker(BrokerContext):
         self.replicas.delete_old_segments()
 
     def arm_log_cleaner(self) -> None:
-        """Set the timer of the log cleaner if a log is compacted and the process is running."""
+        """Set the timer for the log cleaner if a log is compacted and the process is running."""
         if self.state is not BrokerState.STOPPED:
             self.log_cleaner.arm()
 

@@ -42,7 +42,7 @@ def expanded(isr: tuple[int, ...], joining: int, order: IsrOrder) -> tuple[int, 
 
 
 def shrunk(isr: tuple[int, ...], leaving: Collection[int], order: IsrOrder) -> tuple[int, ...]:
-    """Return an ISR without some of its members, in the leader's order."""
+    """Return an ISR after some of its members are removed, in the leader's order."""
     members = tuple(member for member in isr if member not in leaving)
     if order is IsrOrder.HASH_TABLE:
         length = _TABLE

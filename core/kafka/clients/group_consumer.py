@@ -230,7 +230,7 @@ class GroupConsumer(Consumer):
         self.call, self.error = GroupCall.NOTHING, error
 
     def _handle_offsets(self, response: OffsetFetchResponse, _: str) -> None:
-        """Begin at the committed offsets; for a partition without a committed offset, begin where auto.offset.reset says."""
+        """Begin at the committed offsets. If a partition has no committed offset, begin where auto.offset.reset says."""
         if not self._is_answer(response):
             return
         error = next((each[3] for each in response.offsets if each[3] != errors.NONE), response.error)

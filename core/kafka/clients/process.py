@@ -240,7 +240,7 @@ class Process(ConsumingProcess):
         self._begin(step)
 
     def _close(self) -> None:
-        """End the instance when no transaction is open anymore."""
+        """End the instance when no transaction is open any longer."""
         transactions = self.transactions
         if transactions is None or transactions.state in (
             READY,

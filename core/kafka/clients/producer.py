@@ -27,7 +27,7 @@ from core.sim.units import SECOND
 
 @attrs.define
 class SendCall:
-    """Records that an application sends one after the other, in a producer with batching.
+    """Records that an application sends one after the other, through a producer with batching.
 
     Attributes:
         called: the time when the application wanted to send them, µs.
@@ -265,7 +265,7 @@ class Producer(Sender):
         self._send_added()
 
     def _block(self) -> None:
-        """Block the application, which waits for memory or metadata for at most max.block.ms (`BufferPool#allocate`)."""
+        """Block the application until it gets memory or metadata, for at most max.block.ms (`BufferPool#allocate`)."""
         self.blocked_since = self.journal.now
         if self.leaders and self.batching is not None:
             self.journal.emit(events.ProducerBlocked.kind, self.name, self.topic, self.batching.memory, self.waiting_records)

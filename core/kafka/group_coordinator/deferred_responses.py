@@ -31,7 +31,7 @@ class Deferred:
         sender: the address of the client.
         response: the response; None if another part of the coordinator sends it.
         failure: the response to send instead if the wait fails; its error is filled in then.
-        member: for a JoinGroup or SyncGroup that waits for the group, its member; otherwise None.
+        member: for a JoinGroup or SyncGroup that is waiting for the group, its member; otherwise None.
         done: whether the response no longer waits.
     """
 
@@ -66,12 +66,12 @@ class Deferred:
 
 
 class CountedWrite:
-    """A write to a partition of `__consumer_offsets`, and the responses that wait for it.
+    """A write to a partition of `__consumer_offsets`, and the responses that are waiting for it.
 
     Attributes:
         completion: the function to call with the result; None if there is none.
         error: the result; NOT_ENDED before the write has ended.
-        responses: the responses that wait for this write and for the writes before it.
+        responses: the responses that are waiting for this write and for the writes before it.
     """
 
     __slots__ = ("completion", "error", "queue", "responses")
@@ -108,7 +108,7 @@ class CountedWrite:
 
 
 class DeferredResponses:
-    """The writes to one partition of `__consumer_offsets` that are not committed, and the responses that wait for them.
+    """The writes to one partition of `__consumer_offsets` that are not committed, and the responses that are waiting for them.
 
     Attributes:
         writes: the writes, in the order in which they began.

@@ -32,7 +32,7 @@ class GroupCache:
 
     Attributes:
         groups: the groups by name.
-        deferred: the writes that are not committed, and the responses that wait for them.
+        deferred: the writes that are not committed, and the responses that are waiting for them.
     """
 
     __slots__ = ("coordinator_epoch", "deferred", "groups", "partition")

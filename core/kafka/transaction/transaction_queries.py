@@ -32,7 +32,7 @@ def list_transactions(
         states: the transactional IDs that a broker coordinates.
         now: the present time, µs.
         producer_ids: the producer IDs to list; all if this is empty.
-        longer_than: only transactions that began more than this many µs ago; -1 for all. An ID without a start is always listed (3.8).
+        longer_than: only transactions that began more than this many µs ago; -1 for all. An ID that has no start time is always listed (3.8).
     """
     return [
         each

@@ -53,7 +53,7 @@ class LeastLoaded:
 
         Args:
             topic: the topic.
-            racks: if given, only members without a rack or in one of these racks count.
+            racks: if given, only members that have no rack or are in one of these racks count.
         """
         best: tuple[int, str] | None = None
         for rack, heap in self._heaps.get(topic, {}).items():

@@ -90,7 +90,7 @@ class ReplicaFetcherManager:
         return True
 
     def shut_down_idle_fetchers(self) -> None:
-        """Stop fetchers without partitions (`AbstractFetcherManager#shutdownIdleFetcherThreads`)."""
+        """Stop fetchers that have no partitions (`AbstractFetcherManager#shutdownIdleFetcherThreads`)."""
         for key in [key for key, fetcher in self.fetchers.items() if not fetcher.states]:
             del self.fetchers[key]
 

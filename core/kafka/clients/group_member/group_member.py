@@ -338,7 +338,7 @@ class GroupMember(Client):
     # --- processing ------------------------------------------------------------------------------------------------
 
     def _begin_batch(self, polled: tuple[PolledRange, ...]) -> None:
-        """Leave poll() with records. Kafka sends the next fetches before that."""
+        """Leave poll() with records. Before that, Kafka sends the next fetches."""
         self.batch = polled
         self._fetch()
         self.coordinator.poll_ended()

@@ -251,7 +251,7 @@ class TopicReader(Consumer):
     # --- positions that are not in the log -------------------------------------------------------------------------
 
     def _request_offset(self, partition: int, error: str) -> None:
-        """Ask for the position that auto.offset.reset requires; without a policy, poll() fails."""
+        """Ask for the position that auto.offset.reset requires. If there is no policy, poll() fails."""
         if self.policy is Reset.NONE:
             self.owner.poll_fails(f"OffsetOutOfRangeException: {TopicPartition(self.topic, partition)} at {self.positions[partition]}")
             return
@@ -284,7 +284,7 @@ class TopicReader(Consumer):
                 self._confirm(tp.partition)
 
     def truncated(self, partition: int, end: int, epoch: int, read: int) -> None:
-        """Go back to where the logs diverge; without a policy, poll() fails (`SubscriptionState#maybeCompleteValidation`)."""
+        """Go back to where the logs diverge. If there is no policy, poll() fails (`SubscriptionState#maybeCompleteValidation`)."""
         if self.policy is Reset.NONE:
             where = f"{TopicPartition(self.topic, partition)} at {self.positions[partition]}, divergent offset {end}"
             self.owner.poll_fails(f"LogTruncationException: {where}")

@@ -28,8 +28,8 @@ class ClassicGroupMember:
         rebalance_timeout: the time within which the member must rejoin when the group rebalances, µs.
         protocols: the assignors that the member supports, in the order of its preference.
         assignment: the partitions of the member.
-        join: the JoinGroup that waits for its response; None if there is none.
-        sync: the SyncGroup that waits for its response; None if there is none.
+        join: the JoinGroup that is waiting for its response; None if there is none.
+        sync: the SyncGroup that is waiting for its response; None if there is none.
         is_new: whether the member has not been in a generation yet.
         deadline: when the session of the member ends unless the member is heard from, µs; NO_DEADLINE if it does not end.
         timer_due: when the timer that checks the deadline is due, µs; NO_DEADLINE if there is none.

@@ -33,7 +33,7 @@ class NewGroup:
         self.response = response
 
     def group_stored(self, cache: GroupCache, group: ClassicGroup, error: str) -> None:
-        """Send the response, or the error of the write."""
+        """Send the response, or the error from the write."""
         response = self.response if error == errors.NONE else JoinGroupResponse(self.parked.correlation, error, "")
         self.broker.reply(self.parked.sender, response)
 

@@ -72,7 +72,7 @@ class HeartbeatResult(NamedTuple):
 
 
 def request_error(request: ConsumerGroupHeartbeatRequest, assignors: tuple[str, ...]) -> str:
-    """Return the error of a request that no group could accept, or NONE (`#throwIfConsumerGroupHeartbeatRequestIsInvalid`)."""
+    """Return the error for a request that no group could accept, or NONE (`#throwIfConsumerGroupHeartbeatRequestIsInvalid`)."""
     if request.member_epoch == 0:
         if request.rebalance_timeout is None or request.owned is None or request.owned or not request.topics:
             return errors.INVALID_REQUEST

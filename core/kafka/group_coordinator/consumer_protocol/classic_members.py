@@ -69,7 +69,7 @@ class ClassicMembers:
     # --- JoinGroup -------------------------------------------------------------------------------------------------
 
     def _join(self, request: JoinGroupRequest, sender: str) -> None:
-        """Handle a JoinGroup (`#classicGroupJoin`). A consumer group without members becomes a classic group."""
+        """Handle a JoinGroup (`#classicGroupJoin`). A consumer group that has no members becomes a classic group."""
         found = self._find(request.group)
         if found is not None and not found[1].members:
             self.changes.drop_empty(*found)
@@ -146,7 +146,7 @@ class ClassicMembers:
         cache.deferred.respond(sender, failure._replace(error=errors.NONE, assignment=member.assigned), failure)
 
     def _heartbeat(self, request: HeartbeatRequest, sender: str) -> None:
-        """Renew the session of a member, and tell it whether to join again."""
+        """Renew the session of a member, and tell the member whether to join again."""
         found = self._find(request.group)
         if found is None:
             self.classic.heartbeat(request, sender)
