@@ -43,7 +43,8 @@ def document() -> str:
     for summary in SUMMARIES:
         columns = ", ".join(f"**{field.name}**" if field.name in summary.keys else field.name for field in summary.schema.fields)
         parts.append(f"\n## {summary.title}\n\n`{summary.name}`: {columns}\n\n{summary.notes}\n")
-        parts.append(f"\nWorst first: {_worst(summary.worst)}.\n")
+        if summary.worst:
+            parts.append(f"\nWorst first: {_worst(summary.worst)}.\n")
         parts.append(f"\nMade from the events {', '.join(f'`{kind}`' for kind in sorted(summary.kinds))}.\n")
     return "".join(parts)
 

@@ -139,7 +139,7 @@ def main_sweep(
     if as_json:
         print_json(result.json())
     elif html is None or not is_stdout(html):
-        result.print(styled(sys.stdout))
+        result.show(styled(sys.stdout))
     sys.stdout.flush()
     return 0
 
@@ -183,8 +183,8 @@ class _Result:
         assert self._cells is not None
         return json_of(self._cells[0])
 
-    def print(self, file: IO[str]) -> None:
-        """Print the result."""
+    def show(self, file: IO[str]) -> None:
+        """Show the result on a terminal."""
         from spark_reports.sweep.output import model_terminal, terminal
 
         if self._models is not None:

@@ -228,7 +228,7 @@ class GroupsPage(Page):
 
     def lines(self, width: int, height: int) -> list[Strip]:
         """Return the lines to show."""
-        groups = self.screen.session.cluster.group_report()
+        groups = self.screen.session.reports.group_report()
         self._count = len(groups)
         self._selected = max(0, min(self._selected, self._count - 1))
         self._history.update(self.screen.session.event_buffer)

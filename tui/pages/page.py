@@ -17,7 +17,7 @@ from core.kafka.events import EventTuple
 from core.kafka.settings.settings import Settings
 from core.lab.history.event_buffer import EventBuffer
 from core.lab.history.history import History
-from core.lab.history.playable import ClusterLike
+from core.lab.history.playable import ClusterReports
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView
 from tui.actions.context import Question, TextPrompt
@@ -41,7 +41,7 @@ class PageSession(Protocol):
     @property
     def event_buffer(self) -> EventBuffer: ...
     @property
-    def cluster(self) -> ClusterLike: ...
+    def reports(self) -> ClusterReports: ...
     @property
     def history(self) -> History: ...
 

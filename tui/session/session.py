@@ -16,7 +16,7 @@ from core.lab.history.branch import EventLogWriter
 from core.lab.history.event_buffer import EventBuffer, EventRing
 from core.lab.history.history import History
 from core.lab.history.log_replay import LogReplayTask
-from core.lab.history.playable import ClusterLike, PlayableFactory
+from core.lab.history.playable import ClusterLike, ClusterReports, PlayableFactory
 from core.lab.history.position import PlayedAct
 from core.lab.history.search import SearchTask
 from core.lab.history.travel import TravelTask
@@ -61,6 +61,11 @@ class Session:
     @property
     def cluster(self) -> ClusterLike:
         """The cluster at the present moment."""
+        return self.history.cluster
+
+    @property
+    def reports(self) -> ClusterReports:
+        """The views and reports of the cluster at the present moment."""
         return self.history.cluster
 
     @property

@@ -1,4 +1,4 @@
-"""The responses of a group coordinator that wait for its log (Kafka: `CoordinatorRuntime`, `DeferredEventQueue`).
+"""The responses that a group coordinator holds back until its log is committed (Kafka: `CoordinatorRuntime`, `DeferredEventQueue`).
 
 Since 4.0, a coordinator decides immediately, but responds when all records that it has written so far are committed. This also holds for a
 response to a request that writes nothing. A response waits at most offsets.commit.timeout.ms. Then the client gets an error instead.

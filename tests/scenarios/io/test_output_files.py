@@ -108,7 +108,7 @@ def test_a_playground_that_cannot_begin_leaves_the_log_that_stood_there(here: Pa
     assert (here / "keep.jsonl").read_text() == KEPT
     assert not list(here.glob(".isrlab*"))
     stage = load_session(PlayTarget(None, None, CURRENT, log=here / "keep.jsonl"))
-    stage.session.close()
+    stage.session.history.close()
     reader = LogReader(here / "keep.jsonl")
     assert len(list(reader)) > 1
     assert reader.end is not None

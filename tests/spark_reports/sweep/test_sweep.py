@@ -62,8 +62,11 @@ def test_killed_workers_leave_no_trace(grid: Grid, alone: Path, tmp_path: Path) 
 
     def kill_one(done: int, runs: int, losing: int) -> None:
         if done >= 2 * (len(killed) + 1) and len(killed) < 2 and workers.pids:
-            killed.append(workers.pids[-1])
-            os.kill(workers.pids[-1], signal.SIGKILL)
+            for pid in reversed(workers.pids):
+                with contextlib.suppress(ProcessLookupError):  # this worker has ended since
+                    os.kill(pid, signal.SIGKILL)
+                    killed.append(pid)
+                    return
 
     outcome, every = sweep_runs(grid, RUNS, workers, Checkpoint(tmp_path, grid), progress=kill_one)
     write_results(tmp_path, outcome, every)

@@ -130,7 +130,7 @@ def test_kafka_with_acks_1_says_why_a_client_misses_its_own_write() -> None:
         comparison.run_until(comparison.now + 7_000)
         views = comparison.views()
         assert comparison.now < 2 * SECOND
-    assert "With acks=1, the leader acknowledges a record before its high watermark passes it" in views[1].why
+    assert "With acks=1, the leader acknowledges a record before the high watermark passes it" in views[1].why
 
 
 def test_without_a_primary_there_is_nothing_to_kill() -> None:
