@@ -21,6 +21,7 @@ from core.kafka.messages import (
     FetchedPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,
+    MetadataResponse,
     OffsetsForLeaderEpochRequest,
     OffsetsForLeaderEpochResponse,
 )
@@ -103,6 +104,16 @@ class Consumer(Client):
         """Stop reading."""
         self.stopped = True
         self.incarnation += 1
+
+    def _metadata_arrived(self, response: MetadataResponse, sender: str) -> None:
+        """Take over metadata. A response without the topic's partitions is no answer: request metadata again after retry.backoff.ms.
+
+        The topic does not exist, or the broker has just started and its metadata cache is still empty. Kafka:
+        `Metadata#handleMetadataResponse`, `NetworkClient.DefaultMetadataUpdater#handleSuccessfulResponse`.
+        """
+        super()._metadata_arrived(response, sender)
+        if not self.leaders and not self.stopped:
+            self.refresh_metadata_soon()
 
     def metadata_updated(self) -> None:
         """Add positions for new partitions, and send fetches."""

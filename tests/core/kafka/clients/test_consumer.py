@@ -168,6 +168,19 @@ class ConsumerBench(NodeBench):
         self.consumer.handle(ListOffsetsResponse(asked.correlation, 0, TP, error, earliest, latest), "b1")
 
 
+def test_metadata_of_a_broker_that_has_just_started_are_requested_again() -> None:
+    """An empty metadata cache is no answer: the consumer asks again after retry.backoff.ms, not only after metadata.max.age.ms."""
+    bench = NodeBench()
+    bench.network.alive["b1"] = True
+    bench.node = consumer = Consumer("c", "t", "earliest", (1,), bench.network, bench.journal, bench.account)
+    consumer.start()
+    consumer.handle(MetadataResponse(bench.one_sent(MetadataRequest, "b1").correlation, "t", ()), "b1")
+    assert bench.sent(MetadataRequest) == []
+    bench.run(100)
+    consumer.handle(MetadataResponse(bench.one_sent(MetadataRequest, "b1").correlation, "t", ((1, 3),)), "b1")
+    assert bench.one_sent(ConsumerFetchRequest, "b1").partitions[0][1:] == (0, 3)
+
+
 @pytest.mark.parametrize(("reset", "position"), [("earliest", 4), ("latest", 9)])
 def test_con_05_out_of_range_resets_by_policy(reset: str, position: int) -> None:
     bench = ConsumerBench(reset)
