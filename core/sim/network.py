@@ -1,7 +1,7 @@
 """The network between nodes: connections keep messages in order, and can stall, break, or be refused.
 
 The delay of a message is the link's latency plus jitter. Each loss that is drawn adds a retransmission timeout, which doubles each time,
-because TCP, below the protocol, retransmits what is lost. On a cut link, messages wait until the link heals, because TCP keeps
+because TCP, below Kafka's protocol, retransmits lost data. On a cut link, messages wait until the link heals, because TCP keeps
 retransmitting. Messages are dropped if the sender closes the connection or if a process at either end dies. A process that is not running
 refuses connections immediately.
 

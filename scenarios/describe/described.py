@@ -35,7 +35,7 @@ class DescribedPartition:
         replicas: the assigned replicas in order, including those being added or removed.
         isr: the in-sync replicas in the order printed.
         elr, last_known_elr: the broker ids in these columns; None if the column is absent or contains N/A.
-        elr_known: whether the column is absent, contains N/A, or lists broker ids.
+        elr_known: the form of the column `Elr`: it is absent, contains N/A, or lists broker ids.
         adding, removing: the replicas that a reassignment in progress adds and removes.
         marked_for_deletion: whether the row ends with `MarkedForDeletion: true`.
         observers: the replicas that by design stay outside the ISR (`Observers` or `LiveObservers` of Confluent Server).

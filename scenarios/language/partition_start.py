@@ -1,8 +1,8 @@
 """Reads the initial state of a partition: its replicas, ISR, and leader, and optionally a leader epoch and logs copied from a real cluster.
 
 `{replicas: [1, 2, 3], isr: [1, 2], leader: 1, leader-epoch: 7, leo: 60, hw: 60, epochs: [[0, 0], [7, 40]], logs: {3: {leo: 50, hw: 45,
-epochs: [[0, 0]]}}}`: `leo`, `hw`, `log-start`, and `epochs` apply to every replica. `logs` contains, by broker, different values for single
-replicas.
+epochs: [[0, 0]]}}}`: `leo`, `hw`, `log-start`, and `epochs` apply to every replica. `logs` gives the values of a broker's
+replica that differ from these.
 """
 
 from __future__ import annotations

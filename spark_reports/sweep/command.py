@@ -96,7 +96,7 @@ def main_sweep(
         html: the path of an additional HTML page.
         as_json: whether to print one JSON document instead of a table.
         quiet: whether to hide progress.
-        models: the systems of a grid of models that are to run; empty for all.
+        models: which systems to run in a grid of models; empty for all.
 
     Returns:
         0 on success, or 2 after an error.

@@ -60,7 +60,7 @@ def high_watermark_reasons(detail: PartitionDetail, view: ClusterView, left: Map
     Args:
         detail, view: the partition and the cluster.
         left: when and why each replica outside the ISR left it, by broker.
-        unclean: the outcome of unclean election, as a sentence; empty for none.
+        unclean: the outcome of an unclean election, as a sentence; empty if there is none.
     """
     p, leads = detail.view, detail.leads
     if p.offline:

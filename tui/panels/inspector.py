@@ -138,7 +138,7 @@ def paint_partition(
         p, view, paint, width: the partition, the cluster, the styles, and the width in cells.
         rows: number of lines that will be visible, 0 for all; if there are too few lines, some replicas are left out.
         left: when and why each replica outside the ISR left it, by broker.
-        unclean: the outcome of unclean election, as a sentence; empty for none.
+        unclean: the outcome of an unclean election, as a sentence; empty if there is none.
     """
     glyph, word, style = partition_status(p, paint)
     lines = [

@@ -1,4 +1,4 @@
-"""The order in which Java iterates over a hash map (`java.util.HashMap`). This order decides ties in the sticky and the uniform assignors."""
+"""The order in which Java iterates over a hash map (`java.util.HashMap`). This order breaks ties in the sticky and uniform assignors."""
 
 from __future__ import annotations
 

@@ -198,8 +198,8 @@ def assign_replicas_to_brokers(
         start_partition: the number of the first new partition, if the topic already has partitions.
 
     Raises:
-        KafkaError: INVALID_PARTITIONS or INVALID_REPLICATION_FACTOR. If some brokers have a rack and others have none, UNKNOWN_SERVER_ERROR
-            (an `AdminOperationException`).
+        KafkaError: INVALID_PARTITIONS or INVALID_REPLICATION_FACTOR. The error is UNKNOWN_SERVER_ERROR
+            (an `AdminOperationException`) if some brokers have a rack and others have none.
     """
     if partitions <= 0:
         raise KafkaError(INVALID_PARTITIONS, "Number of partitions must be larger than 0.")

@@ -61,7 +61,7 @@ class Consumption(NamedTuple):
     Attributes:
         processed: the number of records that were processed at least once.
         again: the number of records that were processed more than once.
-        repeats: the number of times that a record was processed after it had been processed already.
+        repeats: the number of times that an already processed record was processed again.
         skipped: the number of records that were skipped.
     """
 

@@ -117,7 +117,7 @@ class Variant:
         return self.build if self.resized is None else self.resized(servers)
 
     def copies_needed(self, losses: int) -> CopiesNeeded:
-        """Return how many copies are needed to tolerate a number of lost copies."""
+        """Return how many copies are needed to tolerate a given number of lost copies."""
         return copies_needed(self.tolerances, losses)
 
 

@@ -49,7 +49,7 @@ class History:
         start: the function that builds the playable in its initial state.
         replay_run: the run at the present moment.
         event_buffer: the events in memory.
-        branch: the present branch.
+        branch: the current branch.
         branches: all branches.
         bookmarks: moments that people marked.
         keyframe_cache: the keyframes.

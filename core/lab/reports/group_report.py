@@ -193,7 +193,7 @@ def _consumer_group(
     offsets: dict[TopicPartition, int],
     own: dict[str, GroupMember],
 ) -> GroupReport:
-    """Return a group of the consumer protocol (KIP-848)."""
+    """Return a group that uses the consumer protocol (KIP-848)."""
     members = tuple(
         _member(
             cluster,
@@ -223,7 +223,7 @@ def _classic_group(
     offsets: dict[TopicPartition, int],
     own: dict[str, GroupMember],
 ) -> GroupReport:
-    """Return a group of the classic protocol."""
+    """Return a group that uses the classic protocol."""
     members = tuple(
         _member(cluster, each.client, each.member_id, each.assignment, own.get(each.client), each.deadline)
         for each in group.members.values()

@@ -57,7 +57,7 @@ class Rebuild(acts.Act):
 
 @attrs.frozen
 class PurgeBinlogs(acts.Act):
-    """Delete the present binary logs of a server."""
+    """Delete a server's current binary logs."""
 
     word = "purge-binlogs"
     server: str

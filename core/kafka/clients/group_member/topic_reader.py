@@ -64,7 +64,7 @@ class TopicReader(Consumer):
         assigned: the partitions that the member owns.
         initializing: the owned partitions whose committed offset is not known yet.
         paused: the owned partitions that the application has paused.
-        buffer: the records that are fetched and not polled yet, in the order of their arrival.
+        buffer: the records that have been fetched but not yet polled, in the order of their arrival.
         consumed: the next offset to poll, by partition.
         consumed_epochs: the leader epoch of the last record that was polled, by partition.
         unconfirmed: the partitions whose first position is not final yet: it must be found, or validated (KIP-320).
