@@ -27,7 +27,7 @@ def add_commands(commands: Any) -> None:
     """Add the command `run`."""
     run = commands.add_parser("run", help="run scenarios without the playground, and check their expectations")
     run.add_argument(
-        "scenarios", nargs="*", metavar="SCENARIO", help="scenarios from the library, or script files; by default, the whole library"
+        "scenarios", nargs="*", metavar="SCENARIO", help="scenarios from the library, or script files; by default, all scenarios of Kafka"
     )
     add_run_options(run, several=True)
     add_feature_option(run)
@@ -63,7 +63,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if len({release.name for release in wanted}) < len(wanted):
         raise InputError(f"--release: {', '.join(release.name for release in wanted)}: a release is given twice; name different releases")
     features = features_of(arguments.feature)
-    loaded = [catalogue.load_any(name) for name in arguments.scenarios or [*catalogue.names(), *catalogue.model_names()]]
+    loaded = [catalogue.load_any(name) for name in arguments.scenarios or catalogue.names()]
     scenarios = [one.with_features(features) for one in loaded if isinstance(one, Scenario)]
     models = [one for one in loaded if not isinstance(one, Scenario)]
     if models and arguments.scenarios:
