@@ -15,21 +15,21 @@ from core.kafka.broker.replica import Replica
 from core.kafka.broker.requests.fetch_manager import FetchManager
 from core.kafka.broker.requests.fetch_session import FetchSession
 from core.kafka.broker.transactions.add_partitions_to_txn_manager import Verification
+from core.kafka.clients.accumulator.producer_batch import ProducerBatch
 from core.kafka.clients.client import Client
-from core.kafka.clients.coordinator_requests import CoordinatorRequests
 from core.kafka.clients.group_member.consumer_coordinator import ConsumerCoordinator
 from core.kafka.clients.group_member.coordinator_calls import CoordinatorCalls
 from core.kafka.clients.group_member.group_member import GroupMember
 from core.kafka.clients.group_member.membership_manager import MembershipManager
 from core.kafka.clients.group_member.offset_commits import Commit, OffsetCommits
-from core.kafka.clients.process import Process
-from core.kafka.clients.processed_records import ProcessedRecords
-from core.kafka.clients.producer_batch import ProducerBatch
-from core.kafka.clients.sender import Sender
+from core.kafka.clients.processes.process import Process
+from core.kafka.clients.processes.processed_records import ProcessedRecords
+from core.kafka.clients.producer.coordinator_requests import CoordinatorRequests
+from core.kafka.clients.producer.sender import Sender
+from core.kafka.clients.producer.transaction_manager import TransactionManager
 from core.kafka.clients.services.retry_worker import FailureRule
 from core.kafka.clients.services.service_records import DelayedRecords, HeldRecords, RetriedRecords
 from core.kafka.clients.services.service_worker import ServiceWorker
-from core.kafka.clients.transaction_manager import TransactionManager
 from core.kafka.controller.replication_control_manager import ReplicationControlManager
 from core.kafka.group_coordinator.classic.classic_group import ClassicGroup
 from core.kafka.group_coordinator.classic.classic_group_member import ClassicGroupMember, Parked

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 from typing import TYPE_CHECKING
 
-from core.kafka.clients.producer import Producer
+from core.kafka.clients.producer.producer import Producer
 from core.kafka.controller.quorum_controller import QuorumController
 from core.sim.messages import Timer
 

@@ -8,11 +8,11 @@ from core.kafka.admin_requests import AdminRequest
 from core.kafka.broker.broker import Broker
 from core.kafka.clients.client import Client
 from core.kafka.clients.client_config import CONSUMER, PRODUCER, client_config
-from core.kafka.clients.consumer import Consumer
-from core.kafka.clients.group_consumer import PolledRecords
+from core.kafka.clients.consumer.consumer import Consumer
+from core.kafka.clients.consumer.group_consumer import PolledRecords
 from core.kafka.clients.group_member.group_member import GroupMember
-from core.kafka.clients.process import Process
-from core.kafka.clients.producer import Producer
+from core.kafka.clients.processes.process import Process
+from core.kafka.clients.producer.producer import Producer
 from core.kafka.clients.services.service_worker import ServiceWorker
 from core.kafka.controller.admin_request_handler import handle_admin_request
 from core.kafka.controller.metadata_log import MetadataLog

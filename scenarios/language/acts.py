@@ -15,8 +15,8 @@ from typing import Any, Final
 import attrs
 
 from core.kafka.clients.group_member.member_config import CommitMode
-from core.kafka.clients.keyed_records import keys_of
-from core.kafka.clients.process_step import Delivery, ProcessStep
+from core.kafka.clients.processes.process_step import Delivery, ProcessStep
+from core.kafka.clients.producer.keyed_records import keys_of
 from core.kafka.clients.services.service_config import DueFrom, ServiceCommit, ServiceStep
 from core.kafka.ids import TopicPartition
 from core.kafka.settings.registry import SETTINGS, setting_named

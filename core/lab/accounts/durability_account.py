@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from core.kafka import events
-from core.kafka.clients.group_consumer import PolledRecords
+from core.kafka.clients.consumer.group_consumer import PolledRecords
 from core.kafka.durability_observer import ForwardTimes, RecordObserver, Tried
 from core.kafka.health import is_offline, is_under_replicated
 from core.kafka.ids import NO_LEADER, TopicPartition

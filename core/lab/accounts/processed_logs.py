@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from core.kafka.clients.processed_records import ProcessedRecords
+from core.kafka.clients.processes.processed_records import ProcessedRecords
 from core.kafka.clients.services.service_records import RetriedRecords
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import Batch, Term

@@ -1,6 +1,6 @@
 """The account of processes: which output records each input record has, and which input was processed twice, only in part, or never.
 
-A batch that a process wrote says which input records it comes from (`core.kafka.clients.processed_records`). The account reads these
+A batch that a process wrote says which input records it comes from (`core.kafka.clients.processes.processed_records`). The account reads these
 batches in the logs of the leaders, so it is exact at every moment. An output record counts if consumers with isolation level read_committed
 see it. All processes of a group count as one, because they share their input.
 
@@ -22,7 +22,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from core.kafka import events
-from core.kafka.clients.group_consumer import PolledRecords
+from core.kafka.clients.consumer.group_consumer import PolledRecords
 from core.kafka.ids import TopicPartition
 from core.kafka.log.offset_set import OffsetSet
 from core.kafka.log.replica_log import ReplicaLog

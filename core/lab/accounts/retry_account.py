@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from core.kafka import events
-from core.kafka.clients.group_consumer import PolledRecords
+from core.kafka.clients.consumer.group_consumer import PolledRecords
 from core.kafka.durability_observer import Tried
 from core.kafka.ids import TopicPartition
 from core.kafka.log.offset_set import OffsetSet

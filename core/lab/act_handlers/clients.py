@@ -6,12 +6,12 @@ from typing import Final
 
 from core.kafka.admin_requests import CreateTopic
 from core.kafka.clients.client_config import CONSUMER, PRODUCER, ClientConfig, client_config, client_setting_named
-from core.kafka.clients.consumer import Consumer
-from core.kafka.clients.consuming_process import ConsumingProcess
-from core.kafka.clients.keyed_records import KeyedRecords, keys_of
-from core.kafka.clients.producer import Producer
-from core.kafka.clients.producer_transaction_state import SEND
-from core.kafka.clients.transactional_load import TransactionalLoad
+from core.kafka.clients.consumer.consumer import Consumer
+from core.kafka.clients.processes.consuming_process import ConsumingProcess
+from core.kafka.clients.producer.keyed_records import KeyedRecords, keys_of
+from core.kafka.clients.producer.producer import Producer
+from core.kafka.clients.producer.producer_transaction_state import SEND
+from core.kafka.clients.producer.transactional_load import TransactionalLoad
 from core.kafka.ids import CONTROLLER, ZOOKEEPER
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts

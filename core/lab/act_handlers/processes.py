@@ -6,8 +6,8 @@ from typing import Final
 
 from core.kafka.admin_requests import CreateTopic
 from core.kafka.clients.client_config import PRODUCER
-from core.kafka.clients.process import Process, ProcessConfig
-from core.kafka.clients.process_step import LOOP, START, Delivery, ProcessStep
+from core.kafka.clients.processes.process import Process, ProcessConfig
+from core.kafka.clients.processes.process_step import LOOP, START, Delivery, ProcessStep
 from core.kafka.topic_spec import TopicSpec
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC
 from core.lab import acts

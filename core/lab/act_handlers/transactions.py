@@ -7,9 +7,9 @@ from typing import Final
 from core.kafka.admin_requests import CreateTopic
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.clients.client_config import PRODUCER
-from core.kafka.clients.producer import Producer
-from core.kafka.clients.producer_transaction_state import ABORT, BEGIN, COMMIT, INIT
-from core.kafka.clients.transaction_manager import TransactionManager
+from core.kafka.clients.producer.producer import Producer
+from core.kafka.clients.producer.producer_transaction_state import ABORT, BEGIN, COMMIT, INIT
+from core.kafka.clients.producer.transaction_manager import TransactionManager
 from core.kafka.log.control_record import ABORT as ABORT_MARKER
 from core.kafka.log.control_record import EndTransactionMarker
 from core.kafka.transaction.messages import TxnMarkerEntry, WriteTxnMarkersRequest

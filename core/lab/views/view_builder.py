@@ -9,8 +9,8 @@ import attrs
 from core.kafka.broker.broker import Broker
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.partition import Partition
-from core.kafka.clients.consumer import Consumer
-from core.kafka.clients.producer import Producer
+from core.kafka.clients.consumer.consumer import Consumer
+from core.kafka.clients.producer.producer import Producer
 from core.kafka.controller.quorum_controller import ELECT_UNCLEAN, QuorumController
 from core.kafka.health import replication_factor
 from core.kafka.ids import NO_LEADER, TopicPartition

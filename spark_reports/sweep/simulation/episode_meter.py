@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from core.kafka.clients.producer import Producer
+from core.kafka.clients.producer.producer import Producer
 from core.kafka.health import STALL_BOUND, PartitionStatus
 from core.kafka.ids import TopicPartition
 from core.lab.cluster import Cluster

@@ -8,8 +8,8 @@ from __future__ import annotations
 import itertools
 from typing import Final
 
-from core.kafka.clients.consumer import Consumer
-from core.kafka.clients.producer import Producer
+from core.kafka.clients.consumer.consumer import Consumer
+from core.kafka.clients.producer.producer import Producer
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.release import Release, Truncation

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.kafka.clients.producer import Producer
+from core.kafka.clients.producer.producer import Producer
 from core.kafka.health import STALL_BOUND
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release

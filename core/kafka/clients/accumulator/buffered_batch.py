@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.clients.producer_batch import ProducerBatch
+from core.kafka.clients.accumulator.producer_batch import ProducerBatch
 from core.kafka.ids import TopicPartition
 from core.kafka.log.wire.record_format import HEADER_BYTES, compressed_batch_size
 

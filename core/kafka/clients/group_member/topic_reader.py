@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple, Protocol
 
 from core.kafka import errors, events
-from core.kafka.clients.consumer import Consumer
-from core.kafka.clients.fetched_records import visible_records
+from core.kafka.clients.consumer.consumer import Consumer
+from core.kafka.clients.consumer.fetched_records import visible_records
 from core.kafka.clients.group_member.member_config import MemberConfig, Reset
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.messages import OffsetToCommit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.kafka import events
-from core.kafka.clients.processed_records import ProcessedRecords
+from core.kafka.clients.processes.processed_records import ProcessedRecords
 from core.kafka.clients.services.service_records import DelayedRecords, HeldRecords
 from core.kafka.clients.services.service_worker import ServiceWorker
 from core.kafka.durability_observer import ForwardTimes

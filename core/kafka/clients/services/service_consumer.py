@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from core.kafka.clients.fetched_records import visible_records
-from core.kafka.clients.group_consumer import GroupCall, GroupConsumer, Owner
+from core.kafka.clients.consumer.fetched_records import visible_records
+from core.kafka.clients.consumer.group_consumer import GroupCall, GroupConsumer, Owner
 from core.kafka.clients.services.service_records import HeldRecords
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import TopicPartition

@@ -13,10 +13,10 @@ from abc import abstractmethod
 from typing import Final
 
 from core.kafka import errors, events
-from core.kafka.clients.consuming_process import RECORD_BYTES, ConsumingProcess
-from core.kafka.clients.group_consumer import GroupCall, PolledRecords
-from core.kafka.clients.producer_batch import ProducerBatch
-from core.kafka.clients.producer_transaction_state import ProducerTransactionState
+from core.kafka.clients.accumulator.producer_batch import ProducerBatch
+from core.kafka.clients.consumer.group_consumer import GroupCall, PolledRecords
+from core.kafka.clients.processes.consuming_process import RECORD_BYTES, ConsumingProcess
+from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
 from core.kafka.clients.services.held_queue import HeldQueue
 from core.kafka.clients.services.service_config import DueFrom, ServiceCommit, ServiceStep, WorkerConfig
 from core.kafka.clients.services.service_consumer import ServiceConsumer

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from core.kafka import errors, events
-from core.kafka.clients.consumer import Consumer
+from core.kafka.clients.consumer.consumer import Consumer
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.leader_term import FetchedRange, Term
 from core.kafka.messages import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.kafka import errors, events
-from core.kafka.clients.process import Process
+from core.kafka.clients.processes.process import Process
 from core.kafka.group_coordinator.messages import OffsetFetchRequest
 from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from core.kafka import errors, events
-from core.kafka.clients.producer import Producer
+from core.kafka.clients.producer.producer import Producer
 from core.kafka.messages import MetadataRequest, MetadataResponse, ProduceRequest, ProduceResponse
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec

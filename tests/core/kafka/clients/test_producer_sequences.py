@@ -7,7 +7,7 @@ import pytest
 
 from core.kafka import errors, events
 from core.kafka.clients.client_config import PRODUCER, client_config
-from core.kafka.clients.producer_sequences import MAX_EPOCH
+from core.kafka.clients.producer.producer_sequences import MAX_EPOCH
 from core.kafka.ids import TopicPartition
 from core.kafka.log.producer_state_entry import increment_sequence
 from core.kafka.messages import ProduceRequest

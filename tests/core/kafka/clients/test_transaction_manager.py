@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from core.kafka import errors
-from core.kafka.clients.producer_transaction_state import VALID_SOURCES, IllegalStateError, ProducerTransactionState
+from core.kafka.clients.producer.producer_transaction_state import VALID_SOURCES, IllegalStateError, ProducerTransactionState
 from core.kafka.messages import ProduceRequest
 from core.kafka.transaction.messages import (
     AddPartitionsToTxnRequest,

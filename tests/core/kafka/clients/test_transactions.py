@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.kafka import events
-from core.kafka.clients.producer_transaction_state import ProducerTransactionState
+from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
 from core.kafka.features import TRANSACTION_VERSION
 from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from core.kafka import errors, events
-from core.kafka.clients.producer import Producer
-from core.kafka.clients.producer_sequences import PartitionSequences, ProducerSequences
-from core.kafka.clients.producer_transaction_state import ProducerTransactionState
-from core.kafka.clients.transaction_manager import TransactionManager
+from core.kafka.clients.producer.producer import Producer
+from core.kafka.clients.producer.producer_sequences import PartitionSequences, ProducerSequences
+from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
+from core.kafka.clients.producer.transaction_manager import TransactionManager
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import Term
 from core.kafka.messages import (

@@ -6,7 +6,7 @@ from queue import Full, Queue
 from types import SimpleNamespace
 from typing import Any
 
-from core.kafka.clients.consumer import Consumer
+from core.kafka.clients.consumer.consumer import Consumer
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import Batch, FetchedRange, Term
 from core.kafka.log.replica_log import ReplicaLog

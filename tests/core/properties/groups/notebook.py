@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from core.kafka import events
-from core.kafka.clients.processed_records import ProcessedRecords
+from core.kafka.clients.processes.processed_records import ProcessedRecords
 from core.kafka.clients.services.service_records import RetriedRecords
 from core.kafka.ids import TopicPartition
 from core.kafka.log.control_record import COMMIT

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka.broker.broker_state import BrokerState
-from core.kafka.clients.record_accumulator import RecordAccumulator
+from core.kafka.clients.accumulator.record_accumulator import RecordAccumulator
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC
 from core.lab import acts

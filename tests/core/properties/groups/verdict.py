@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Final
 
-from core.kafka.clients.process import Process
+from core.kafka.clients.processes.process import Process
 from core.kafka.clients.services.delay_worker import DelayWorker
 from core.kafka.clients.services.retry_worker import RetryWorker
 from core.kafka.ids import TopicPartition

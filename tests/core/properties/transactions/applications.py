@@ -11,8 +11,8 @@ from typing import Final
 
 import attrs
 
-from core.kafka.clients.process_step import ProcessStep
-from core.kafka.clients.producer_transaction_state import ProducerTransactionState
+from core.kafka.clients.processes.process_step import ProcessStep
+from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
 from core.kafka.ids import TopicPartition
 from core.lab import acts
 from core.lab.cluster import Cluster

@@ -10,7 +10,7 @@ import attrs
 import pytest
 
 from core.kafka import errors, events
-from core.kafka.clients.producer_transaction_state import ProducerTransactionState
+from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
 from core.kafka.release import Release, UnknownProducer
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts

@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 
 from core.kafka.clients.client import POLL_DELAY, RETRY_BACKOFF
 from core.kafka.clients.client_config import ClientConfig
-from core.kafka.clients.transactional_requests import FindCoordinator, RequestContext, TxnRequest
+from core.kafka.clients.producer.transactional_requests import FindCoordinator, RequestContext, TxnRequest
 from core.sim.journal import Journal
 
 

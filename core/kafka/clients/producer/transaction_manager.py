@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from core.kafka import errors, events
 from core.kafka.clients.client import RETRY_BACKOFF
-from core.kafka.clients.coordinator_requests import CoordinatorRequests, TransactionalClient
-from core.kafka.clients.producer_sequences import ProducerSequences
-from core.kafka.clients.producer_transaction_state import (
+from core.kafka.clients.producer.coordinator_requests import CoordinatorRequests, TransactionalClient
+from core.kafka.clients.producer.producer_sequences import ProducerSequences
+from core.kafka.clients.producer.producer_transaction_state import (
     ABORT,
     BEGIN,
     COMMIT,
@@ -24,8 +24,8 @@ from core.kafka.clients.producer_transaction_state import (
     ProducerTransactionState,
     impossible_call,
 )
-from core.kafka.clients.transactional_offsets import AddOffsets, CommitOffsets
-from core.kafka.clients.transactional_requests import AddPartitions, EndTxn, FindCoordinator, InitProducerId, TxnRequest
+from core.kafka.clients.producer.transactional_offsets import AddOffsets, CommitOffsets
+from core.kafka.clients.producer.transactional_requests import AddPartitions, EndTxn, FindCoordinator, InitProducerId, TxnRequest
 from core.kafka.group_coordinator.messages import NOT_A_MEMBER, OffsetToCommit, TxnOffsetCommitResponse
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release

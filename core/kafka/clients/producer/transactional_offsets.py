@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka import errors
-from core.kafka.clients.transactional_requests import Priority, RequestContext, TxnRequest
+from core.kafka.clients.producer.transactional_requests import Priority, RequestContext, TxnRequest
 from core.kafka.group_coordinator.messages import GroupMembership, OffsetToCommit, TxnOffsetCommitRequest, TxnOffsetCommitResponse
 from core.kafka.transaction.messages import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 

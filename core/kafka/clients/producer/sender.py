@@ -2,7 +2,7 @@
 
 Without idempotence, if the first attempt of a batch was appended, a retry appends the batch again. The durability account counts such
 records as duplicated. With idempotence, the producer gets a producer ID from a broker and numbers the records of each partition
-(`core.kafka.clients.producer_sequences`), so leaders recognize a retry (`core.kafka.log.producer_state`).
+(`core.kafka.clients.producer.producer_sequences`), so leaders recognize a retry (`core.kafka.log.producer_state`).
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Final
 
 from core.kafka import errors, events
 from core.kafka.clients.accumulator.buffered_batch import BufferedBatch
+from core.kafka.clients.accumulator.producer_batch import ProducerBatch
+from core.kafka.clients.accumulator.record_accumulator import RecordAccumulator
 from core.kafka.clients.client import POLL_DELAY
 from core.kafka.clients.client_config import NO_DELIVERY_TIMEOUT
-from core.kafka.clients.producer_batch import ProducerBatch
-from core.kafka.clients.producer_sequences import NONE, ProducerSequences
-from core.kafka.clients.record_accumulator import RecordAccumulator
-from core.kafka.clients.transaction_manager import TransactionManager
+from core.kafka.clients.producer.producer_sequences import NONE, ProducerSequences
+from core.kafka.clients.producer.transaction_manager import TransactionManager
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition, broker_address
 from core.kafka.messages import InitProducerIdRequest, InitProducerIdResponse, ProduceRequest, ProduceResponse

@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from core.kafka import errors
 from core.kafka.clients.client import POLL_DELAY, RETRY_BACKOFF
-from core.kafka.clients.consumer import Consumer
-from core.kafka.clients.fetched_records import visible_records
+from core.kafka.clients.consumer.consumer import Consumer
+from core.kafka.clients.consumer.fetched_records import visible_records
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.messages import (
     NOT_A_MEMBER,

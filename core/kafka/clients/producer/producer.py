@@ -1,4 +1,4 @@
-"""A producer as its application uses it (Kafka: `KafkaProducer`). `core.kafka.clients.sender` sends its batches."""
+"""A producer as its application uses it (Kafka: `KafkaProducer`). `core.kafka.clients.producer.sender` sends its batches."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import attrs
 from core.kafka import errors, events
 from core.kafka.clients.accumulator.batching import Batching
 from core.kafka.clients.accumulator.partitioners import NO_PARTITION, partitioner_of
-from core.kafka.clients.keyed_records import KeyedRecords, Records, partition_of
-from core.kafka.clients.producer_sequences import ProducerSequences
-from core.kafka.clients.producer_transaction_state import SEND
-from core.kafka.clients.sender import Sender
-from core.kafka.clients.transaction_manager import TransactionManager
-from core.kafka.clients.transactional_load import TransactionalLoad
+from core.kafka.clients.producer.keyed_records import KeyedRecords, Records, partition_of
+from core.kafka.clients.producer.producer_sequences import ProducerSequences
+from core.kafka.clients.producer.producer_transaction_state import SEND
+from core.kafka.clients.producer.sender import Sender
+from core.kafka.clients.producer.transaction_manager import TransactionManager
+from core.kafka.clients.producer.transactional_load import TransactionalLoad
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release

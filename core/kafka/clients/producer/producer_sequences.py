@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka import errors
-from core.kafka.clients.producer_batch import ProducerBatch
+from core.kafka.clients.accumulator.producer_batch import ProducerBatch
 from core.kafka.ids import TopicPartition
 from core.kafka.log.producer_state_entry import MAX_SEQUENCE, decrement_sequence, increment_sequence
 

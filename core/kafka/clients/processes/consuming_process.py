@@ -8,9 +8,9 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from typing import Final
 
-from core.kafka.clients.group_consumer import TIMER_PREFIX, GroupConsumer
-from core.kafka.clients.producer import Producer
-from core.kafka.clients.producer_transaction_state import ProducerTransactionState
+from core.kafka.clients.consumer.group_consumer import TIMER_PREFIX, GroupConsumer
+from core.kafka.clients.producer.producer import Producer
+from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.release import Release
 from core.sim.journal import Journal

@@ -11,7 +11,7 @@ from typing import Final
 
 from core.kafka import errors, events
 from core.kafka.clients.client import POLL_DELAY, RETRY_BACKOFF, Client
-from core.kafka.clients.fetched_records import visible_records
+from core.kafka.clients.consumer.fetched_records import visible_records
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition, broker_address
 from core.kafka.messages import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import attrs
 
-from core.kafka.clients.producer_transaction_state import ProducerTransactionState
-from core.kafka.clients.transaction_manager import TransactionManager
+from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
+from core.kafka.clients.producer.transaction_manager import TransactionManager
 
 _S = ProducerTransactionState
 

@@ -10,9 +10,9 @@ from core.kafka import events
 from core.kafka.clients.accumulator.batching import Batching, record_size_in
 from core.kafka.clients.accumulator.buffered_batch import BufferedBatch
 from core.kafka.clients.accumulator.partitioners import NO_PARTITION
+from core.kafka.clients.accumulator.producer_batch import ProducerBatch
 from core.kafka.clients.client import MAX_RETRY_BACKOFF, POLL_DELAY, RETRY_BACKOFF, Client
 from core.kafka.clients.client_config import NO_DELIVERY_TIMEOUT
-from core.kafka.clients.producer_batch import ProducerBatch
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.health import STALL_BOUND
 from core.kafka.ids import TopicPartition

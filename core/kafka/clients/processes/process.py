@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from core.kafka import errors, events
-from core.kafka.clients.consuming_process import RECORD_BYTES, ConsumingProcess
-from core.kafka.clients.group_consumer import GroupCall, GroupConsumer, PolledRecords
-from core.kafka.clients.process_step import START, Delivery, ProcessStep, next_step
-from core.kafka.clients.processed_records import ProcessedRecords
-from core.kafka.clients.producer_transaction_state import ProducerTransactionState
+from core.kafka.clients.consumer.group_consumer import GroupCall, GroupConsumer, PolledRecords
+from core.kafka.clients.processes.consuming_process import RECORD_BYTES, ConsumingProcess
+from core.kafka.clients.processes.process_step import START, Delivery, ProcessStep, next_step
+from core.kafka.clients.processes.processed_records import ProcessedRecords
+from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release

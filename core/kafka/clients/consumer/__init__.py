@@ -1,0 +1,1 @@
+"""The consumer client: it fetches from leaders, alone or for a group."""

@@ -1,0 +1,1 @@
+"""Applications that read a topic, write another topic, and commit their offsets."""

@@ -1,0 +1,1 @@
+"""The producer client: its sequence numbers, its sender thread, and its transactions."""
