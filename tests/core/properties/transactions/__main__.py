@@ -6,6 +6,7 @@ It reports each seed that does harm, with the fewest steps that still do the sam
 from __future__ import annotations
 
 import argparse
+import contextlib
 import multiprocessing
 import sys
 import time
@@ -14,17 +15,13 @@ from typing import Final
 
 import attrs
 
-from core.kafka import events
 from core.kafka.release import CURRENT
 from scenarios.releases import release_named
 from tests.core.properties.transactions.deeds import Step
+from tests.core.properties.transactions.known_errors import KNOWN_ERRORS, KnownError
 from tests.core.properties.transactions.play import harms
 from tests.core.properties.transactions.timeline import TransactionalTimeline, transactional_swarm
 from tests.core.properties.transactions.verdict import HARMS
-
-KNOWN: Final = {events.MarkerSkipped.kind: "KAFKA-20734"}
-"""Events of known errors of the newest release. A seed with such an event must do no harm without the error."""
-
 
 @attrs.frozen
 class Finding:
@@ -34,7 +31,7 @@ class Finding:
         seed: the seed.
         release: the name of the release.
         harms: the harms by kind; an exception counts as a harm with its message.
-        issue: the known issue of Kafka that explains them; empty if there is none.
+        issue: the known errors that explain them; empty if there are none.
     """
 
     seed: int
@@ -43,28 +40,37 @@ class Finding:
     issue: str = ""
 
 
-def harms_or_error(timeline: TransactionalTimeline, name: str, *, repaired: bool = False) -> tuple[Counter[str], set[str]]:
-    """Return the harms of a timeline, and the kinds of events that happened; with `repaired`, without the known errors of the release."""
-    release = release_named(name)
-    if repaired:
-        release = attrs.evolve(release, skips_markers_of_offline_partitions=False)
-    kinds: set[str] = set()
-    try:
-        return harms(timeline, release, lambda event: kinds.add(event[3])), kinds
-    except Exception as error:  # any error of the model is a finding
-        return Counter([f"{type(error).__name__}: {error}"]), kinds
+def harms_or_error(timeline: TransactionalTimeline, name: str, without: tuple[KnownError, ...] = ()) -> tuple[Counter[str], list[KnownError]]:
+    """Return the harms of a timeline, and the known errors that happened. The release runs without some of its known errors."""
+    happened: dict[str, KnownError] = {}
+
+    def watch(event: tuple) -> None:
+        for each in KNOWN_ERRORS:
+            if each.name not in happened and each.happened(event):
+                happened[each.name] = each
+
+    with contextlib.ExitStack() as stack:
+        release = release_named(name)
+        for each in without:
+            release = stack.enter_context(each.repaired(release))
+        try:
+            return harms(timeline, release, watch), list(happened.values())
+        except Exception as error:  # any error of the model is a finding
+            return Counter([f"{type(error).__name__}: {error}"]), list(happened.values())
 
 
 def finding(task: tuple[int, str]) -> Finding | None:
-    """Try a seed under a release; None if it does no harm."""
+    """Try a seed under a release; None if it does no harm.
+
+    Known errors explain the harm if they happened, and if the seed does no harm without them.
+    """
     seed, name = task
     timeline = transactional_swarm(seed)
-    found, kinds = harms_or_error(timeline, name)
+    found, happened = harms_or_error(timeline, name)
     if not found:
         return None
-    issues = [KNOWN[kind] for kind in KNOWN if kind in kinds]
-    explained = bool(issues) and not harms_or_error(timeline, name, repaired=True)[0]
-    return Finding(seed, name, tuple(sorted(found.items())), ", ".join(issues) if explained else "")
+    explained = bool(happened) and not harms_or_error(timeline, name, tuple(happened))[0]
+    return Finding(seed, name, tuple(sorted(found.items())), ", ".join(each.name for each in happened) if explained else "")
 
 
 def shortest(seed: int, name: str, kinds: set[str]) -> tuple[Step, ...]:

@@ -33,6 +33,13 @@ def test_each_release_plays_to_the_end(name: str) -> None:
         assert set(found) <= set(verdict.HARMS), (seed, found)
 
 
+def test_the_unreplicated_state_of_a_coordinator_explains_a_harm() -> None:
+    """Seed 40: a coordinator loads its log above the high watermark, and the next leader in the ISR lacks these records."""
+    wrong = finding((40, CURRENT.name))
+    assert wrong is not None
+    assert wrong.issue == "t14-unreplicated-coordinator-state"
+
+
 def test_seeds_differ_and_mean_the_same_for_ever() -> None:
     mixes = [frozenset(type(deed).__name__ for _, deed in transactional_swarm(seed).steps) for seed in range(40)]
     assert len(set(mixes)) > 30
