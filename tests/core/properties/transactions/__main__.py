@@ -11,7 +11,6 @@ import multiprocessing
 import sys
 import time
 from collections import Counter
-from typing import Final
 
 import attrs
 
@@ -22,6 +21,7 @@ from tests.core.properties.transactions.known_errors import KNOWN_ERRORS, KnownE
 from tests.core.properties.transactions.play import harms
 from tests.core.properties.transactions.timeline import TransactionalTimeline, transactional_swarm
 from tests.core.properties.transactions.verdict import HARMS
+
 
 @attrs.frozen
 class Finding:
@@ -40,7 +40,9 @@ class Finding:
     issue: str = ""
 
 
-def harms_or_error(timeline: TransactionalTimeline, name: str, without: tuple[KnownError, ...] = ()) -> tuple[Counter[str], list[KnownError]]:
+def harms_or_error(
+    timeline: TransactionalTimeline, name: str, without: tuple[KnownError, ...] = ()
+) -> tuple[Counter[str], list[KnownError]]:
     """Return the harms of a timeline, and the known errors that happened. The release runs without some of its known errors."""
     happened: dict[str, KnownError] = {}
 
