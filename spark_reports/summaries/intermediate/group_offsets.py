@@ -14,7 +14,10 @@ from pyspark.sql import functions as F
 
 from spark_reports.summaries.intermediate.partition_states import PARTITION
 
-COMMIT_KINDS: Final = ("offset-committed", "offset-materialized", "offset-expired")
+REMOVAL_KINDS: Final = ("offset-deleted", "offset-expired", "offset-removed")
+"""The event kinds that remove committed offsets."""
+
+COMMIT_KINDS: Final = ("offset-committed", "offset-materialized", *REMOVAL_KINDS)
 """The event kinds that change committed offsets."""
 
 LAG_KINDS: Final = (*COMMIT_KINDS, "became-leader", "high-watermark")
@@ -44,7 +47,7 @@ def group_lags(events: DataFrame, sessions: DataFrame) -> DataFrame:
         *OF_GROUP,
         "seq",
         "t",
-        F.when(F.col("kind") == "offset-expired", F.lit(NO_OFFSET)).otherwise(F.col("committed_offset")).alias("committed"),
+        F.when(F.col("kind").isin(*REMOVAL_KINDS), F.lit(NO_OFFSET)).otherwise(F.col("committed_offset")).alias("committed"),
     )
     pairs = commits.select(*OF_GROUP).distinct()
     marks = _high_watermarks(events).join(F.broadcast(pairs), list(PARTITION))

@@ -28,14 +28,15 @@ def of_group(event: Line) -> tuple[str, str, int]:
 
 def lags(events: list[Line], end: int) -> dict[tuple[str, str, int], list[Line]]:
     """The changes of the committed offsets and of the high watermarks of each group and partition."""
-    commits = ("offset-committed", "offset-materialized", "offset-expired")
+    removals = ("offset-deleted", "offset-expired", "offset-removed")
+    commits = ("offset-committed", "offset-materialized", *removals)
     steps: dict[tuple[str, str, int], list[Line]] = {of_group(event): [] for event in events if event["kind"] in commits}
     leader: dict[Any, int] = {}
     for event in events:
         if event["kind"] in commits:
             keys, value = (
                 [of_group(event)],
-                {"committed": None if event["kind"] == "offset-expired" else event["committed_offset"], "is_commit": True},
+                {"committed": None if event["kind"] in removals else event["committed_offset"], "is_commit": True},
             )
         elif event["kind"] in ("became-leader", "high-watermark"):
             where = event["topic"], event["partition"]
