@@ -221,7 +221,9 @@ def drawn() -> list[Session]:
     """Some hundred sessions."""
     found: list[Session] = []
 
-    @settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None, phases=[Phase.generate])
+    @settings(
+        max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None, phases=[Phase.generate]
+    )
     @given(st.lists(sessions(), min_size=4, max_size=10))
     def draw(several: list[Session]) -> None:
         found.extend(several)
