@@ -36,11 +36,12 @@ class Entry(NamedTuple):
 
 
 _new_entry: Final = tuple.__new__
-"""A function that creates an `Entry` without the generated constructor, which would take half of the time of an `add`."""
+"""A function that creates an `Entry`. The generated constructor would take half of the time that `add` takes."""
 
 
 MAX_PER_MOMENT: Final = 100_000
-"""The maximum number of entries at one moment of virtual time; more mean a standstill. `Agenda.max_per_moment` is higher in large clusters."""
+"""The basic limit on the number of entries at one moment of virtual time. More entries mean a standstill. The limit of large clusters is
+higher (`Agenda.max_per_moment`)."""
 
 
 class Agenda:
@@ -52,7 +53,7 @@ class Agenda:
         max_per_moment: the maximum number of entries that can be scheduled at one moment.
         in_order: the number of entries that were scheduled with a fixed order.
         moment: the time of the entry that was taken last, virtual µs; -1 before the first.
-        since: the number of entries that had been scheduled when that moment began.
+        since: the number of entries that had been scheduled when `moment` began.
     """
 
     __slots__ = ("at", "entries", "hint", "in_order", "max_per_moment", "moment", "order", "since")
@@ -73,7 +74,7 @@ class Agenda:
         heapq.heappush(self.entries, _new_entry(Entry, (time, order, node, sender, connection, message, cause)))
 
     def add_in_order(self, time: int, order: int, node: str, sender: str, connection: int, message: object, cause: int) -> None:
-        """Schedule a message with a fixed order among the entries that are due at the same time, whenever it is scheduled."""
+        """Schedule a message whose order among the entries that are due at the same time is fixed, regardless of when it is scheduled."""
         self.in_order += 1
         heapq.heappush(self.entries, _new_entry(Entry, (time, order, node, sender, connection, message, cause)))
 
@@ -99,7 +100,7 @@ class Agenda:
         return entry
 
     def take(self, entry: Entry) -> None:
-        """Remove an entry before its turn."""
+        """Remove an entry from the agenda, even if it is not the next one."""
         self.entries.remove(entry)
         heapq.heapify(self.entries)
         self.at = END

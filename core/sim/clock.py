@@ -1,8 +1,8 @@
-"""A component's own clock, which can be wrong by a skew and can run too fast or too slow by a drift.
+"""A component's own clock, which can be ahead or behind (skew) and can run too fast or too slow (drift).
 
-Virtual time is the true time. A broker or controller measures durations (session, lag, expiry, intervals) by its own clock:
-a clock that gains 10% measures 10 s after 9.1 s. Retention compares the timestamps of records, which their producers set
-(CreateTime), with the broker's time of day. In this comparison, skew matters, too.
+Virtual time is the true time. A broker or controller measures durations (session, lag, expiry, intervals) with its own clock. For example,
+a clock that runs 10% too fast shows 10 s when 9.1 s have passed. Retention compares the broker's time of day with the timestamps of
+records, which their producers set (CreateTime). The skew of a clock affects this comparison, too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MILLION = 1_000_000
 class Clock(ReprMixin):
     """A clock that was `skew` µs ahead of virtual time at `since` and has gained `drift_ppm` parts per million since then.
 
-    Negative numbers mean that the clock was behind and that it loses time.
+    A negative skew means that the clock was behind. A negative drift means that it loses time.
     """
 
     skew: int = 0

@@ -8,4 +8,4 @@ class ActRefused(Exception):
 
 
 class Standstill(ActRefused):
-    """Endless work at one moment of virtual time: the system never finishes, because that work takes no time."""
+    """An error that stops an endless run: the system keeps working at one moment of virtual time, so time does not advance."""

@@ -1,4 +1,4 @@
-"""The base class of events: for each kind, a class that names the columns of the recorded tuple and makes the event's sentence."""
+"""The base class of events. Each kind of event is a class that names the columns of its recorded tuple and writes its sentence."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ NOTABLE: Final = 2
 class Event:
     """The base class of all kinds of events. The annotated fields of a kind are its columns, after those of its base class.
 
-    Kinds are plain classes, because fifty attrs classes would take a tenth of the time in which `isrlab run` must start.
+    Kinds are plain classes, because creating fifty attrs classes would take a tenth of the time that `isrlab run` has to start.
 
     Attributes:
         kind: the name of the kind in the log.
         source: the class, method, or document that describes the event in the real system.
         level: the level of importance.
-        words: the allowed words of each column that has a fixed set of words.
-        defaults: the trailing columns, which logs of earlier isrlab versions lack, each with its default value.
+        words: the allowed values of each column that has a fixed set of values.
+        defaults: the trailing columns that logs of earlier isrlab versions lack, each with its default value.
         columns: the column names in order, each with its type: `int`, `str`, `bool`, or `tuple[int, ...]`.
     """
 

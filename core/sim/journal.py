@@ -10,11 +10,12 @@ Sink = Callable[[tuple], None]
 
 
 Column = Any
-"""A number that is recorded in an event unchanged. In a compiled engine, a value of type `int` would be boxed again for each event."""
+"""The type of a number that events record unchanged. The type is not `int`, because a compiled engine would box an `int` again for each
+event."""
 
 
 def null_sink(event: tuple) -> None:
-    """Drop an event. Code that emits many events checks for this sink and then does not create the tuples."""
+    """Drop an event. Code that emits many events checks for this sink, so that it does not create tuples in vain."""
 
 
 class Journal:

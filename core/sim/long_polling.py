@@ -26,8 +26,9 @@ For exact results, the order of entries that are due at the same time must not d
 empty messages of long polls and their timers have fixed places in the agenda: before everything else that is due at that time,
 sorted by the poll's rank.
 
-Elision has two limits. Repeated requests can each carry a number, but nothing else may depend on how many numbers were used. Code that
-delivers messages in an order other than the agenda's (`core.sim.exploration.choices`) must first switch elision off (`LongPolls.elides`).
+Elision has two limits. Each repeated request can carry a new number, but nothing else may depend on how many numbers have been used. Code
+that delivers messages in an order other than the agenda's (`core.sim.exploration.choices`) must first switch elision off
+(`LongPolls.elides`).
 """
 
 from __future__ import annotations
@@ -41,10 +42,11 @@ from core.sim.journal import Journal
 from core.sim.messages import Timer
 
 CLIENT_TIMERS: Final = -(1 << 96)
-"""An offset. The sum of this offset and a poll's order is the order of its client's timer, which comes before the messages of all polls."""
+"""The offset from a poll's order to the order of its client's timer. Because of it, the timers of clients come before the messages of all
+polls."""
 
 NOT_YET: Final = -1
-"""The time of something that has not happened since an elision began."""
+"""The value that stands for the time of something that has not happened since an elision began."""
 
 
 class Links(Protocol):
@@ -54,7 +56,7 @@ class Links(Protocol):
     alive: dict[str, bool]
 
     def steady_latency(self, sender: str, node: str) -> int:
-        """Return the time that every message of a direction takes, µs; -1 if that time is not certain."""
+        """Return the time that every message in a direction takes, µs; -1 if the time is not the same for all messages."""
 
     def ticket(self, sender: str, node: str, *, reply: bool) -> int:
         """Return the number of the connection that carries a message."""
@@ -64,7 +66,7 @@ class Links(Protocol):
 
 
 class PollingClient(Protocol):
-    """The end that polls."""
+    """The end of a long poll that sends requests."""
 
     def polls_resume(self, sent_at: int, cause: int) -> None:
         """End the elision. The last request left at `sent_at`, because of the event `cause`. `sent_at` is `NOT_YET` if no request has left
@@ -73,7 +75,7 @@ class PollingClient(Protocol):
 
 
 class PolledServer(Protocol):
-    """The end that is polled."""
+    """The end of a long poll that answers requests."""
 
     def polls_resume(self, arrived_at: int) -> None:
         """End the elision. The last request arrived at `arrived_at`, which is `NOT_YET` if no request has arrived since the elision began."""
@@ -107,12 +109,13 @@ class LongPoll:
         request: the request that the client sends again.
         left_at: the time at which that request left, virtual µs. It is not updated during an elision.
         allowed_wait: how long the server can let the request wait, µs.
-        timeout: how long after the request has left the client gives up, µs.
+        timeout: the time from sending the request to the moment when the client gives up, µs.
         elided: whether none of the poll's messages is in the agenda. The next attributes apply only if it is True.
         there, back, wait: how long each stage takes, µs.
-        began: the time at which the first skipped answer was sent, or would have been sent for the request to leave when it did.
+        began: the time at which the first skipped answer was sent. If the elision began with a request, the time at which an answer would
+            have been sent that made the request leave when it did.
         elided_at: the time at which the elision began, virtual µs.
-        cause: the sequence number of the event that is the cause of all messages of the cycle.
+        cause: the sequence number of the event that caused all messages of the cycle.
     """
 
     __slots__ = (
@@ -152,11 +155,11 @@ class LongPoll:
     # --- what the client says ---------------------------------------------------------------------------------------
 
     def send(self, request: object) -> None:
-        """Send a request without news for the server, and make no statement about the next one."""
+        """Send a request that carries no news for the server, and make no statement about the next request."""
         self._send(self.client, self.server, request, reply=False)
 
     def send_idle(self, client: PollingClient, request: object, wait: int, timeout: int) -> None:
-        """Send a request without news for the server, and state that the client repeats it upon each empty answer.
+        """Send a request that carries no news for the server, and state that the client repeats it after each empty answer.
 
         Args:
             client: the client to notify when the elision is over.
@@ -169,14 +172,15 @@ class LongPoll:
             self._send(self.client, self.server, request, reply=False)
 
     def withdraw(self) -> None:
-        """Withdraw the client's statement: the client might do something else upon an empty answer."""
+        """Withdraw the client's statement: after an empty answer, the client might do something else."""
         if self.elided:
             self.resume()
         self.client_end = None
         self.request = None
 
     def client_timer(self, time: int, incarnation: int, timer: Timer, cause: int) -> None:
-        """Arm a timer of the client, for example for a request that has been outstanding for too long. When it is armed does not matter."""
+        """Arm a timer of the client, for example to detect a request that is outstanding for too long. The timer's place in the agenda does
+        not depend on when it is armed."""
         self.polls.links.agenda.add_in_order(time, CLIENT_TIMERS + self.order, self.client, self.client, incarnation, timer, cause)
 
     # --- what the server says ---------------------------------------------------------------------------------------
@@ -208,7 +212,8 @@ class LongPoll:
         self._send(self.server, self.client, answer, reply=True)
 
     def server_timer(self, time: int, incarnation: int, timer: Timer, cause: int) -> None:
-        """Arm a timer of the server, for the end of a request's wait. When it is armed does not matter."""
+        """Arm a timer of the server for the end of a request's wait. The timer's place in the agenda does not depend on when it is
+        armed."""
         self.polls.links.agenda.add_in_order(time, self.order, self.server, self.server, incarnation, timer, cause)
 
     # --- what follows from both --------------------------------------------------------------------------------------
@@ -248,9 +253,8 @@ class LongPoll:
         return True
 
     def _cycle(self) -> tuple[int, int]:
-        """Return when the current cycle began with an empty answer, and how many µs of the cycle are over.
-
-        A stage that ends now is over if its turn in the agenda has come.
+        """Return the time at which the current cycle began, which is when its empty answer was sent, and how many µs of the cycle have
+        passed. A stage that ends now counts as over if its turn in the agenda has come.
         """
         until = self.journal.now
         if self.order > self.polls.links.agenda.at and until > self.elided_at:
@@ -292,7 +296,7 @@ class LongPoll:
         return Stage.WAIT, began + self.there + self.back + self.wait
 
     def waits_until(self) -> int:
-        """Return the time at which the wait of an elided request at the server ends at the latest; -1 if none waits."""
+        """Return the latest time until which an elided request waits at the server; -1 if none is waiting."""
         stage, due = self.stage()
         return due if stage is Stage.WAIT else -1
 
@@ -345,7 +349,7 @@ class LongPolls:
         return iter(self._polls.values())
 
     def between(self, client: str, server: str, number: int, rank: int, journal: Journal) -> LongPoll:
-        """Return a client's polls of a server with the given number. Create them if necessary.
+        """Return the handle of a client's polls of a server, identified by a number. Create the handle if necessary.
 
         Args:
             rank: a number from 0 to 2**95 - 1 that no other poll has. Of messages that are due at the same time, the one with the highest

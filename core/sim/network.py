@@ -1,13 +1,13 @@
 """The network between nodes: connections keep messages in order, and can stall, break, or be refused.
 
-The delay of a message is the link's latency plus jitter. Each loss that is drawn adds a retransmission timeout, which doubles each time,
-because TCP, below Kafka's protocol, retransmits lost data. On a cut link, messages wait until the link heals, because TCP keeps
+The delay of a message is the link's latency plus jitter. Kafka's protocol uses TCP, which retransmits lost data. Therefore, each random
+loss only adds a retransmission timeout, which doubles each time. On a cut link, messages wait until the link heals, because TCP keeps
 retransmitting. Messages are dropped if the sender closes the connection or if a process at either end dies. A process that is not running
 refuses connections immediately.
 
-TCP delivers messages once and in order. But a proxy between a client and a server can repeat a request (`proxied`), or spread
-requests over several connections of its own. The server then receives a request twice, or receives later requests before it. Only
-one response reaches the client: a client drops a response to a request that it did not send.
+TCP delivers messages once and in order. But a proxy between a client and a server can repeat a request (`proxied`), or spread requests over
+several connections of its own. The server then receives a request twice, or receives requests out of order. Still, only one response to
+each request takes effect, because a client drops a response to a request that is not outstanding.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ Direction = tuple[str, str]
 """The addresses of the sender and the receiver."""
 
 SENT_BEFORE_CLOSE: Final = -2
-"""The ticket of a request that was held back when its sender closed the connection. It still arrives if the receiver's process is running.
+"""The ticket of a request that was held back when its sender closed the connection. The request still arrives if the receiver's process is
+running.
 """
 
 
@@ -59,19 +60,19 @@ class LinkState:
         self.cut = False
         self.held = False
         self.waiting: list[tuple[int, object, int]] = []
-        """The (connection ticket, message, cause) of each message that waits while the link is cut or held."""
+        """The messages that are waiting while the link is cut or held, each as (connection ticket, message, cause)."""
         self.last_arrival = 0
 
 
 class Network:
-    """All links. A direction that has no `LinkState` has the defaults.
+    """All links between nodes. A direction that has no `LinkState` has the default values.
 
     Attributes:
-        latency, jitter: the values of a link with the defaults, µs.
-        loss_ppm, duplicate_ppm, reorder_ppm: the values of a link with the defaults, parts per million.
-        plain: whether every message on a link with the defaults takes exactly the latency.
+        latency, jitter: the default delays of a link, µs.
+        loss_ppm, duplicate_ppm, reorder_ppm: the default shares of messages that a link loses, duplicates, and reorders, parts per million.
+        plain: whether every message on a link with the default values takes exactly the latency.
         proxied: the types of messages that a proxy can repeat or reorder.
-        alive: whether a node's process runs, by address.
+        alive: whether each node's process is running, by address.
         deaths: the number of times that each process has died. A connection's ticket depends on it.
         disconnects: the number of times that the opener of a connection closed it, by (opener, other).
         zero_latency: whether messages take no time on any link, as in by-hand mode.
@@ -120,7 +121,7 @@ class Network:
         self.polls = LongPolls(self)
 
     def link(self, direction: Direction) -> LinkState:
-        """Return the state of a direction. Create it if the direction has only the defaults."""
+        """Return the state of a direction. If the direction has none, create one with the default values."""
         state = self.links.get(direction)
         if state is None:
             self.polls.interrupt(*direction)
@@ -171,7 +172,7 @@ class Network:
             self.agenda.add(now + latency, opener, acceptor, self.ticket(acceptor, opener, reply=True), Disconnected(acceptor), cause)
 
     def send(self, sender: str, node: str, message: object, now: int, cause: int, *, reply: bool = False) -> None:
-        """Send a message, which arrives later or never. With `reply`, it responds to a message from that node."""
+        """Send a message, which arrives later or never. With `reply`, the message responds to one from the receiver."""
         if (
             self.plain
             and not (self.zero_latency or self.links or self.deaths or self.disconnects or self.lose_next)
@@ -197,7 +198,7 @@ class Network:
         self._transmit(sender, node, link, ticket, message, now, cause)
 
     def lose(self, sender: str, node: str) -> None:
-        """Lose the next message of a direction for good."""
+        """Lose the next message in a direction for good."""
         self.polls.interrupt(sender, node)
         self.lose_next.add((sender, node))
 
@@ -209,7 +210,7 @@ class Network:
         return self.latency
 
     def _forget_if_plain(self, direction: Direction, link: LinkState, now: int) -> None:
-        """Drop the state of a direction that has the defaults again."""
+        """Drop the state of a direction if all of its values are the defaults again."""
         if (
             not (link.cut or link.held or link.waiting)
             and (link.latency, link.jitter, link.loss_ppm) == (self.latency, self.jitter, self.loss_ppm)

@@ -6,8 +6,8 @@ from random import Random
 
 
 class RandomStream(Random):
-    """A stream of random numbers that are determined by the stream's name. Normal distributions are not supported, because they draw
-    numbers ahead.
+    """A stream of random numbers that are determined by the stream's name. Normal distributions are not supported, because Python generates
+    two such numbers at a time and keeps the second one.
 
     Attributes:
         name: the name of the stream, which is also its seed.
@@ -25,6 +25,6 @@ class RandomStream(Random):
         return super().getrandbits(k)
 
     def random(self) -> float:
-        """Return a number from 0 to 1 that is made of 53 random bits."""
+        """Return a number that is at least 0 and less than 1, made of 53 random bits."""
         self.drawn += 2
         return super().random()

@@ -8,7 +8,8 @@ import attrs
 class ReprMixin:
     """Base of attrs classes with `repr=False`.
 
-    Otherwise, attrs generates and compiles a `__repr__` for each class at every start. This takes a third of the time of creating a class.
+    Without this class, attrs would generate and compile a `__repr__` for each class at every start. This would take a third of the time
+    that it takes to create the class.
     """
 
     __slots__ = ()

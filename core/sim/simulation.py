@@ -1,6 +1,7 @@
 """A simulation: nodes, the network between them, and the loop that hands due entries to the nodes.
 
-Everything that happens is an entry of the agenda that one node handles. The same start and the same acts therefore give the same events.
+Everything that happens is an entry in the agenda, and one node handles each entry. Therefore, the same start and the same acts result in
+the same events.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Simulation:
         return True
 
     def run_steps(self, steps: int, seq: int, time: int) -> int:
-        """Handle up to `steps` entries. Stop earlier if the event `seq` is recorded or if no entry is due up to `time`.
+        """Handle up to `steps` entries. Stop earlier if the event `seq` is recorded or if no more entries are due up to `time`.
 
         Returns:
             The number of entries that were handled.

@@ -1,4 +1,4 @@
-"""Units of time. Virtual time is an int of microseconds; Kafka's settings are in milliseconds. This module converts and prints both."""
+"""Units of time. Virtual time is an int of microseconds; Kafka's settings are in milliseconds. This module converts and formats both."""
 
 from __future__ import annotations
 

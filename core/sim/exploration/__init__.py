@@ -1,1 +1,1 @@
-"""Orders of events other than the agenda's: the choices that a simulation has next, and a search through all of them."""
+"""Exploration of event orders that differ from the agenda's: the choices of what can happen next, and a search through all of them."""

@@ -1,8 +1,9 @@
-"""The choices that a simulation has next, and a function that takes one of them. Searches use them to try orders other than the agenda's.
+"""The choices of what can happen next in a simulation, and a function that takes one of them. Searches use choices to try event orders that
+differ from the agenda's.
 
-A message can arrive once it is the oldest one on its connection, no matter how long the network would take for it. A node's timers fire one
-after the other, each once it is due. Time passes no further than the caller allows. Faults and other acts can happen whenever the caller
-offers them. A choice does only what it says, but it can lead to further choices.
+A message can arrive as soon as it is the oldest one on its connection, regardless of the network's delay. A node's timers fire one at a
+time, in order, each when it is due. Time advances only as far as the caller allows. Faults and other acts can happen whenever the caller
+offers them. Taking a choice does only what the choice says, but can make further choices possible.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def enabled(simulation: Simulation, acts: Iterable[Choice] = (), until: int | No
     Args:
         simulation: the simulation, between two steps.
         acts: the acts that the caller offers.
-        until: the time up to which virtual time can pass so that the earliest timer is due, µs. By default, time does not pass.
+        until: the time up to which virtual time can advance to make the earliest timer due, µs. By default, time does not advance.
     """
     heads: dict[tuple[str, str, int], Entry] = {}
     for entry in simulation.agenda.entries:

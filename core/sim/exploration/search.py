@@ -1,6 +1,7 @@
 """Breadth-first search through all states of a simulation: every order of messages, timers, faults, and acts.
 
-States with the same fingerprint are visited once. The search is breadth-first, so the first bad state that it finds is one of the nearest.
+States with the same fingerprint are visited once. Because the search is breadth-first, no bad state is nearer than the first one that it
+finds.
 """
 
 from __future__ import annotations
@@ -49,13 +50,14 @@ def search(
 
     Args:
         simulation: the simulation in the state where the search begins.
-        bad: a function that describes what is bad in the present state or on the path to it; empty if nothing is bad. It is called after
-            each choice.
+        bad: a function that returns a description of what is bad in the present state or on the path to it, or an empty string if nothing
+            is bad. It is called after each choice.
         acts: a function that returns the acts to offer in the present state, in addition to what the simulation does by itself.
-        also: objects outside the simulation that `bad` and `acts` depend on. Their state is part of each state, and is restored with it.
-        first: returns whether a choice must be taken before all others. This makes the search smaller, but the search misses the other
-            orders.
-        until: the time up to which virtual time can pass, µs.
+        also: objects outside the simulation that `bad` and `acts` depend on. Their state counts as part of the simulation's state, and is
+            restored with it.
+        first: a function that returns whether a choice must be taken before all others. It makes the search smaller, but the search then
+            misses the other orders.
+        until: the time up to which virtual time can advance, µs.
         limit: the maximum number of states.
         table: the fields that are not plain state, by class.
     """

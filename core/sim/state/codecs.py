@@ -30,10 +30,10 @@ Renew = Callable[[FieldValue], FieldValue]
 
 
 class Codec:
-    """The codec of lists, and the base of the others.
+    """The codec for lists, and the base class of the other codecs.
 
     Attributes:
-        leads: whether states can lead to other objects.
+        leads: whether states can lead to (refer to) other objects.
         changes: whether any part of a state can change.
     """
 
@@ -56,7 +56,8 @@ class Codec:
         return self.read(objects, states)
 
     def new_values(self, places: Sequence[int], states: list[State], former: list[State]) -> list[tuple[Sequence[int], FieldValue]]:
-        """Return the values in states that can lead to other objects and are not in the former states, each with its possible places."""
+        """Return the values that can lead to other objects and that are in the states but not in the former states, each with its possible
+        places."""
         found: list[tuple[Sequence[int], FieldValue]] = []
         for at, state, held in zip(places, states, former, strict=True):
             if not ATOMS.issuperset(map(type, state)):

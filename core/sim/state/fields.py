@@ -1,4 +1,4 @@
-"""The fields that hold an object's state: those that its class declares by slots or attrs, and those in its `__dict__`.
+"""The fields that hold an object's state: those that its class declares with slots or attrs, and those in its `__dict__`.
 
 Snapshots and fingerprints read objects only through this module, so no field can be forgotten. A table of `Declared` by class says how
 fingerprints treat special fields. A field that no table names is plain state.
@@ -125,7 +125,7 @@ def outside(cls: type) -> tuple[str, ...]:
 
 
 def final_of(cls: type) -> frozenset[str]:
-    """Return the fields that a class declares `Final`, which are set once. Compiled classes do not list theirs."""
+    """Return the fields that a class declares `Final`, which are set once. Compiled classes do not list such fields."""
     hints = {name: hint for base in cls.__mro__ for name, hint in inspect.get_annotations(base).items()}
     return frozenset(name for name, hint in hints.items() if str(hint).startswith("Final"))
 
@@ -136,7 +136,7 @@ def is_frozen(cls: type) -> bool:
 
 
 class Classes:
-    """The fields of each class, with a cache."""
+    """A cache of the fields of each class."""
 
     def __init__(self, table: Table) -> None:
         self._table = table

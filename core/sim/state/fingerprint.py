@@ -1,8 +1,8 @@
-"""Fingerprints of a simulation's state. Two states from which the same things can happen have the same fingerprint, in every process.
+"""Fingerprints of a simulation's state. Two states that allow the same future events have the same fingerprint, in every process.
 
 A fingerprint reads declared fields only. Moments of virtual time count as distances from now; sequence numbers and causes do not count.
-Numbers that are only compared with each other (`Declared.labels`) are renumbered in the order in which they are found, and so are objects.
-The order of the items in dicts and sets does not matter. The order of the agenda matters only within a connection.
+Numbers that are only compared with each other (`Declared.labels`) are renumbered in the order in which they are found. Objects are numbered
+in the same way. The order of the items in dicts and sets does not matter. The order of the agenda matters only within a connection.
 """
 
 from __future__ import annotations
@@ -25,20 +25,21 @@ Form = Any
 """The form of a value: nested tuples and lists of atoms."""
 
 Way = Callable[[Any], Form]
-"""A function that makes the form of a value of one type."""
+"""A function that returns the form of a value of one type."""
 
 ATOMS: Final[frozenset[type]] = frozenset({int, str, bool, float, bytes, type(None)})
 """The types of values that are their own forms."""
 
 MARSHAL_VERSION: Final = 0
-"""The format whose bytes depend only on the values. Later formats also tell which strings are interned, and which objects occur twice."""
+"""The version of the marshal format whose bytes depend only on the values. Later versions also encode which strings are interned and which
+objects occur twice."""
 
 
 class Fingerprints:
     """An object that takes fingerprints of a simulation and of further objects that belong to it.
 
     Attributes:
-        also: those further objects, for example the memory of an observer.
+        also: the further objects, for example the memory of an observer.
     """
 
     def __init__(self, simulation: Simulation, *also: object, table: Table | None = None) -> None:
@@ -55,7 +56,7 @@ class Fingerprints:
         return hashlib.blake2b(marshal.dumps(self.form(), MARSHAL_VERSION), digest_size=16).digest()
 
     def form(self) -> Form:
-        """Return the form that the fingerprint is a hash of, for inspection."""
+        """Return the form whose hash is the fingerprint, for inspection."""
         writer = self._writer
         simulation = self._simulation
         network = simulation.network
@@ -166,9 +167,8 @@ class _Writer:
         return [value if type(value) in ATOMS else write(value) for value in values]
 
     def _object(self, cls: type) -> Way:
-        """Return a function that makes the forms of objects with fields. Mutable objects also have an identity.
-
-        A form holds the plain fields first, and then those with a way of their own.
+        """Return a function that writes the forms of objects with fields. The form of a mutable object also holds its identity. A form
+        holds the plain fields first, and then the fields that follow a special rule (`Declared`).
         """
         fields = self._classes.fields(cls)
         ways = {name: way for name in fields.names if (way := self._field(name, fields)) is not None}
@@ -208,8 +208,8 @@ class _Writer:
         return written
 
     def _kept(self, way: Way, read: Callable[[Any], tuple[object, ...]]) -> Way:
-        """Return a way that makes the form of a frozen object only once if the object holds nothing but constants. The rules of a release,
-        for example, are found in many places.
+        """Return a function that caches the form of a frozen object if the object holds only constants. The rules of a release, for
+        example, are found in many places.
         """
 
         def kept(each: object) -> Form:
@@ -238,7 +238,7 @@ class _Writer:
         return ("dict", self._parts(keys), self._parts([each[key] for key in keys]))
 
     def _sorted(self, values: Iterable[Any]) -> list[Any]:
-        """Return values in an order that depends only on the form of each, not on their former order."""
+        """Return values in an order that depends only on the forms of the values, not on their former order."""
         values = list(values)
         if len(values) < 2:
             return values

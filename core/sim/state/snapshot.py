@@ -1,11 +1,11 @@
 """Snapshots: the state of a simulation as a value that can be restored or copied.
 
 A snapshot holds the state of every mutable object (`core.sim.state.codecs`). It shares all unchanged states with the snapshot before it.
-Objects are read class by class, and changes are found by comparison, so the protocol does no bookkeeping for snapshots.
-Restoring writes the states back to the same objects, so identity and cycles need no special care. Only differences are written. Copying
-creates all objects anew, and replaces each reference with one to the new object.
+Objects are read class by class, and changes are found by comparison, so the protocol does no bookkeeping for snapshots. Restoring a
+snapshot writes the states back to the same objects, so identity and reference cycles need no special care. Only differences are written.
+Copying a snapshot creates new objects, and replaces each reference with one to the new object.
 
-Functions are shared, so they must not hold state. A closure in a state is refused.
+Copies share functions, so functions must not hold state. A state that contains a closure is refused.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Objects:
 
     Attributes:
         groups: the groups of objects, by class.
-        first: the number of objects at the start. Objects that become unreachable stay (`has_outgrown`).
+        first: the number of objects at the start. Objects that become unreachable are kept (`has_outgrown`).
     """
 
     def __init__(self, roots: tuple[object, ...]) -> None:
@@ -117,7 +117,7 @@ class Objects:
 
     @property
     def has_outgrown(self) -> bool:
-        """Whether so many objects have been added since the start that starting again is faster."""
+        """Whether so many objects have been added since the start that starting over is faster."""
         return len(self) > self.first + self.first // 4 + 200 or len(self._known) > 3 * self.first + 10_000
 
     def update(self) -> int:
@@ -187,7 +187,7 @@ class Snapshot(Generic[Root]):
         return sum(map(len, self._states.values()))
 
     def is_of(self, root: object) -> bool:
-        """Return whether the snapshot was taken from this very object."""
+        """Return whether the snapshot was taken from the object `root` itself, not from a copy."""
         return self.root is root
 
     def restore(self) -> None:
@@ -267,7 +267,7 @@ class Snapshots:
 
 @contextmanager
 def _garbage_collection_paused() -> Iterator[None]:
-    """Pause the garbage collector, which would otherwise traverse thousands of new and lasting objects again and again."""
+    """Pause the garbage collector. Otherwise, it would repeatedly traverse thousands of new objects that are not garbage."""
     enabled = gc.isenabled()
     gc.disable()
     try:
