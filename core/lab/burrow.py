@@ -1,7 +1,7 @@
-"""Burrow's verdict on a consumer group, from a sliding window of its commits, without a threshold for the lag.
+"""The status that Burrow gives a consumer group. It comes from a sliding window of the group's commits, and needs no threshold for the lag.
 
-LinkedIn's Burrow evaluates each partition by its last commits (`core/internal/evaluator/caching.go`). The rules are checked in the order of
-`evaluate`.
+LinkedIn's Burrow evaluates each partition by its last commits (`core/internal/evaluator/caching.go`). The function `evaluate` checks the
+rules in Burrow's order.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def evaluate(window: Sequence[Commit], lag: int, now: int, recent_ends: Iterable
     Args:
         window: the last commits, oldest first.
         lag: the current lag.
-        now: the time, µs.
+        now: the current time, µs.
         recent_ends: the log end offsets that Burrow has seen recently.
         allowed_lag: the setting `allowed-lag`.
     """
@@ -74,7 +74,7 @@ def evaluate(window: Sequence[Commit], lag: int, now: int, recent_ends: Iterable
 
 
 def group_verdict(partitions: Iterable[Verdict]) -> Verdict:
-    """Return the status of a group, which is that of its worst partition; all errors are ERR."""
+    """Return the status of a group, which is the status of its worst partition, or ERR if that status is any error."""
     return min(max(partitions, default=Verdict.OK), Verdict.ERR)
 
 
@@ -93,7 +93,7 @@ def _has_rewound(window: Sequence[Commit]) -> bool:
 
 
 class LogEnds:
-    """The high watermarks of partitions over time, from events `high-watermark`."""
+    """The high watermarks of partitions over time, from `high-watermark` events."""
 
     __slots__ = ("_first", "_offsets", "_seqs", "_times")
 
@@ -106,7 +106,7 @@ class LogEnds:
             self.add(event)
 
     def add(self, event: EventTuple) -> None:
-        """Note an event `high-watermark`."""
+        """Note a `high-watermark` event."""
         tp = TopicPartition(event[5], event[6])
         self._first.setdefault(tp, event[8])
         self._seqs.setdefault(tp, []).append(event[0])
@@ -127,18 +127,18 @@ class LogEnds:
         return times[at] if at < len(ends) else None
 
     def passed_before(self, tp: TopicPartition, offset: int) -> bool:
-        """Whether the high watermark was above an offset before the first event, so that `passed` can return a time that is too late."""
+        """Whether the high watermark was above an offset before the first event. If so, `passed` can return a time that is too late."""
         return self._first.get(tp, offset) > offset and all(end > offset for end in self._offsets[tp])
 
     def recent(self, tp: TopicPartition, now: int) -> list[int]:
-        """Return the high watermarks that Burrow has read: one every REFRESH, of which it keeps INTERVALS."""
+        """Return the last INTERVALS high watermarks that Burrow has read. It reads one every REFRESH."""
         times = self._times.get(tp, ())
         found = [bisect.bisect_right(times, now - REFRESH * number) for number in range(INTERVALS)]
         return [self._offsets[tp][at - 1] for at in found if at]
 
 
 def windows(group: str, committed: Iterable[EventTuple], ends: LogEnds) -> dict[TopicPartition, list[Commit]]:
-    """Return the last commits of a group by partition, from events `offset-committed`."""
+    """Return the last commits of a group by partition, from `offset-committed` events."""
     found: dict[TopicPartition, list[Commit]] = {}
     for event in committed:
         if event[5] == group:

@@ -124,7 +124,7 @@ class Cluster(ClusterNodes):
         return partition_detail_builder.partition_detail(self, tp)
 
     def durability_report(self) -> DurabilityReport:
-        """Return the records that are lost or exposed now, by partition and producer, with the events behind them."""
+        """Return the records that are lost or exposed now, by partition and producer, with the events that caused the losses."""
         from core.lab.reports.durability_report import durability_report
 
         return durability_report(self)
@@ -136,7 +136,7 @@ class Cluster(ClusterNodes):
         return transaction_report(self)
 
     def group_report(self) -> tuple[GroupReport, ...]:
-        """Return the groups: their members, and their partitions with lags and with what keeps them from being read."""
+        """Return the groups: their members, and their partitions with lags and with the reasons why partitions are not being read."""
         from core.lab.reports.group_report import group_report
 
         return group_report(self)

@@ -1,4 +1,4 @@
-"""The reading of acts from the form in which the journal records them. This is the inverse of `core.lab.act_handlers.act_arguments`."""
+"""A function that reads an act in the form in which the journal records it. It is the inverse of `core.lab.act_handlers.act_arguments`."""
 
 from __future__ import annotations
 

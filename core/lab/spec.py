@@ -32,7 +32,8 @@ MAX_REPLICAS: Final = 1_000_000
 """The maximum number of replicas: five for each of `MAX_PARTITIONS`."""
 
 MAX_LOSS_PPM: Final = 990_000
-"""The largest loss of a link, parts per million. TCP repeats each lost message until it arrives. A link that loses everything is cut."""
+"""The largest loss of a link, parts per million. TCP retransmits each lost message until it arrives. To make a link lose everything, cut
+it."""
 
 MAX_LOG_DIRS: Final = 100
 """The maximum number of log directories of a broker."""
@@ -82,7 +83,7 @@ class NetworkSpec(ReprMixin):
     Attributes:
         latency: the one-way latency, µs.
         jitter: the largest random addition to the latency, µs.
-        loss_ppm: the share of messages that are lost and then repeated by TCP, parts per million.
+        loss_ppm: the share of messages that are lost and then retransmitted by TCP, parts per million.
         duplicate_ppm: the share of clients' requests that a proxy delivers twice, parts per million.
         reorder_ppm: the share of clients' requests that a proxy delays so that later requests overtake them, parts per million.
     """
@@ -112,7 +113,8 @@ class ClusterSpec(ReprMixin):
         control_plane: the control plane of the release, or KRaft.
         features: feature levels that differ from those of a new cluster (`core.kafka.features`).
         clients: default settings of producers and consumers, by Kafka name (`core.kafka.clients.client_config`).
-        controller: the address of the controller that is active at the start, `b2` or `c2`; empty for the first one that runs.
+        controller: the address of the controller that is active at the start, such as `b2` or `c2`; empty for the first one that is
+            running.
     """
 
     brokers: tuple[BrokerSpec, ...]

@@ -1,7 +1,8 @@
 """The account of what clients requested and how their requests ended. The account sees only what clients see, and the counts are derived
 from the account.
 
-"Before" compares the completion of one request with the invocation of another, so requests that overlap never count as stale.
+One request precedes another if it completes before the other is invoked. Therefore, a read is never stale because of a write that overlaps
+with it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class WriteRecord(NamedTuple):
     """A completed write.
 
     Attributes:
-        probe: whether the write was an attempt of a probe, which measures only availability.
+        probe: whether a probe made the write. Probes measure only availability.
         event: the sequence number of the event that records the end of the write.
     """
 
@@ -48,7 +49,7 @@ class ReadRecord(NamedTuple):
         row: the row that the read returned; `NOTHING` if there was no row or the read failed.
         acked, own, before: as of the invocation of the read, the highest version that had been acknowledged, the highest that had been
             acknowledged to this client, and the highest that this client had read.
-        stale_us: how long the version after the returned one had been acknowledged, µs.
+        stale_us: the time since the acknowledgment of the version that follows the returned one, µs.
         unacknowledged: whether the write of the row had not been acknowledged when the read ended.
     """
 

@@ -1,6 +1,6 @@
 """The acts that apply to all models.
 
-Each act is a frozen class with a word that names it. A model refuses an act that makes no sense in it, and gives the reason.
+Each act is a frozen class with a word that names it. A model refuses an act that does not apply to it, and gives the reason.
 """
 
 from __future__ import annotations

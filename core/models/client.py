@@ -1,6 +1,6 @@
 """A client that writes versions of keys and reads them back. It knows only what servers tell it.
 
-Each request ends once: *ok*, *fail* (a definite refusal), or *unknown* (the time limit, or a broken connection).
+Each request ends once: *ok*, *fail* (a definite refusal), or *unknown* (no answer within the time limit, or a broken connection).
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ class WriteLoop:
         every: the time between two requests, µs.
         start, until: the time of the first request, and the time from which there are no more requests, µs.
         limit: the time limit of a request, µs.
-        probe: whether the loop is a probe, which writes at each of these times, even if earlier writes are outstanding, and to a new key
-        each time.
+        probe: whether the loop is a probe, which writes to a new key at each of these times, even if earlier writes are outstanding.
     """
 
     key: str

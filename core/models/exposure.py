@@ -1,9 +1,9 @@
 """Exposure: the acknowledged writes that are missing from every copy that could replace the primary.
 
 If the primary were permanently lost at that moment, these writes would be missing. A copy can replace the primary if its process is running
-and the model would make it the primary without a person. MySQL never does this. In MySQL, replicas of the present source therefore count,
-because an operator could promote them. While there is no primary, nothing is counted. A write that is already lost remains exposed. Writes
-by probes don't count.
+and the model would make it the primary without an operator. MySQL never does this. In MySQL, replicas of the present source therefore
+count, because an operator could promote them. While there is no primary, nothing is counted. A write that is already lost remains exposed.
+Writes by probes don't count.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Replicated(Protocol):
 
     @property
     def account(self) -> Account:
-        """What clients requested and were told."""
+        """The account of what clients requested and how their requests ended."""
 
     @property
     def now(self) -> int:
@@ -56,7 +56,7 @@ class Exposure:
 
     Attributes:
         most: the highest number of exposed writes at one moment.
-        area: the number of exposed writes times how long they were exposed, summed up, versions · µs.
+        area: the sum of the times for which each write was exposed, versions · µs.
     """
 
     def __init__(self, system: Replicated) -> None:

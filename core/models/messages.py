@@ -83,7 +83,7 @@ class Refused(NamedTuple):
 
 
 class Unclear(NamedTuple):
-    """The response of a server that gives up on a request that can still take effect."""
+    """The response from a server that gives up on a request that can still take effect."""
 
     request: int
     reason: str
@@ -92,10 +92,10 @@ class Unclear(NamedTuple):
 Answer = Written | Value | Refused | Unclear
 
 OVERHEAD = 100
-"""The bytes of a message without rows."""
+"""The size of a message without rows, bytes."""
 
 ROW_BYTES = 1_000
-"""The bytes of a row."""
+"""The size of a row, bytes."""
 
 
 def wire_bytes(message: object) -> int:

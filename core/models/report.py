@@ -58,7 +58,7 @@ class Report:
         lost_rows: the rows that are lost.
         exposed: the highest number, at one moment, of acknowledged writes that were missing from every copy that could replace the primary
             (`Exposure`); 0 if this was not observed.
-        exposed_us: the number of these writes times how long they were exposed, versions · µs.
+        exposed_us: the sum of the times for which each of these writes was exposed, versions · µs.
         authority: the authoritative server. If there is none, the data is not available, and nothing counts as lost or dirty.
     """
 
@@ -184,7 +184,7 @@ def covered(intervals: Sequence[Outage]) -> int:
 
 
 def _because_lost(stale: Sequence[ReadRecord], lost: Iterable[Row], account: Account) -> int:
-    """Return how many stale reads missed no acknowledged version that is still there."""
+    """Return the number of stale reads that missed only versions that are lost in the final state."""
     gone = {(row.key, row.version) for row in lost}
     kept: dict[str, list[int]] = {}
     for key, version in sorted(account.acked_times):

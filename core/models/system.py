@@ -279,7 +279,7 @@ class ReplicationSystem(Simulation):
     # --- views --------------------------------------------------------------------------------------------------------
 
     def running(self) -> Iterable[str]:
-        """Return the names of the servers whose processes run."""
+        """Return the names of the servers whose processes are running."""
         return [name for name in self.servers if self.network.alive[name]]
 
     def copies(self) -> tuple[CopyView, ...]:

@@ -1,4 +1,4 @@
-"""The number of copies that a model needs: how many lost copies still allow writes, and how many an acknowledged write survives."""
+"""The number of copies that a model needs, so that it still accepts writes and keeps acknowledged writes after some copies are lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Tolerance:
 
 
 def majority(copies: int) -> Tolerance:
-    """Return the tolerance of a majority log: both a write and the continuation after a loss need a majority."""
+    """Return the tolerance of a majority log, which needs a majority both for a write and to continue after a loss."""
     return Tolerance((copies - 1) // 2, (copies - 1) // 2)
 
 
@@ -43,7 +43,7 @@ def in_sync_copies(copies: int) -> Tolerance:
 
 
 def bookkeeper(bookies: int, write_quorum: int, ack_quorum: int) -> Tolerance:
-    """Return the tolerance of BookKeeper: writes go on while a write quorum of bookies is left, and an acknowledged entry is on an ack
+    """Return the tolerance of BookKeeper: writes continue while a write quorum of bookies is left, and an acknowledged entry is on an ack
     quorum of them.
     """
     return Tolerance(bookies - write_quorum, ack_quorum - 1)
@@ -58,7 +58,7 @@ def asynchronous(copies: int) -> Tolerance:
 
 
 def majorities(copies: int) -> Sequence[Tolerance]:
-    """Return the tolerance of a majority log, which has no such setting."""
+    """Return the tolerance of a majority log as the only one, because no setting changes it."""
     return [majority(copies)]
 
 
@@ -73,12 +73,13 @@ def semi_sync_by_count(copies: int) -> Sequence[Tolerance]:
 
 
 def in_sync_copies_of(copies: int) -> Sequence[Tolerance]:
-    """Return the tolerance of Elasticsearch, where wait_for_active_shards promises nothing about how many copies have a write."""
+    """Return the tolerance of Elasticsearch as the only one, because wait_for_active_shards does not guarantee how many copies have a
+    write."""
     return [in_sync_copies(copies)]
 
 
 def asynchronous_copies(copies: int) -> Sequence[Tolerance]:
-    """Return the tolerance of asynchronous replication, which has no such setting."""
+    """Return the tolerance of asynchronous replication as the only one, because no setting changes it."""
     return [asynchronous(copies)]
 
 
@@ -87,8 +88,8 @@ class CopiesNeeded:
     """How many copies are needed to tolerate a number of lost copies.
 
     Attributes:
-        to_keep: the copies with which an acknowledged write is certain to survive; 0 if no number is enough.
-        to_go_on: the copies with which, in addition, writes are still accepted; 0 if no number is enough.
+        to_keep: the number of copies with which an acknowledged write is certain to survive; 0 if no number is enough.
+        to_go_on: the number of copies with which writes are also still accepted; 0 if no number is enough.
     """
 
     to_keep: int

@@ -1,4 +1,4 @@
-"""Writes the checkpoint files that a cluster has at one moment to a directory tree, and reads such trees.
+"""Writes a cluster's checkpoint files, as they are at one moment, to a directory tree, and reads such trees.
 
 The tree has a directory `broker-1/log-dir-1/` for each online log directory, with the files that Kafka writes to it. A tree that was copied
 from real brokers can also be read. A cluster can be built from a tree, and two trees can be compared.

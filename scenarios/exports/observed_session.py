@@ -22,7 +22,7 @@ class SessionObserver(Protocol):
         """Begin to observe a cluster that has just been built."""
 
     def __call__(self, event: tuple[Any, ...], /) -> None:
-        """Take an event."""
+        """Receive an event."""
 
 
 def observe_session(

@@ -16,7 +16,7 @@ class Column(NamedTuple):
 
     Attributes:
         title: the title.
-        least: the least width; 0 if the cells are not padded.
+        least: the minimum width; 0 if the cells are not padded.
         grows: whether the column is as wide as its longest value.
         after: the text after a padded cell.
     """

@@ -14,7 +14,7 @@ from scenarios.groups.facts import CONSUMER, REBALANCING, Brokers, Committed, Gr
 from scenarios.groups.row_order import by_number_of_partitions, members_in_order, owned_in_order, unowned_in_order
 
 LEAST: Final = 15
-"""The least width of most columns."""
+"""The minimum width of most columns."""
 
 NO_MEMBER: Final = Member("", "", "")
 """The text that takes the place of an owner if a partition has no owner."""

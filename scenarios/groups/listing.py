@@ -11,7 +11,7 @@ from scenarios.groups.facts import CLASSIC, CONSUMER, Group
 from scenarios.groups.row_order import groups_in_hash_order
 
 LEAST: Final = 15
-"""The least width of the column GROUP."""
+"""The minimum width of the column GROUP."""
 
 CLASSIC_STATES: Final = ("PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty")
 """The states that `--state` accepts, in the order of its error message."""
@@ -24,7 +24,7 @@ TYPES: Final = (CONSUMER, CLASSIC)
 
 
 def states_named(tool: GroupsTool, text: str) -> frozenset[str]:
-    """Return the states of the option `--state`. Upper and lower case make no difference in the tool that is written in Java.
+    """Return the states of the option `--state`. The tool written in Java ignores case.
 
     Raises:
         ValueError: the text has a word that is not a state.

@@ -179,7 +179,7 @@ COUNTS: Final[dict[str, Reading]] = {
     "median": Reading(DURATION, lambda m: m.report.latency(0.5), "the median time of an acknowledged write"),
     "p99": Reading(DURATION, lambda m: m.report.latency(0.99), "the 99th percentile of the time of acknowledged writes"),
     "longest": Reading(DURATION, lambda m: m.report.latency(1), "the longest time of an acknowledged write"),
-    "exposed": Reading(NUMBER, lambda m: m.report.exposed, "the largest number of acknowledged writes that no copy that could replace the primary had"),
+    "exposed": Reading(NUMBER, lambda m: m.report.exposed, "the largest number of acknowledged writes that were missing from every copy that could replace the primary"),
     "exposed-time": Reading(DURATION, lambda m: m.report.exposed_us, "the number of exposed writes, multiplied by the time for which they were exposed"),
     "bytes-sent": Reading(NUMBER, lambda m: m.report.bytes_sent, "the bytes of the messages that servers received from each other"),
     "primary": Reading(WORD, lambda m: common_name(m.report.authority) or NONE, "the server whose data counts, or none"),

@@ -2,10 +2,10 @@
 
 A record is identified by its partition, its leader epoch, and its offset: after an unclean election, the same offset can hold another record.
 
-- A record is *processed again* if members of the group have processed it more than once. The cause is the last event that gave a member its position
-  in the partition: from the committed offset, by auto.offset.reset, or because the log was truncated.
+- A record is *processed again* if members of the group have processed it more than once. The cause is the last event that set a member's
+  position in the partition: to the committed offset, to the offset that auto.offset.reset gave, or to the end of a truncated log.
 - A record is *skipped* if no member has processed it, and it is below an offset that the group has committed or below a position that
-  auto.offset.reset gave. The cause is the first event with such an offset. Records that a running member has polled don't count.
+  auto.offset.reset gave. The cause is the first event that set such an offset. Records that a running member has polled don't count.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class PartitionConsumption:
         processed: the offsets that were processed, by leader epoch.
         again: the offsets that were processed more than once, by leader epoch.
         repeats: the harms of the kind `again`.
-        bounds: committed offsets and positions that auto.offset.reset gave, each with the sequence number of its event, in order.
+        bounds: the committed offsets and the positions that auto.offset.reset gave, each with the sequence number of its event, in order.
         position_event: the last event that gave a member its position; 0 if there is none.
         reported: the skipped offsets that events have reported, by leader epoch.
     """
@@ -147,7 +147,7 @@ class ConsumptionAccount:
     # --- what happens ----------------------------------------------------------------------------------------------
 
     def records_processed(self, group: str, client: str, tp: TopicPartition, start: int, end: int, epoch: int) -> None:
-        """Note processed records. Emit an event for each interval of them that was processed before."""
+        """Note processed records. Emit an event for each interval of these records that had already been processed."""
         part = self.of(group, tp)
         known = part.processed.setdefault(epoch, OffsetSet())
         for low, high in list(known.within(start, end)):
@@ -157,7 +157,7 @@ class ConsumptionAccount:
         known.add(start, end)
 
     def position_set(self, group: str, tp: TopicPartition, position: int, event: int, *, committed: bool) -> None:
-        """Note the position that a member got. The group can skip the records below a position that was not committed."""
+        """Note a member's new position. If the position is not a committed offset, the group might skip the records below it."""
         part = self.of(group, tp)
         part.position_event = event
         if not committed:

@@ -167,7 +167,8 @@ class DurabilityAccount:
     # --- what nodes report -----------------------------------------------------------------------------------------
 
     def appended(self, tp: TopicPartition, broker: int, term: Term, base: int, request: ProduceRequest, log: ReplicaLog) -> None:
-        """Record that a leader appended a batch whose producer waits for a response. `PartitionAccount.accepted` already includes its records."""
+        """Record that a leader appended a batch whose producer is waiting for a response. `PartitionAccount.accepted` already includes its
+        records."""
         key = (request.producer, request.batch_id)
         first = self._pending_batches.get(key)
         if first is None:
@@ -251,7 +252,7 @@ class DurabilityAccount:
         self.check_exposure(tp)
 
     def leadership_ended(self, tp: TopicPartition, log: ReplicaLog) -> None:
-        """Record that a leader resigned or stopped. Add the records that it knew to be committed."""
+        """Record that a leader resigned or stopped. Count the records that it knew to be committed."""
         account = self.of(tp)
         if account.log is log:
             account.add_committed()
@@ -265,7 +266,8 @@ class DurabilityAccount:
             self._pending_batches.pop((producer, batch_id), None)
 
     def became_leader(self, tp: TopicPartition, broker: int, leader_epoch: int, log: ReplicaLog) -> None:
-        """Record that a broker became leader. From now on, its log counts, unless a newer leader is known."""
+        """Record that a broker became leader. From now on, the account compares records with the log of this broker, unless a newer leader
+        is known."""
         account = self.of(tp)
         if account.deleted:
             account.forget_records()  # again, because records of the deleted topic were possibly acknowledged later

@@ -2,10 +2,10 @@
 
 An active member of the ISR or the ELR can be elected. If unclean election is enabled, any active replica can be elected.
 
-The high watermark never passes the LEO of an ISR member that the leader knows. Therefore, the exposed records of most partitions change
-only with an ISR change, an election, a truncation, or the start or stop of a broker. The durability account looks for exposed records at
-these moments (`DurabilityAccount.check_exposure`). An advance of the high watermark can expose records only if a replica outside the ISR
-can be elected, or if a log was cut, because the leader can then overestimate the length of that log. For such a partition, a
+The high watermark never passes the lowest LEO that the leader knows of an ISR member. Therefore, the exposed records of most partitions
+change only with an ISR change, an election, a truncation, or the start or stop of a broker. The durability account looks for exposed
+records at these moments (`DurabilityAccount.check_exposure`). An advance of the high watermark can expose records only if a replica outside
+the ISR can be elected, or if a log was cut, because the leader can then overestimate the length of that log. For such a partition, a
 `_HighWatermarkWatcher` waits at the leader for the high watermark to advance, as a consumer's fetch does. Replicas that lack records are
 checked again when they receive some. All other partitions cost nothing.
 """
@@ -73,7 +73,7 @@ class ExposureMonitor:
                 yield broker, self._brokers[broker].disk.logs.get(tp)
 
     def exposed_offsets(self, tp: TopicPartition) -> OffsetSet:
-        """Return the committed offsets that some electable broker lacks now."""
+        """Return the committed offsets that at least one electable broker lacks now."""
         account = self._account.of(tp)
         account.add_committed()
         exposed = OffsetSet()

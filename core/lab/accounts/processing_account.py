@@ -12,7 +12,7 @@ There are three kinds of harm:
 
 The input records that a running process has polled but not finished do not count as half visible or never processed.
 
-What is below the last stable offset of a log does not change, unless the log is truncated. Therefore, each part of a log is read once
+The part of a log below its last stable offset changes only if the log is truncated. Therefore, each record in it is read once
 (`core.lab.accounts.processed_logs`).
 """
 
@@ -64,7 +64,7 @@ class Harm(NamedTuple):
         source: the input partition.
         start: the first offset.
         end: the offset after the last one.
-        process: the process whose output it is; empty if there is none.
+        process: the process that wrote the output; empty if there is no output.
         instance: the instance of this process; 0 if there is none.
         event: the sequence number of the event that led to the output, or that committed the offsets.
     """
@@ -203,7 +203,7 @@ class ProcessingAccount:
         self.groups = {}
 
     def offset_committed(self, group: str, tp: TopicPartition, offset: int, event: int) -> None:
-        """Record a committed offset. An offset that a new coordinator loads is already known, unless its commit was not seen."""
+        """Record a committed offset. If a new coordinator loads the offset, it is already known, unless the account missed the commit."""
         commits = self.commits.setdefault((group, tp), AppendOnlyList())
         if not commits or commits[-1][0] != offset:
             commits.append((offset, event))
@@ -323,7 +323,7 @@ class ProcessingAccount:
         return tuple(found)
 
     def _harms_of_commits(self, group: str, tp: TopicPartition, never: OffsetSet) -> list[Harm]:
-        """Return the harms of input that was never processed, each with the first event that committed its offsets."""
+        """Return the harms in which input was never processed, each with the first event that committed the offsets."""
         found: list[Harm] = []
         below = 0
         for offset, event in self.commits.get((group, tp), ()) if never else ():
@@ -354,7 +354,7 @@ def _waiting(tp: TopicPartition, undecided: Iterable[OutputRecords], in_hand: It
 
 
 def _twice(outputs: list[OutputRecords], copies: int) -> list[Harm]:
-    """Return the harms of output that is visible more than once, each with the later output."""
+    """Return the harms in which output is visible more than once. Each harm names the later output."""
     part = SourceAccount(copies)
     return [
         Harm(TWICE, each.content.source, start, end, each.content.process, each.content.instance, each.content.event)
@@ -364,7 +364,7 @@ def _twice(outputs: list[OutputRecords], copies: int) -> list[Harm]:
 
 
 def _half(outputs: list[OutputRecords], missing: OffsetSet) -> list[Harm]:
-    """Return the harms of input records whose output is only partly visible, each with the last output that is visible."""
+    """Return the harms in which output is only partly visible. Each harm names the last visible output."""
     found = []
     for each in reversed(outputs):
         content = each.content

@@ -1,4 +1,4 @@
-"""The account of retry services: how often records are tried, and which of them succeed twice, die, or are dropped.
+"""The account of retry services: how often records are tried, and which of them succeed twice, become dead letters, or are dropped.
 
 All offsets are those of the partition where the application produced the records, except for dropped records, which are counted in the
 topic that a worker reads.

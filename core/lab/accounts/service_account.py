@@ -1,8 +1,8 @@
 """The account of services: how late delayed records reach their real topics, and whether they keep their order.
 
 The account of processes counts the records that were forwarded twice or never (`core.lab.accounts.processing_account`), because the logs
-show them. The times are known only at the moment of the acknowledgment, so this account collects them. This account survives the services,
-but their memory does not.
+show them. The times are known only at the moment of the acknowledgment, so this account collects them. The account keeps the times when a
+service ends and its memory is gone.
 """
 
 from __future__ import annotations

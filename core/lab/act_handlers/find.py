@@ -1,4 +1,4 @@
-"""Lookups of the nodes and topics that an act names. If a node or topic does not exist, `ActRefused` lists the existing ones."""
+"""Functions that find the nodes and topics that an act names. If a node or topic does not exist, `ActRefused` lists the existing ones."""
 
 from __future__ import annotations
 

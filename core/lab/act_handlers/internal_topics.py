@@ -1,4 +1,4 @@
-"""The internal topics that acts on transactions create."""
+"""Internal topics that acts on transactions create."""
 
 from __future__ import annotations
 

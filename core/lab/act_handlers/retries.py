@@ -43,7 +43,7 @@ def _check(cluster: ClusterNodes, act: acts.StartRetryService) -> tuple[int, ...
     if act.bound < 1 or act.commit_every < 1:
         raise ActRefused("bound and commit-every must be at least 1")
     if not act.dead_letters and not act.blocking:
-        raise ActRefused("only a blocking service can be without dead letters; add 'blocking: true'")
+        raise ActRefused("only a blocking service can work without dead letters; add 'blocking: true'")
     if act.transactional and not cluster.release.transactions:
         raise ActRefused(f"release {cluster.release.name} has no transactions; use 0.11 or later (KIP-98)")
     if act.transactional and act.commit != ServiceCommit.DONE:

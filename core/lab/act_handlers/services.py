@@ -32,7 +32,7 @@ def _delay_configs(cluster: ClusterNodes, act: acts.StartDelayService) -> tuple[
     except ValueError as wrong:
         raise ActRefused(str(wrong)) from None
     if not delays or delays != sorted(set(delays)):
-        raise ActRefused("the levels must be in ascending order, each once")
+        raise ActRefused("the levels must be in ascending order, without duplicates")
     for name, value, words in (("commit", act.commit, ServiceCommit), ("due-from", act.due_from, DueFrom)):
         if value not in tuple(map(str, words)):
             raise ActRefused(f"{name} must be {', '.join(words)}, not {value}")

@@ -104,7 +104,7 @@ def _abort_hanging(cluster: ClusterNodes, act: acts.AbortHanging) -> find.CheckT
     yield
     marker = EndTransactionMarker(ABORT_MARKER, max(entry.coordinator_epoch, 0))
     markers = TxnMarkerEntry("", producer_id, entry.epoch, marker, (act.partition,), 0)
-    leader.send(leader.address, WriteTxnMarkersRequest(-1, (markers,)))  # the tool is no node; its request takes as long as another
+    leader.send(leader.address, WriteTxnMarkersRequest(-1, (markers,)))  # the tool is not a node; its request takes as long as any other
 
 
 HANDLERS: Final[find.Handlers] = {

@@ -87,7 +87,7 @@ class CancelReassignment(Act, word="cancel-reassignment", does="cancel a running
 
 @attrs.frozen(eq=False, repr=False)
 class Unregister(Act, word="unregister", does="unregister a broker"):
-    """Unregister a broker (`kafka-cluster unregister`, only with KRaft). The broker loses leadership of its partitions and leaves ISRs.
+    """Unregister a broker (`kafka-cluster unregister`, only with KRaft). The broker loses leadership of its partitions and leaves all ISRs.
 
     Its replicas remain assigned to it, so reassign them first. If the broker's process is still running, the controller refuses its
     heartbeats. The broker does not join any ISR, and registers again only after a restart.

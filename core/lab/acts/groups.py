@@ -69,7 +69,7 @@ class FreezeConsumer(Act, word="freeze-consumer", does="stop the process of a co
 
 @attrs.frozen(eq=False, repr=False)
 class ThawConsumer(Act, word="thaw-consumer", does="let the process of a frozen consumer continue (SIGCONT)"):
-    """Let the process of a frozen consumer continue. It does not know that time has passed."""
+    """Let the process of a frozen consumer continue. It does not notice that time has passed."""
 
     consumer: str = "consumer"
 
@@ -85,7 +85,7 @@ class ProcessingTime(Act, word="processing-time", does="change the time that a c
 
 @attrs.frozen(eq=False, repr=False)
 class StallConsumer(Act, word="stall-consumer", does="keep the application of a consumer of a group from calling poll()"):
-    """Keep the application from calling poll() for some time. Its heartbeats go on (since 0.10.1)."""
+    """Keep the application from calling poll() for some time. Its heartbeats continue (since 0.10.1)."""
 
     stall_time: int
     consumer: str = "consumer"
@@ -130,11 +130,11 @@ class ResetOffsets(
 ):
     """Commit other offsets for a group (`kafka-consumer-groups --reset-offsets --execute`). The group must not have members; it need not exist.
 
-    `offset` is `earliest`, `latest`, `current`, or an offset. Instead, `shift-by` adds a number to the committed offset, and `to-datetime`
-    goes to the first record at or after a moment such as `1970-01-01T00:01:00.000` (virtual time begins with 1970 in UTC). `by-duration`
-    does the same for the moment that is a given time, such as `PT30S`, in the past. Without `topics`, the act applies to all topics for
-    which the group has a committed offset. With `partition`, it applies to one partition of one topic. An offset outside of the log becomes
-    the nearest one inside.
+    `offset` is `earliest`, `latest`, `current`, or an offset. Alternatively, `shift-by` adds a number to the committed offset, and
+    `to-datetime` goes to the first record at or after a moment such as `1970-01-01T00:01:00.000` (virtual time begins at the start of 1970,
+    UTC). `by-duration` does the same for the moment that is a given time, such as `PT30S`, in the past. Without `topics`, the act applies
+    to all topics for which the group has a committed offset. With `partition`, it applies to one partition of one topic. If an offset is
+    outside the log, the nearest offset in the log is used.
     """
 
     group: str = "group"

@@ -18,10 +18,10 @@ class StartDelayService(Act, word="delay-service", does="start a service that ho
     offset that it has not forwarded; with `commit: position`, the offset after the last record that it has polled. If the service is
     `transactional`, the forwarded records and the offsets are one transaction. `queue` is `priority` or `fifo`. `due-from` is the moment
     from which the delay counts: `timestamp` or `read`. With `delays: record`, each record has the delay that its producer asked for,
-    instead of the delay of its level. With `tick`, a timing wheel rounds due times up. With `crash-after`, each worker crashes when it has
-    sent its first records but not handled the response (`send`), when they are acknowledged (`forward`), or when it has committed offsets
-    (`commit`). If the workers have ended, other instances start. `group` is the group of the workers; by default, it is the name of the
-    service. `config` contains settings by their Kafka names, as for `init-transactions`.
+    instead of the delay of its level. With `tick`, a timing wheel rounds due times up to a multiple of this time. With `crash-after`, each
+    worker crashes when it has sent its first records but not handled the response (`send`), when they are acknowledged (`forward`), or when
+    it has committed offsets (`commit`). If the workers have ended, other instances start. `group` is the group of the workers; by default,
+    it is the name of the service. `config` contains settings by their Kafka names, as for `init-transactions`.
     """
 
     topic: str
@@ -119,6 +119,6 @@ class StopService(Act, word="stop-service", does="stop a service; its workers co
 
 @attrs.frozen(eq=False, repr=False)
 class KillService(Act, word="kill-service", does="kill the workers of a service (kill -9)"):
-    """Kill the workers of a service. What they hold in memory is gone."""
+    """Kill the workers of a service. The records that they hold in memory are gone."""
 
     service: str = "delay"

@@ -202,7 +202,7 @@ class MessageAudit:
     # --- passing a tier --------------------------------------------------------------------------------------------
 
     def key_of(self, topic: str, timestamp: int) -> BucketKey:
-        """Return the bucket of a timestamp."""
+        """Return the bucket that a timestamp belongs to."""
         return BucketKey(topic, timestamp - timestamp % self.bucket)
 
     def _pass(self, name: str, producer: str, batch: ProducedBatch, start: int, end: int, *, again: bool = True, now: int = -1) -> None:

@@ -23,7 +23,7 @@ class ProducedBatch(NamedTuple):
     Attributes:
         first: the counter of the first record.
         records: the number of records.
-        timestamp: the time of the records by the producer's clock, µs.
+        timestamp: the timestamp of the records, from the producer's clock, µs.
         tp: the partition.
     """
 

@@ -1,1 +1,2 @@
-"""Comparisons of Kafka with the other replication models, with the same workload, the same faults, and the same counts."""
+"""Comparisons of Kafka with the other replication models. All systems get the same workload and the same faults, and report the same
+counts."""

@@ -1,4 +1,4 @@
-"""Builds a system of any model from its settings."""
+"""A function that builds a system of any model from its settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs several systems in lockstep under one fault, with the same clients.
+"""A run of several systems in lockstep, with the same fault and the same clients.
 
 Two clients write: `a`, which prefers the first server, and `b`, which prefers the others. Each reads its own writes back from the server
 that accepts writes. From the same server, `ra` and `rb` read what these clients write; `rs` reads from the secondaries in turn. `probe` and
@@ -28,7 +28,7 @@ EVERY: Final = 20 * US_PER_MS
 """The time between two writes by a client, µs."""
 
 LIMIT: Final = 12 * SECOND
-"""The time limit of a write, µs. It is longer than MySQL's default time-out of semi-synchronous replication."""
+"""The time limit of a write, µs. It is longer than MySQL's default timeout of semi-synchronous replication."""
 
 READ_EVERY: Final = 37 * US_PER_MS
 """The time between two reads by a client, µs."""
@@ -37,7 +37,7 @@ WARM_UP: Final = SECOND // 10
 """How long clients have to find the leader before the load starts, µs."""
 
 AFTER: Final = 4 * SECOND
-"""How long the load goes on after everything is repaired, µs."""
+"""How long the load continues after everything is repaired, µs."""
 
 QUIET: Final = 60 * SECOND
 """How long each system then rests, µs."""

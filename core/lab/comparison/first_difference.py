@@ -1,4 +1,4 @@
-"""The first moment at which clients of two systems are told something different."""
+"""The search for the first request to which two systems give different answers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A client of the common workload for Kafka: it writes each row as a record in its own request, and reads what replicas serve.
 
-It uses the laboratory's brokers unchanged. It doesn't retry a write whose outcome is unknown, unlike Kafka's own producer with its
-default settings, so that each request ends once in all models.
+It uses the laboratory's brokers unchanged. So that each request ends exactly once in all models, the client doesn't retry a write whose
+outcome is unknown. By default, Kafka's own producer does.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class WorkloadClient(Client):
         self.timer(max(0, loop.start - self.journal.now), "write" if isinstance(loop, WriteLoop) else "read", loop)
 
     def stop(self) -> None:
-        """Stop all loops. Outstanding writes go on until their time limit."""
+        """Stop all loops. Outstanding writes continue until their time limit."""
         self.incarnation += 1
         for request, pending in self.pending.items():
             self.timer(max(0, pending.invoked + REQUEST_TIMEOUT - self.journal.now), "limit", request)

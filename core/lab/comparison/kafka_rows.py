@@ -57,7 +57,7 @@ class RowIndex:
         return known
 
     def latest(self, log: ReplicaLog, key: str, end: int) -> Row:
-        """Return the latest version of a key below an end offset. The versions of a key grow with the offset."""
+        """Return the latest version of a key below an end offset. The versions of a key increase with the offset."""
         for run in reversed(log.runs()):
             offsets, rows = self._of(run.term).by_key.get(key, ((), ()))
             place = bisect_left(offsets, min(run.end, end))

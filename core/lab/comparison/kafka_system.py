@@ -1,4 +1,5 @@
-"""Kafka under the common workload: the acts, clients, and counts of the other models, on the laboratory's own cluster."""
+"""Kafka under the common workload. It offers the acts, clients, and counts of the other models, and runs on the laboratory's own
+cluster."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ class KafkaSettings:
         min_isr: min.insync.replicas.
         unclean: unclean.leader.election.enable.
         latency: the latency of each link between brokers, µs.
-        by_hand: whether followers fetch only when an act lets them.
+        by_hand: whether followers fetch only when an act tells them to.
     """
 
     brokers: int = 3
@@ -100,7 +101,7 @@ class KafkaSystem:
         return self.cluster.step()
 
     def run_until(self, time: int) -> None:
-        """Run until a time, µs, and count the traffic. No message is elided (`core.sim.long_polling`), so that all are counted."""
+        """Run until a time, µs, and count the traffic. To count every message, the run elides none (`core.sim.long_polling`)."""
         cluster = self.cluster
         entries = cluster.agenda.entries
         while entries and entries[0].time <= time:
@@ -194,7 +195,7 @@ class KafkaSystem:
             self.do(acts.SlowLink(a, b, self.settings.latency))
 
     def stop_load(self) -> None:
-        """Stop all loops of all clients. Outstanding requests go on."""
+        """Stop all loops of all clients. Outstanding requests continue."""
         for client in self.clients.values():
             client.stop()
 
@@ -267,7 +268,8 @@ class KafkaSystem:
 
 
 def wire_bytes(message: object) -> int:
-    """Return the size of a message on the network, bytes: as in the other models, the size of a message and of the rows in it."""
+    """Return the size of a message on the network, bytes. As in the other models, it consists of a fixed overhead and the size of the
+    rows."""
     rows = sum(each.end - each.start for part in message.parts() for each in part.records) if type(message) is FetchResponse else 0
     return OVERHEAD + ROW_BYTES * rows
 

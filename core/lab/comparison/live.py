@@ -1,4 +1,5 @@
-"""Several systems in lockstep under faults that a user chooses, with the common workload, and frozen views of what each has done."""
+"""Several systems that run in lockstep with the common workload. A user chooses the faults, and each system has a frozen view of what it
+has done."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ END: Final = 180 * SECOND
 """The length of a session, µs."""
 
 IN_FLIGHT: Final = 1_500
-"""How long after the start of a write an act takes effect, µs: by then, an asynchronous write has been acknowledged, but no replica has
-it."""
+"""The time from the start of a write to the moment at which an act takes effect, µs. At that moment, an asynchronous write has been
+acknowledged, but no replica has it."""
 
 EVERY: Final = 20 * US_PER_MS
 """The time between two moments at which an act can take effect, µs."""
@@ -73,7 +74,7 @@ class LiveView:
         primary: the server whose data counts; empty if there is none.
         copies: the copies.
         cells: the counts so far, in the order of `core.lab.comparison.table.COLUMNS`.
-        copy_cells: what the copies are at risk of and what they cost, in the order of `core.lab.comparison.table.COPY_COLUMNS`.
+        copy_cells: the risks and costs of the copies, in the order of `core.lab.comparison.table.COPY_COLUMNS`.
         is_harmed: whether an acknowledged write is lost, or a read returned a row that is gone.
         why: the cause of the harm, in sentences.
         events: the latest important events, oldest first.
@@ -92,7 +93,7 @@ class LiveView:
 
 
 class LiveRun(Run):
-    """A system whose faults the user chooses. An operator promotes a replica of MySQL 30 s after its source has stopped answering.
+    """A system whose faults the user chooses. With MySQL, an operator promotes a replica 30 s after the source has stopped answering.
 
     Attributes:
         events: the latest events.
@@ -124,7 +125,7 @@ class LiveRun(Run):
         self.exposure.recheck()
 
     def act_on_primary(self, word: str) -> str:
-        """Kill, pause, or isolate the present primary. Return why this is refused; empty if it happened."""
+        """Kill, pause, or isolate the present primary. Return the reason if the system refuses this; otherwise, return an empty string."""
         primary = self.system.authority()
         if not primary:
             return "there is no primary"
@@ -182,7 +183,7 @@ class LiveRun(Run):
         return tuple(self._told(event) for event in sorted(dict.fromkeys(chain)))
 
     def _chain(self, seq: int) -> list[EventTuple]:
-        """Return an event with its causes, as far as they are kept."""
+        """Return an event and those of its causes that are kept."""
         known = {event[0]: event for event in self.events}
         chain = []
         while seq in known:
@@ -293,7 +294,7 @@ class LiveComparison:
             run.run_until(self.now)
 
     def do(self, word: str) -> str:
-        """Kill, pause, or isolate the primary in all systems at the next moment at which writes are under way. Return what happened."""
+        """Kill, pause, or isolate the primary in all systems at the next moment at which writes are in progress. Return what happened."""
         self.run_until((self.now + EVERY - IN_FLIGHT - 1) // EVERY * EVERY + IN_FLIGHT)
         refused = [f"{run.variant.model}: {reason}" for run in self.runs if (reason := run.act_on_primary(word))]
         what = {"kill": "killed the primary", "pause": "paused the primary", "isolate": "cut off the primary with clients a and ra"}[word]

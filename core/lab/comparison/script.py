@@ -1,4 +1,5 @@
-"""The faults of a Kafka scenario, for the other models: its acts on brokers and links, excluding its load and its conditions."""
+"""The faults of a Kafka scenario, translated for the other models. These are its acts on brokers and links, without its load and its
+conditions."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def script_of(name: str, title: str, timeline: Sequence[tuple[int, kafka_acts.Ac
 
     Args:
         name: the name of the scenario.
-        title: what it is about.
+        title: a one-line description of the scenario.
         timeline: its acts, each with its time, µs.
         servers: the counterparts of the brokers in the other models; by default, `n1` for broker 1, and so on, for three brokers.
     """

@@ -1,4 +1,4 @@
-"""The systems of a comparison: Kafka and the other models, each with settings whose merits are often debated."""
+"""The systems of a comparison: Kafka and the other models, each with settings that people often compare."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Variant:
         model: the model.
         build: the function that builds the system from a seed and a sink for events.
         secondary_reads: the way of reading at secondaries.
-        tolerances: the function that returns what a number of copies tolerates, for each of the settings that decide this.
+        tolerances: the function that returns, for a number of copies, the losses that they tolerate under each relevant setting.
         resized: the function that returns `build` for another number of servers; None if the settings determine the number.
     """
 

@@ -13,10 +13,10 @@ from core.models.tolerance import CopiesNeeded
 from core.sim.units import format_duration
 
 COLUMNS: Final = ("acked", "lost", "dirty", "stale", "own", "back", "no write", "no read", "median", "longest")
-"""The titles of the columns of the harms."""
+"""The titles of the columns for the harms."""
 
 COPY_COLUMNS: Final = ("exposed", "exposed·s", "sent", "per write", "1 loss", "2 losses")
-"""The titles of the columns of what the copies are at risk of and what they cost."""
+"""The titles of the columns for the risks and costs of the copies."""
 
 MEANINGS: Final = (
     "lost: acknowledged writes that are missing from the final data",
@@ -24,19 +24,19 @@ MEANINGS: Final = (
     "stale: reads that miss an acknowledged write",
     "own: reads that miss an acknowledged write by the same client",
     "back: reads that miss what the same client has read before",
-    "no write, no read: how long probes found no server that answers",
+    "no write, no read: how long probes found no server that answered",
     "median, longest: the time that acknowledged writes took",
 )
-"""What the columns of the harms mean."""
+"""What the columns for the harms mean."""
 
 COPY_MEANINGS: Final = (
-    "exposed: the largest number of acknowledged writes that no copy that could replace the primary had",
+    "exposed: the largest number of acknowledged writes that were missing from every copy that could replace the primary",
     "exposed·s: the number of exposed writes, multiplied by the seconds for which they were exposed",
     "sent: bytes between servers: 100 for each message and 1,000 for each row in it",
     "per write: these bytes for each acknowledged write",
     "1 loss, 2 losses: copies needed to keep acknowledged writes / also to accept writes",
 )
-"""What the columns of the copies mean."""
+"""What the columns for the copies mean."""
 
 
 def cells(report: Report, *, why_stale: bool = False) -> tuple[str, ...]:

@@ -66,7 +66,7 @@ def make_brokers(cluster: ClusterNodes, controller: QuorumController) -> dict[in
 
 
 def boot(cluster: ClusterNodes, controller: QuorumController, epochs: dict[int, int]) -> None:
-    """Start the processes that are up at the beginning."""
+    """Start the processes that the spec lists as running at the start."""
     place_logs(cluster)
     phases = random.Random(f"{cluster.seed}:heartbeats")
     for each in cluster.spec.brokers:

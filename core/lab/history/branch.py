@@ -28,7 +28,7 @@ class Mark(ReprMixin):
 
 @attrs.frozen(repr=False)
 class Bookmark(ReprMixin):
-    """A moment that a person marked, with a note."""
+    """A moment that a person has marked with a note."""
 
     branch: str
     position: Position
@@ -37,7 +37,7 @@ class Bookmark(ReprMixin):
 
 @attrs.define(repr=False)
 class Branch(ReprMixin):
-    """One course of events in a session: its past, or an alternative to it.
+    """One course of events in a session: the original one, or one that begins with an act in the past.
 
     Attributes:
         name: the name of the branch.

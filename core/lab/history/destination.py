@@ -17,7 +17,7 @@ MAX_STEPS_IN_PLACE: Final = 16_000
 """The maximum number of steps or events that are repeated without a pause. The repetition takes about a tenth of a second."""
 
 OBJECTS_PER_STEP: Final = 4
-"""The number of objects that the restoration of a keyframe can create in the time that one step or event takes."""
+"""The number of objects that restoring a keyframe creates in the time that one step or event takes."""
 
 
 @attrs.frozen(repr=False)
@@ -86,7 +86,8 @@ class Destination(ReprMixin):
         return min(1.0, done / whole) if whole > 0 else 1.0
 
     def nearest(self, keyframe_cache: KeyframeCache, acts: Sequence[PlayedAct], known: RetainedEvents) -> Keyframe | None:
-        """Return the last keyframe before this moment on the path of these acts whose events are retained; None if there is none."""
+        """Return the last keyframe before this moment that these acts pass through and that the retained events reach; None if there is
+        none."""
         for keyframe in reversed(keyframe_cache.keyframes):
             position = keyframe.position
             if (

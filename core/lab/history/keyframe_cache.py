@@ -177,8 +177,7 @@ class KeyframeCache:
             self._objects = self._weigh()
 
     def _look_later(self, steps: int, now: float, left: float) -> None:
-        """Look at the clock again when half of the time that is left has passed, estimated from the pace since the last keyframe.
-
+        """Read the clock again only when half of the remaining time has probably passed, judging by the pace since the last keyframe.
         Reading the CPU time takes as long as a step.
         """
         pace = (now - self._taken) / (steps - self._taken_at) if steps > self._taken_at else math.inf

@@ -1,7 +1,7 @@
 """The event that last changed a displayed value, found in memory or by a search in the past.
 
 A value belongs to a partition or a broker: leader, ISR, high watermark or LEO of a replica, or state of a process. The last change is the
-first event of the latest sequence of events that all left the value as it is now.
+    event that gave the value its present content; later events did not change it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ValueAfter = Callable[[EventTuple], object]
 _UNRELATED: Final = object()
 
 _RELOADED: Final = object()
-"""The placeholder for the value of a replica that a starting process loads from disk, because the event carries no offsets."""
+"""The placeholder for a value that a starting process loads from disk. The event of the start carries no offsets."""
 
 
 @attrs.frozen(repr=False)

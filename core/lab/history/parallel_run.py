@@ -1,4 +1,4 @@
-"""A second run beside the session, for comparison. It does the same acts under another release, or follows another branch.
+"""A second run alongside the session, for comparison. It performs the same acts under another release, or follows another branch.
 
 It has its own cluster, to which it applies the acts at the same virtual times. It runs in slices, so that it does not delay key presses.
 When the session goes back or starts a new branch, the second run restarts.
@@ -135,7 +135,7 @@ class ParallelRun:
 
         Args:
             event_buffer: the events of the session.
-            settled: whether both runs have finished the same moment. If so, an event that only one run has is a difference.
+            settled: whether both runs have handled everything up to the same moment. If so, an event that only one run has is a difference.
         """
         if self.parted is not None:
             return self.parted

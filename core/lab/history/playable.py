@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ClusterReports(Protocol):
-    """The frozen views and reports of a cluster. They are all that screens see of it."""
+    """The frozen views and reports of a cluster. Screens see nothing else of the cluster."""
 
     def view(self) -> ClusterView: ...
     def partition_detail(self, tp: TopicPartition) -> PartitionDetail: ...
@@ -96,7 +96,7 @@ class Playable(Protocol):
         """Return the present state as a value; None if it cannot be captured."""
 
     def after_act(self) -> None:
-        """React to an act of a person. The plan might be waiting for it."""
+        """React to an act by a person. The plan might be waiting for it."""
 
 
 @attrs.frozen(repr=False)

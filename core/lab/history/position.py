@@ -28,7 +28,7 @@ class Position(ReprMixin):
 
 @attrs.frozen(repr=False)
 class PlayedAct(ReprMixin):
-    """An act of a person.
+    """An act that a person performed.
 
     Attributes:
         steps: the number of steps before the act.

@@ -1,6 +1,7 @@
 """A run that counts its steps and repeats recorded acts.
 
-Given the acts of a session, a `ReplayRun` does each act at the step at which it was first done. The session is repeated byte for byte.
+Given the acts of a session, a `ReplayRun` performs each act at the step at which it was first performed. This repeats the session byte for
+byte.
 """
 
 from __future__ import annotations

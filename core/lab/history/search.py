@@ -1,4 +1,4 @@
-"""Search forward from the present moment, for a destination, a watchpoint, or an event of some level."""
+"""A search forward from the present moment, for a destination, a watchpoint, or an event of a minimum level."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class SearchTask:
 
     @property
     def progress(self) -> None:
-        """The progress, which is None, because the end of a search is unknown."""
+        """None, because the end of a search is not known in advance."""
         return
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:

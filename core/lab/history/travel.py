@@ -53,9 +53,8 @@ class TravelTask:
             known: the events in memory.
             watchpoint: receives every event, and is checked after every step that recorded events.
             new_after: the sequence number after which events are collected in `new_events`; None to collect none.
-            shown: the cluster on the screen. A short journey moves this cluster itself and runs to its end without a pause. A longer one
-                moves a
-                    cluster that was shown earlier. If None, a new cluster is always built.
+            shown: the cluster on the screen. A short journey moves this cluster itself, without a pause. A longer journey moves a cluster
+                that was shown earlier. If None, the journey always builds a new cluster.
         """
         self.destination = destination
         self._keyframe_cache = keyframe_cache
@@ -94,7 +93,7 @@ class TravelTask:
 
     @property
     def progress(self) -> float:
-        """The share of the journey that is done, from 0 to 1."""
+        """The completed share of the journey, from 0 to 1."""
         return self.destination.progress(self.replay_run)
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:

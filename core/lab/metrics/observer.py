@@ -1,6 +1,6 @@
 """The computation of Kafka's metrics from events: the meters that count events, and the gauges of brokers and the controller.
 
-The observer reads the event tuples of a log or of a live session, so both give the same metrics. The running system does not know
+The observer reads the event tuples of a log or of a live session, so both result in the same metrics. The running system does not know
 about the observer. A broker without a process has no MBeans. A restarted broker counts from zero again.
 """
 

@@ -1,1 +1,2 @@
-"""Reports about a moment of a cluster that one screen or command asks for: durability, groups, segments, transactions, and a partition in detail."""
+"""Reports on a cluster at one moment, each made for one screen or command: durability, groups, segments, transactions, and a partition in
+detail."""

@@ -1,4 +1,4 @@
-"""The records that a cluster has lost and those that it can lose, by partition and producer, with the events behind the losses.
+"""The records that a cluster has lost and those that it can lose, by partition and producer, with the events that caused the losses.
 
 `Cluster.durability_report` makes the report from the durability account (`core.lab.accounts.durability_account`) and from the exposure
 of committed records (`core.lab.accounts.exposed_records`).

@@ -1,6 +1,6 @@
-"""The groups of a cluster at one moment: who owns what, what stands still, and until when.
+"""The groups of a cluster at one moment: which member has which partition, what is stalled, and until when.
 
-`Cluster.group_report` makes the report. It is what `kafka-consumer-groups --describe` would show, together with what only the simulation
+`Cluster.group_report` makes the report. It contains what `kafka-consumer-groups --describe` would show, and also what only the simulation
 knows: what each consumer is doing, and which deadlines are running.
 """
 
@@ -42,8 +42,8 @@ class MemberReport:
         client: the client.id.
         member_id: the member ID; empty if the coordinator does not know the client.
         doing: what the consumer is doing, such as `processing`, `dead`, or `frozen`.
-        stalled: whether the partitions of the member stand still.
-        until: when the member goes on, or when the coordinator removes it, µs; NEVER if no deadline is running.
+        stalled: whether the member reads nothing from its partitions for now.
+        until: when the member continues, or when the coordinator removes it, µs; NEVER if no deadline is running.
         then: what happens at that time.
         partitions: the partitions that it has according to the coordinator or, without a coordinator, according to itself.
     """
@@ -67,7 +67,7 @@ class OwnedPartition:
         committed: the committed offset; NO_OFFSET if there is none or if it is not known.
         log_end: the high watermark; NO_OFFSET if the partition has no leader that answers.
         last_stable: the last stable offset; NO_OFFSET if the partition has no leader that answers.
-        stalled: why no member gets new records of the partition; empty if one does.
+        stalled: why no member gets new records from the partition; empty if one does.
         until: when this ends or is noticed, µs; NEVER if no deadline is running.
     """
 
@@ -96,9 +96,9 @@ class GroupReport:
         kind: `classic` or `consumer`, the protocol of the group.
         assignor: the assignor; empty if there is none.
         coordinator: the broker that coordinates the group; NO_LEADER if none does.
-        coordinator_partition: the partition of `__consumer_offsets` that has the group.
+        coordinator_partition: the partition of `__consumer_offsets` that stores the group.
         waits: what the whole group is waiting for; empty if it is not waiting.
-        until: the end of this wait at the latest, µs; NEVER if no deadline is running.
+        until: the latest time at which this wait ends, µs; NEVER if no deadline is running.
         members: the members.
         partitions: the partitions.
     """
@@ -132,7 +132,7 @@ class GroupReport:
 
     @property
     def stalled(self) -> int:
-        """The number of partitions of which no member gets new records."""
+        """The number of partitions from which no member gets new records."""
         return sum(bool(each.stalled) for each in self.partitions)
 
 
@@ -257,7 +257,8 @@ def _noticed(cluster: ClusterNodes, broker: int) -> int:
 
 
 def _uncommitted(cluster: ClusterNodes, tp: TopicPartition, registration: PartitionRegistration | None) -> tuple[str, int]:
-    """Return why the high watermark of a partition stands still, so that consumers get no new records, and until when; `""` if it does not."""
+    """Return why the high watermark of a partition does not move, and until when. While it does not move, consumers get no new records. The
+    reason is `""` if the high watermark moves."""
     health = None if registration is None else partition_health(cluster, tp, registration)
     if health is None or health.status is not PartitionStatus.STALLED:
         return "", NEVER

@@ -68,7 +68,7 @@ class FollowerState:
         broker: the follower.
         leo: the offset of the follower's last fetch; -1 before the first fetch of this leadership.
         fetched_us: the time since the last fetch; -1 if the follower has not fetched.
-        caught_up_us: the time since the follower had all records that the leader had; -1 if it never had.
+        caught_up_us: the time since the follower last had all of the leader's records; -1 if it never did.
         counts: whether the high watermark waits for the follower now.
         waits_us: how much longer the follower's fetch can wait in the leader's purgatory; -1 if no fetch waits.
     """
@@ -122,7 +122,7 @@ class LeaderState:
         next_check_us: the time until the next run of that task; -1 if none is scheduled.
         writes_isr: whether the leader writes the ISR to ZooKeeper itself (before 2.7).
         followers: the followers, in replica order.
-        waiting: the first `MAX_WAITING_WRITES` waiting writes with acks=all, in order of offset.
+        waiting: the first `MAX_WAITING_WRITES` waiting writes with acks=all, in offset order.
         waiting_total: the total number of waiting writes.
     """
 
@@ -159,7 +159,7 @@ class PartitionDetail:
         leads: the state of the leader; None if there is no leader, or if the leader's process is gone.
         replicas: the replicas, in replica order.
         session_us: the session timeout, which is how long a broker can be silent before the controller considers it dead.
-        eligible: the brokers that the controller could elect now, the first choice first, each with the kind of election.
+        eligible: the brokers that the controller could elect now, in order of preference, each with the kind of election.
         lost: the offset ranges of lost records, as (epoch, start, end).
         exposed: the offset ranges of committed records that an electable broker lacks.
     """

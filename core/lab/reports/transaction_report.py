@@ -35,7 +35,7 @@ class TransactionView:
         pending: the state that is being written; empty if none is.
         timeout_us: transaction.timeout.ms, µs.
         open_us: the time since the transaction began, µs; -1 if no partition was added yet.
-        partitions: the partitions of the transaction; those without a marker once the transaction is decided.
+        partitions: the partitions of the transaction; after the transaction is decided, only those without a marker.
     """
 
     transactional_id: str
@@ -62,7 +62,7 @@ class HeldPartition:
     Attributes:
         tp: the partition.
         leader: its leader.
-        last_stable_offset: the LSO: consumers with read_committed stop here.
+        last_stable_offset: the LSO, at which consumers with read_committed stop.
         high_watermark: the high watermark.
         first_offset: the first offset of the oldest open transaction; the LSO if the only thing still uncommitted is a marker.
         producer_id: the producer ID of that transaction; -1 if only a marker is not committed yet.

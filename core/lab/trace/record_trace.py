@@ -41,7 +41,7 @@ _REMOVED: Final = {
 
 @attrs.define(slots=True, eq=False)
 class _Sending:
-    """What a producer did with a batch before a leader appended it, and after that."""
+    """What a producer did with a batch, before and after a leader appended it."""
 
     created: int
     timestamp: int

@@ -2,7 +2,7 @@
 
 This view serves a screen that is drawn many times a second. Everything else calls `Cluster.view()`, which builds the whole view.
 
-Every change to a cluster is recorded as an event, so the view of a partition that no event has named is still right. Two things change
+Every change to a cluster is recorded as an event, so the view of a partition that no event has named is still correct. Two things change
 without an event:
 
 - Ages and fetch states, for example the time since a follower was caught up. Each call rebuilds the partitions that the caller

@@ -24,7 +24,8 @@ class ServiceView(ReprMixin):
         never_forwarded: the number of records that are below the committed offset, but not in the real topic.
         expired: the number of records that were deleted in the topic of the level before they were forwarded.
         too_early: the number of records that were forwarded before they were due.
-        too_soon: the number of records that reached the real topic before the wanted delay had passed, whatever the clocks say.
+        too_soon: the number of records that reached the real topic before the wanted delay had really passed, regardless of what clocks
+            show.
         inversions: the number of records that were forwarded after a record with a higher offset from the same partition.
         lateness: by `mean`, `p50`, `p95`, `p99`, and `max`, the time from the due time until the acknowledgment, µs.
         rounding: by the same names, the time by which the levels are longer than the wanted delays, µs.
@@ -62,7 +63,7 @@ class RetryView(ReprMixin):
         waiting: the number of records that the workers have fetched and are not done with, and that are not in a later retry topic.
         tried, failed: by number of the try, the number of records.
         succeeded, dead, skipped: the number of different records with this outcome.
-        succeeded_twice, dead_twice: the number of records with this outcome that had it before.
+        succeeded_twice, dead_twice: the number of records that reached this outcome again.
         dropped: the number of records below a committed offset that neither succeeded nor reached another topic.
         inversions: the number of records that succeeded after a later record of their original partition.
         recovery: by `mean`, `p50`, `p95`, `p99`, and `max`, the time from the first failure of a record until it succeeded, µs.

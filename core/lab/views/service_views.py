@@ -1,4 +1,4 @@
-"""Building the views of services."""
+"""Functions that build the views of services."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def service_views(cluster: ClusterNodes) -> tuple[ServiceView, ...]:
 
 
 def processing_of(worker: DelayWorker) -> Processing:
-    """Return what the account of processes needs to know of a worker."""
+    """Return what the account of processes needs to know about a worker."""
     return Processing(worker.does.group, worker.does.source, worker.does.target, 1)
 
 

@@ -1,4 +1,4 @@
-"""Previews of the effect that changing a setting now would have on partitions, by the rules of `core.kafka.health`."""
+"""Previews of the effect that changing a setting now would have on partitions, according to the rules of `core.kafka.health`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.lab.views.partition_view import PartitionView
 
 
 class MinIsrChange(NamedTuple):
-    """The effect of a value of min.insync.replicas.
+    """The effect of changing min.insync.replicas to a given value.
 
     Attributes:
         led: the number of partitions that have a leader.

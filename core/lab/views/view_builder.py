@@ -134,8 +134,8 @@ def partition_view(cluster: ClusterNodes, tp: TopicPartition) -> PartitionView:
 
 
 def lags(cluster: ClusterNodes) -> dict[int, float]:
-    """Return the largest lag of each running broker: the records below the leader's high watermark that one of the broker's replicas
-    lacks."""
+    """Return the largest lag of each running broker: the largest number of records below a leader's high watermark that a replica on the
+    broker lacks."""
     brokers = cluster.brokers
     found = {broker.id: 0.0 for broker in brokers.values() if broker.state is not BrokerState.STOPPED}
     for tp, registration in cluster.controller.replication.partitions.items():

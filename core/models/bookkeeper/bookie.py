@@ -31,7 +31,7 @@ class Bookie(Server):
     Attributes:
         entries: the entries on its disk, by ledger and number.
         fenced: the ledgers whose writers were fenced.
-        confirmed: the last entry of each ledger that the bookie knows to be confirmed.
+        confirmed: the last entry that the bookie knows to be confirmed, by ledger.
     """
 
     __slots__ = ("confirmed", "entries", "fenced")
@@ -45,7 +45,7 @@ class Bookie(Server):
         self.timers["stored"] = self._stored
 
     def _disconnected(self, gone: Disconnected, sender: str) -> None:
-        """A bookie answers requests, and opens no connections."""
+        """Do nothing, because a bookie only answers requests and opens no connections."""
 
     def _add(self, add: AddEntry, writer: str) -> None:
         if add.ledger in self.fenced and not add.recovery:
@@ -72,7 +72,7 @@ class Bookie(Server):
 
     @property
     def has_copy(self) -> bool:
-        """A bookie has only its share of the entries, so it is not compared with the writer."""
+        """Return False: a bookie has only its share of the entries, so it is not compared with the writer."""
         return False
 
     def stored_rows(self) -> Iterable[Row]:
@@ -111,7 +111,7 @@ class MetadataStore(Server):
         self.handlers.update({ReadMetadata: self._read, ChangeMetadata: self._change, Disconnected: self._disconnected})
 
     def _disconnected(self, gone: Disconnected, sender: str) -> None:
-        """The store answers requests, and opens no connections."""
+        """Do nothing, because the store only answers requests and opens no connections."""
 
     def _read(self, read: ReadMetadata, writer: str) -> None:
         self.reply(writer, Metadata(tuple(self.ledgers.values())))
@@ -125,7 +125,7 @@ class MetadataStore(Server):
 
     @property
     def has_copy(self) -> bool:
-        """The store has no rows."""
+        """Return False: the store has no rows."""
         return False
 
     def stored_rows(self) -> Iterable[Row]:

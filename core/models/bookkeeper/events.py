@@ -55,18 +55,18 @@ class EnsembleChanged(Event, kind="bk-ensemble-changed", source="LedgerHandle#en
 
 
 class TooFewBookies(Event, kind="bk-too-few-bookies", source="BKNotEnoughBookiesException", level=NOTABLE):
-    """A writer cannot go on, because too few bookies are left."""
+    """A writer cannot continue, because too few bookies are left."""
 
     writer: str
     left: int
     needed: int
 
     def sentence(self) -> str:
-        return f"{self.writer} cannot go on: {self.left} bookies are left, and an entry needs {self.needed}"
+        return f"{self.writer} cannot continue: {self.left} bookies are left, and an entry needs {self.needed}"
 
 
 class WriterFenced(Event, kind="bk-writer-fenced", source="BKLedgerFencedException", level=NOTABLE):
-    """A writer learned that another writer had taken its ledger over."""
+    """A writer learned that another writer had taken over its ledger."""
 
     writer: str
     ledger: int

@@ -78,7 +78,7 @@ class Added(NamedTuple):
 
 
 class Fence(NamedTuple):
-    """A recovery asks a bookie to accept no more entries of the ledger's writer, and which entry was confirmed last."""
+    """A recovery asks a bookie to accept no more entries from the ledger's writer, and to name the last confirmed entry."""
 
     ledger: int
 
@@ -98,7 +98,7 @@ class ReadEntry(NamedTuple):
 
 
 class EntryRead(NamedTuple):
-    """The answer to `ReadEntry`; None if the bookie does not have the entry."""
+    """The answer to `ReadEntry`. The row is None if the bookie does not have the entry."""
 
     ledger: int
     entry: int
@@ -121,7 +121,7 @@ class Metadata(NamedTuple):
 
 
 class ChangeMetadata(NamedTuple):
-    """A writer changes a ledger, or adds one. The version is the one that the ledger is to have."""
+    """A writer changes a ledger, or adds one. The message contains the version that the ledger has after the change."""
 
     ledger: Ledger
 

@@ -1,7 +1,7 @@
 """Recovery of a ledger (`LedgerRecoveryOp`): fence it, read the entries after its last confirmed entry, write them again, and close it.
 
-The recovery must hear from Qw - Qa + 1 bookies of each write set. The others are then too few for an ack quorum, so the recovery misses no
-acknowledged entry (`DistributionSchedule.QuorumCoverageSet`).
+The recovery must hear from Qw - Qa + 1 bookies of each write set. The remaining bookies are then too few for an ack quorum, so the recovery
+misses no acknowledged entry (`DistributionSchedule.QuorumCoverageSet`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Host(Protocol):
         """Send a message."""
 
     def recovered(self, last: int, rewritten: int) -> None:
-        """Take over: the former writer's last entry is known."""
+        """Take over, now that the former writer's last entry is known."""
 
 
 class Recovery:
@@ -73,7 +73,7 @@ class Recovery:
         return self.ledger.write_set(self.next, self._settings.write_quorum)
 
     def heard_fenced(self, answer: Fenced, bookie: str) -> None:
-        """Take note of a fenced bookie."""
+        """Record that a bookie is fenced."""
         self.fenced[bookie] = answer.confirmed
         if not self.is_covered and all(self._covers(write_set) for write_set in self._write_sets()):
             self.is_covered = True
@@ -89,7 +89,7 @@ class Recovery:
         return sum(bookie in self.fenced for bookie in write_set) >= self._settings.covering
 
     def heard_read(self, answer: EntryRead, bookie: str) -> None:
-        """Take note of an entry that was found, or that a bookie lacks."""
+        """Record an entry that was found, or that a bookie lacks."""
         if answer.entry != self.next or self.acks is not None:
             return
         if answer.row is None:
@@ -106,7 +106,7 @@ class Recovery:
             self.ask()
 
     def heard_added(self, entry: int, bookie: str) -> None:
-        """Take note of an entry that a bookie has written again."""
+        """Record that a bookie has written an entry again."""
         if entry == self.next and self.acks is not None:
             self.acks.add(bookie)
             if len(self.acks) >= self._settings.ack_quorum:

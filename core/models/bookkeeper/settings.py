@@ -29,5 +29,6 @@ class BookKeeperSettings:
 
     @property
     def covering(self) -> int:
-        """The number of bookies in a write set without which no entry can have been acknowledged: Qw - Qa + 1."""
+        """The number of bookies in a write set that a recovery must hear from: Qw - Qa + 1. The other bookies alone cannot have
+        acknowledged an entry."""
         return self.write_quorum - self.ack_quorum + 1

@@ -182,7 +182,8 @@ class Writer(Server):
             self._change_ensemble()
 
     def _change_ensemble(self) -> None:
-        """Replace bookies that failed with spare ones, or go on with fewer while an entry's write quorum is left. Otherwise, wait.
+        """Replace failed bookies with spare ones. If there are too few spare ones, continue with a smaller ensemble, as long as it has
+        enough bookies for a write quorum. Otherwise, wait.
 
         In BookKeeper itself, the ensemble cannot shrink. The application, for example Pulsar, closes the ledger and opens a smaller one instead.
         """
@@ -316,7 +317,7 @@ class Writer(Server):
 
     @property
     def has_copy(self) -> bool:
-        """A writer keeps no data of its own."""
+        """Return False: a writer keeps no data of its own."""
         return False
 
     def stored_rows(self) -> Iterable[Row]:

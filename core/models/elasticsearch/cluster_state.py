@@ -33,7 +33,7 @@ class ClusterState(NamedTuple):
 
 
 EMPTY = ClusterState(0, 0, (), 0, "", (), ())
-"""The state of a node that has no cluster yet."""
+"""The state of a node that has not joined a cluster yet."""
 
 
 def with_nodes(state: ClusterState, nodes: Sequence[str], preferred: str) -> ClusterState:

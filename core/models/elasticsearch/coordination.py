@@ -44,7 +44,7 @@ MASTER: Final = "master"
 FOLLOWER: Final = "follower"
 
 ELECTION_DELAY: Final = 100 * US_PER_MS
-"""The bound of the random delay before an election, µs (cluster.election.initial_timeout)."""
+"""The upper bound on the random delay before an election, µs (cluster.election.initial_timeout)."""
 
 DISCOVERY_INTERVAL: Final = SECOND
 """How often a node without a master looks for one, µs (discovery.find_peers_interval)."""

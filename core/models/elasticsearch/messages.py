@@ -83,7 +83,7 @@ class CheckAnswer(NamedTuple):
     """The answer to `Check`.
 
     Attributes:
-        ok: whether the two are in the same cluster.
+        ok: whether the two nodes are in the same cluster.
     """
 
     number: int
@@ -190,7 +190,7 @@ class Replicated(NamedTuple):
     """A copy has the operations.
 
     Attributes:
-        seqno: the operation that it answers; -1 for a resync or a recovery.
+        seqno: the operation that the copy acknowledges; -1 for a resync or a recovery.
         local_checkpoint: the highest number up to which the copy has all operations.
     """
 
@@ -200,7 +200,7 @@ class Replicated(NamedTuple):
 
 
 class GlobalCheckpoint(NamedTuple):
-    """The primary tells the copies the global checkpoint, when no write is under way."""
+    """The primary tells the copies the global checkpoint when no write is in progress."""
 
     primary_term: int
     global_checkpoint: int

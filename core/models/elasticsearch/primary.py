@@ -64,7 +64,7 @@ class Primary:
         open: the writes that are not acknowledged yet, by sequence number.
         parked: the writes that wait for active copies: coordinating node, number, row, and time of arrival.
         left: when each copy left, virtual µs.
-        told: the global checkpoint that the copies were told last.
+        told: the global checkpoint that was last sent to the copies.
     """
 
     __slots__ = (
@@ -234,7 +234,8 @@ class Primary:
             self._ask_to_remove(copy)
 
     def disconnected(self, copy: str) -> None:
-        """Handle the closed connection to a copy. If the copy owes an answer, the copy fails now; otherwise, it fails at the next write."""
+        """Handle the closed connection to a copy. If the copy has not answered a write, the copy fails now; otherwise, it fails at the next
+        write."""
         if copy in self.recovering:
             self.recovering.discard(copy)
             self.tracked.pop(copy, None)

@@ -15,7 +15,7 @@ class ShardCopy:
     Attributes:
         translog: the operations on this node, by sequence number.
         synced: the numbers of those that are on disk, if they are not synced immediately.
-        indexed: the operations in the index. After a roll-back, the translog still has what the index lacks.
+        indexed: the operations in the index. After a rollback, the translog still has operations that the index lacks.
         primary_term: the highest primary term that the copy knows.
         local_checkpoint: the highest number up to which all operations are indexed; -1 if there is none.
         global_checkpoint: the highest number that all in-sync copies have, as far as this copy was told.

@@ -62,7 +62,7 @@ class Elasticsearch(ReplicationSystem):
         return tuple(name for name in in_sync if name != primary and self.network.alive[name])
 
     def final_rows(self) -> list[Row]:
-        """Return the documents of the primary. A write that was tried twice makes two operations, but one document."""
+        """Return the documents of the primary. A write that was tried twice results in two operations but only one document."""
         name = self.authority()
         return list({row.uid: row for row in self.node(name).shard.documents_in_order()}.values()) if name else []
 

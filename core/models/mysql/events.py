@@ -74,7 +74,7 @@ class SemiSyncOff(Event, kind="semi-sync-off", source="ReplSemiSyncMaster::switc
                 f"{self.server} falls back to asynchronous replication: a commit has waited {format_duration(self.waited_us)} for a replica; "
                 f"{self.waiters} waiting commits are acknowledged without one"
             )
-        return f"{self.server} falls back to asynchronous replication at once: too few replicas are connected"
+        return f"{self.server} immediately falls back to asynchronous replication: too few replicas are connected"
 
 
 class SemiSyncOn(Event, kind="semi-sync-on", source="ReplSemiSyncMaster::try_switch_on", level=NOTABLE):

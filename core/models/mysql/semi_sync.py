@@ -50,7 +50,7 @@ class SemiSync:
         return self.on and not self.switches_off()
 
     def switches_off(self) -> bool:
-        """Return whether too few replicas are connected for a source that does not wait for absent replicas."""
+        """Return whether the source switches off, because too few replicas are connected and it does not wait for absent ones."""
         settings = self.settings
         return self.on and not settings.wait_no_replica and self.known_replicas < settings.wait_for_replica_count
 

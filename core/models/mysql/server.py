@@ -243,7 +243,7 @@ class MySQLServer(Server):
         self._check_acks()
 
     def _objection(self, start: StartReplication) -> str:
-        """Return why a replica cannot be served; empty if it can (error 1236).
+        """Return why the source cannot serve a replica (error 1236); empty if it can.
 
         MySQL checks whether the replica is ahead only for the source's own GTIDs. MariaDB checks only one position.
         """
@@ -418,5 +418,5 @@ class MySQLServer(Server):
         role = "replica" if self.source else "source"
         note = f"error {self.error}" if self.error else ""
         if role == "source" and self.settings.semi_sync:
-            note = "semi-synchronous" if self.semi_sync.on else "asynchronous after a time-out"
+            note = "semi-synchronous" if self.semi_sync.on else "asynchronous after a timeout"
         return CopyView(self.address, role, True, 0, self.received(), self.synced, len(self.engine), note=note)

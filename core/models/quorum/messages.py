@@ -60,7 +60,7 @@ class Appended(NamedTuple):
     """The answer to a leader.
 
     Attributes:
-        ok: whether the entry before the first one was there.
+        ok: whether the node has the entry before the first one.
         stored: the last index that is the same as the leader's and on disk; if not `ok`, the last index that the leader can try next.
         round: the round of the request.
     """

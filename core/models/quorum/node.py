@@ -34,7 +34,7 @@ class QuorumNode(Server):
         engine: the rows of the committed entries.
         votes: the nodes that voted for this candidate.
         next_index, match_index: for each peer, the next index to send, and the last one that it is known to have stored.
-        probing: the peers whose connection broke. They are sent no entries until they answer again.
+        probing: the peers whose connection broke. The node sends them no entries until they answer again.
         heard: when the node last heard from its leader; for a leader, when it last heard from each peer.
         election_due: when the node starts an election if it hears from no leader, µs.
         requests: the writes that wait for their entry to be committed: request and client, by index.
@@ -181,7 +181,7 @@ class QuorumNode(Server):
             self.timer(self.settings.heartbeat, "heartbeat", self.term)
 
     def _learn_term(self, term: int, reason: str) -> None:
-        """Follow a higher term."""
+        """Adopt a higher term."""
         if self.role == LEADER:
             self._step_down(reason)
         self.term, self.voted_for, self.role, self.leader = term, "", FOLLOWER, ""

@@ -1,10 +1,11 @@
-"""The ways of reading from a majority log, and what each promises.
+"""The ways of reading from a majority log, and what each guarantees.
 
-- `quorum`: the leader asks a majority whether it still leads, and then answers (ReadIndex). Never stale.
-- `lease`: the leader answers immediately while no other node can have been elected. Never stale if all clocks run at the same rate.
+- `quorum`: the leader asks a majority whether it still leads, and then answers (ReadIndex). The answer is never stale.
+- `lease`: the leader answers immediately while no other node can have been elected. The answer is never stale if all clocks run at the same
+  rate.
 - `leader`: the leader answers immediately. A leader that was replaced and does not know it answers with stale data.
-- `local`: any node answers with what it knows to be committed. Stale, but never dirty.
-- `uncommitted`: any node answers with everything in its log. Dirty.
+- `local`: any node answers with what it knows to be committed. The answer can be stale, but is never dirty.
+- `uncommitted`: any node answers with everything in its log. The answer can be dirty.
 """
 
 from __future__ import annotations
