@@ -1,4 +1,4 @@
-"""The command line `isrlab`: its commands, the order of its imports, and its exit codes.
+"""The command line `isrlab`: its commands, its deferred imports, and its exit codes.
 
 The exit code is 0 if every expectation held, and 1 if an expectation failed. The exit code is 2 for bad input, with a line on stderr for
 each mistake. The exit code is 70 if the playground itself failed, and 74 if stdout could not be written. If the reader of stdout has closed
@@ -44,7 +44,7 @@ GROUPS: Final[dict[ModuleType, tuple[str, ...]]] = {
     logs: ("log", "replay", "report"),
     sweep: ("sweep",),
 }
-"""The command modules with the names of their commands, in the order of the help."""
+"""The command modules with the names of their commands, in the order in which the help lists them."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

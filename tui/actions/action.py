@@ -1,7 +1,8 @@
 """Actions, with their keys, labels, conditions, and effects.
 
-An action builds acts for the cluster, asks for input that leads to acts, or calls a method of the screen. `refuse` returns the reason why
-an action is impossible now. The footer grays out impossible actions, and pressing the key of an impossible action shows the reason.
+An action builds acts for the cluster, asks a question and builds acts from the answer, or calls a method of the screen. `refuse` returns
+the reason why an action is impossible now. The footer grays out impossible actions, and pressing the key of an impossible action shows the
+reason.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tui.actions.refusals import READ_ONLY, always
 Refusal = Callable[[ActionContext], str | None]
 
 SHOWN: Final = {"space": "Space", "enter": "⏎"}
-"""The display name of each key whose display name differs from Textual's name. `Action.shown` takes precedence."""
+"""The display names of keys, by Textual's name. Keys whose names are the same are left out. `Action.shown` takes precedence."""
 
 
 @attrs.frozen(repr=False)
@@ -31,10 +32,10 @@ class Action(ReprMixin):
         keys: Textual's names of the keys; only the first key is shown.
         label: two or three words for the footer and the palette.
         help: a sentence for the help screen.
-        group: heading in the help screen.
+        group: heading under which the help screen lists the action.
         check: function that returns the reason why the action is impossible now, or None.
         build: function that returns the acts.
-        ask: function that returns the question, or the text prompt, that leads to acts.
+        ask: function that returns a question or a text prompt; the answer determines the acts.
         call: name of the function to call (`MainScreen` maps names to functions).
         page: name of the screen that the action opens.
         effect: function that describes what the action would do now; called only if the action is possible.

@@ -1,6 +1,6 @@
-"""Questions about administration: reassignment, log directories, records, topics, and consumers.
+"""Questions for administrative tasks: reassignment, log directories, deleting records, creating topics, and consumers.
 
-Each answer contains its acts and a note. An impossible answer also contains the reason why it is impossible.
+Each answer contains the acts to perform and a note. If an answer cannot be chosen now, it also contains the reason.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from tui.actions.context import MOST_BROKERS, ActionContext, Question, numbered
 
 
 def move_replica(context: ActionContext) -> Question:
-    """Ask for the log directory to which to move the replica of the selected partition on the selected broker."""
+    """Ask to which log directory to move the selected broker's replica of the selected partition."""
     broker, p = context.the_broker, context.the_partition
     replica = p.replica_on(broker.id)
     options: list[tuple[str, tuple[Act, ...], str, str | None]] = []
@@ -81,7 +81,7 @@ def reassign(context: ActionContext) -> Question:
 
 
 def delete_records(context: ActionContext) -> Question:
-    """Ask for the offset below which to delete records of the selected partition."""
+    """Ask below which offset to delete the selected partition's records."""
     p = context.the_partition
     leader = p.replica_on(p.leader)
     half = leader.log_start + (leader.hw - leader.log_start) // 2

@@ -1,4 +1,4 @@
-"""The registry of all actions. The keys, the footer, the command palette, and the help take all actions from this registry.
+"""The registry of all actions. The keys, the footer, the command palette, and the help are all built from this registry.
 
 Every action has at least one key that tmux, zellij, and screen do not intercept. For this reason, the command palette has the key `:` in
 addition to Ctrl+P.
@@ -70,7 +70,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "Advance to the next election, ISR change, truncation, error, or loss, and pause there.", TIME, call="step_notable", footer=3,
     ),
     Action(
-        "step-back", ("comma",), "step back", "Go back to just before the last event or act. This undoes an act.", TIME, refusals.nothing_before,
+        "step-back", ("comma",), "step back", "Go back to just before the last event or act. If it was an act, it is undone.", TIME, refusals.nothing_before,
         call="step_back", shown=",", footer=10,
     ),
     Action(
@@ -79,7 +79,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         call="step_back_notable", shown="[", footer=31,
     ),
     Action(
-        "to-end", ("right_square_bracket",), "to the end", "Go to the latest moment of this branch, and repeat all acts on the way.",
+        "to-end", ("right_square_bracket",), "to the end", "Go to the latest moment of this branch, and replay all acts on the way.",
         TIME, refusals.no_future, call="to_end", shown="]", footer=32,
     ),
     Action(
@@ -137,16 +137,16 @@ ACTIONS: Final[tuple[Action, ...]] = (
         build=_freeze, effect=effect_texts.frozen, footer=8,
     ),
     Action(
-        "isolate", ("i",), "isolate", "Cut every link of the broker.", BROKER, refusals.needs_broker, build=_isolate, effect=effect_texts.isolated,
+        "isolate", ("i",), "isolate", "Cut all of the broker's links.", BROKER, refusals.needs_broker, build=_isolate, effect=effect_texts.isolated,
         footer=21,
     ),
     Action(
-        "power-loss", ("O",), "power off", "Cut the power of the broker's machine. Records that are not flushed to disk can be "
+        "power-loss", ("O",), "power off", "Cut the power to the broker's machine. Records that are not flushed to disk can be "
             "lost.", BROKER, refusals.needs_process,
         ask=fault_questions.power_loss,
     ),
     Action(
-        "slow-disk", ("Z",), "slow disk", "Slow down each disk write of the broker, or restore the normal speed.", BROKER, refusals.needs_broker,
+        "slow-disk", ("Z",), "slow disk", "Slow down the broker's disk writes, or restore their normal speed.", BROKER, refusals.needs_broker,
         ask=fault_questions.slow_disk,
     ),
     Action(
@@ -176,12 +176,12 @@ ACTIONS: Final[tuple[Action, ...]] = (
         refusals.needs_broker, ask=fault_questions.hold,
     ),
     Action(
-        "unclean", ("u",), "unclean on/off", f"Turn {UNCLEAN} on or off. If it is on, a replica outside the ISR can become leader.", CLUSTER,
+        "unclean", ("u",), "unclean on/off", f"Turn {UNCLEAN} on or off. While it is on, a replica outside the ISR can become leader.", CLUSTER,
         build=_toggle_unclean, effect=effect_texts.unclean, footer=11,
     ),
     Action(
-        "elect-unclean", ("U",), "elect unclean", "Elect a leader outside the ISR for the selected partition only. Records "
-            "that it lacks are lost.",
+        "elect-unclean", ("U",), "elect unclean", "Elect a leader from outside the ISR for the selected partition only. "
+            "Records that the new leader lacks are lost.",
         CLUSTER, refusals.no_unclean_election, build=_elect_unclean, effect=effect_texts.elect_unclean, footer=23,
     ),
     Action(
@@ -243,8 +243,8 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("screen-overview", ("1",), "overview", "Show brokers, partitions, and events.", SCREENS, call="leave_page_now"),
     Action(
         "screen-partition", ("2",), "partition",
-        "Show the selected partition in detail: the replicas that hold back its high watermark, the requests that wait, and the "
-        "replicas' disks and logs side by side. Press Enter to see segment files and the steps of a lookup.",
+        "Show the selected partition in detail: the replicas that hold back its high watermark, the waiting requests, and the "
+        "replicas' disks and logs side by side. Press Enter to see segment files and how Kafka looks up an offset in them.",
         SCREENS, page="partition", footer=18,
     ),
     Action(
@@ -264,7 +264,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action(
         "screen-settings", ("6",), "settings",
-        "Show every Kafka setting: its value, where it is set, its default, and the effect of a change. Press Enter to edit "
+        "Show every Kafka setting: its value, where it is set, its default, and the effect of changing it. Press Enter to edit "
         "a setting.", SCREENS, page="settings",
         footer=45,
     ),
@@ -292,7 +292,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action(
         "screen-groups", ("0",), "groups",
-        "Show the consumer groups: who owns each partition, what stands still and until when, committed offsets and lags, the lag over the last "
+        "Show the consumer groups: who owns each partition, what is stalled and until when, committed offsets and lags, the lag over the last "
         "minute, and the rebalances.", SCREENS,
         page="groups", footer=51,
     ),
@@ -308,7 +308,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "Go from the selected cell (leader, ISR, high watermark, LEO, broker) to the event that last changed it, or from an "
         "event to its cause. Press repeatedly to follow the chain.", SCREEN, refusals.no_cause, call="to_cause", shown="<", footer=26,
     ),
-    Action("filter", ("f",), "filter", "Switch the event log between notable events, all events without fetches, and every "
+    Action("filter", ("f",), "filter", "Switch the event log between notable events, all events except fetches, and every "
         "event.", SCREEN, call="filter", footer=15),
     Action("follow", ("G", "end"), "follow", "Follow the newest event again.", SCREEN, call="follow", footer=27),
     Action("order", ("o",), "order", "Sort partitions by name or by severity, and go to the top of the "
@@ -324,7 +324,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         call="zoom", shown="⏎", footer=29,
     ),
     Action(
-        "colors", ("C",), "colors", "Choose a palette (color-blind-safe, high contrast, light …), or ASCII instead of glyphs.", SCREEN,
+        "colors", ("C",), "colors", "Choose a palette (color-blind-safe, high contrast, light …), or use ASCII instead of glyphs.", SCREEN,
         call="colors",
     ),
     Action("help", ("question_mark", "f1"), "help", "Show this page.", SCREEN, call="show_help", shown="?", footer=16),

@@ -1,4 +1,4 @@
-"""The single protocol steps of the pace `by-hand`, with their questions and conditions."""
+"""The single protocol steps that the user can take at the pace `by-hand`, with their questions and conditions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The context that actions depend on, and the questions and text prompts that actions show."""
+"""The state that actions depend on, and the questions and text prompts that actions show."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ActionContext(ReprMixin):
         focus: the panel that has the keyboard focus: `brokers`, `grid`, `events`, or `timeline`.
         playing: whether virtual time is advancing.
         speed: virtual seconds per wall second.
-        pace: whether the cluster runs on its own or by hand.
+        pace: whether the cluster runs on its own or the user steps it by hand.
         setting: function that returns the effective value of a setting for a topic, or for the whole cluster if the topic is None.
         overridden: function that returns whether a topic has its own value for a setting.
         in_the_past: whether the branch continues after this moment.

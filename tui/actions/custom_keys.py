@@ -60,7 +60,7 @@ class Keymap(ReprMixin):
     changed: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
 
     def keys(self, action: str) -> tuple[str, ...]:
-        """Return Textual's names of an action's keys. Only the first key is shown."""
+        """Return Textual's names for an action's keys. Only the first key is shown."""
         return self.changed.get(action) or BY_ID[action].keys
 
     def key(self, action: str) -> str:
@@ -74,7 +74,7 @@ class Keymap(ReprMixin):
 
 
 DEFAULT: Final = Keymap()
-"""The keymap without changes."""
+"""The keymap in which every action has its default keys."""
 
 
 def key_text(key: str) -> str:
@@ -143,7 +143,7 @@ def keymap_of(data: Mapping[str, Any], source: str) -> Keymap:
 
 
 def _name(key: str, where: str) -> str:
-    """Return Textual's name of a key as written in a keymap file, for example `K`, `+`, `ctrl+k`, `alt+k`, `f5`, `space`."""
+    """Return Textual's name for a key as written in a keymap file, for example `K`, `+`, `ctrl+k`, `alt+k`, `f5`, `space`."""
     name = _character_to_key(key) if len(key) == 1 else key.lower()
     modifier, _, last = name.rpartition("+")
     if len(last) == 1 and modifier == "alt":

@@ -1,4 +1,4 @@
-"""Texts that describe the current effect of an action, with numbers. The command palette and the help show the texts."""
+"""Texts that describe what an action would do now, including how many partitions it affects. The command palette and the help show them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Questions about faults: power loss, disks, slow and lossy links, held messages, and controllers.
 
-Each answer contains its acts and a note. An impossible answer also contains the reason why it is impossible.
+Each answer contains the acts to perform and a note. If an answer cannot be chosen now, it also contains the reason.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DELAYS: Final = (
     (500_000, "500 ms per write"),
     (5_000_000, "5 s per write"),
 )
-"""The additional times of a write to a slow disk in µs, each with its label."""
+"""The delays that a slow disk can add to each write, in µs, each with its label."""
 
 
 def _others(context: ActionContext) -> list[int]:
@@ -48,7 +48,7 @@ def power_loss(context: ActionContext) -> Question:
 
 
 def slow_disk(context: ActionContext) -> Question:
-    """Ask how long each write of the selected broker takes from now on."""
+    """Ask how long each disk write on the selected broker takes from now on."""
     broker = context.the_broker
     one, now = broker.id, broker.disk_delay_us
     same = "this is the current value" if now else f"the disk of b{one} is not slow"

@@ -1,4 +1,4 @@
-"""Questions that actions ask. Each answer contains its acts. An impossible answer also contains the reason why it is impossible."""
+"""Questions that actions ask. Each answer contains the acts to perform. If an answer cannot be chosen now, it also contains the reason."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def produce(context: ActionContext) -> TextPrompt:
 
 
 def load(context: ActionContext) -> Question:
-    """Ask for the rate of the steady load on the selected topic."""
+    """Ask for the rate of the steady load on the selected topic, in records per second."""
     topic = context.the_partition.tp.topic
     running = next((p for p in context.view.producers if p.topic == topic and p.rate > 0), None)
     name = running.name if running is not None else "load"

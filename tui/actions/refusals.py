@@ -24,7 +24,7 @@ def always(context: ActionContext) -> str | None:
 
 
 def needs_process(context: ActionContext) -> str | None:
-    """Refuse the action unless the selected broker has a process."""
+    """Refuse the action if no broker is selected or the selected broker is stopped."""
     broker = context.broker
     if broker is None:
         return "no broker is selected; choose one with ← and →"

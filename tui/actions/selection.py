@@ -62,13 +62,13 @@ class Selection:
     # --- moving ----------------------------------------------------------------------------------------------------
 
     def move_broker(self, by: int, listed: Sequence[int]) -> None:
-        """Move the selection by a number of listed brokers, and wrap around at the ends."""
+        """Move the selection by the given number of listed brokers. Wrap around at the ends."""
         if listed:
             at = listed.index(self.broker) if self.broker in listed else 0
             self.broker = listed[(at + by) % len(listed)]
 
     def move_partition(self, by: int, listed: Sequence[TopicPartition]) -> None:
-        """Move the selection by a number of listed partitions, and stop at the ends."""
+        """Move the selection by the given number of listed partitions. Stop at the ends."""
         if listed:
             at = listed.index(self.partition) if self.partition in listed else 0
             self.partition = listed[max(0, min(len(listed) - 1, at + by))]

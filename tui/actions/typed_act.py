@@ -1,4 +1,4 @@
-"""The prompt for an act in the notation of scripts, which makes every act of the script language available in the playground."""
+"""The prompt for an act in script notation. The prompt makes every act of the script language available in the playground."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _RECENT: Final = 8
 
 
 class EventMetrics:
-    """Metrics that are computed from the events in memory. Each call of `update` processes new events.
+    """Metrics that are computed from the events in memory. Each call to `update` processes new events.
 
     Attributes:
         since: virtual time in µs at which the samples begin.

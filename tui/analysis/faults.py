@@ -31,7 +31,7 @@ class Fault(ReprMixin):
         other: address of the other end of the link; empty for a fault of the node.
         way: direction of a link fault: `↔` both, `→` from the node, `←` to the node; empty for a fault of the node.
         word: the kind of fault, in one word.
-        much: the amount, if the fault has one.
+        much: the size of the fault, such as a delay or a loss rate; empty if the fault has none.
     """
 
     node: str

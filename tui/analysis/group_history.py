@@ -14,10 +14,10 @@ from core.lab.history.event_buffer import EventBuffer, EventRing
 from core.lab.reports.group_report import OwnedPartition
 
 STEP: Final = 100_000
-"""The least time between two samples of a lag, µs."""
+"""The minimum time between two samples of a group's lag, in µs."""
 
 GONE: Final = -1
-"""The value that stands for the number of partitions of a consumer that is not running."""
+"""The value that a lane contains instead of a number of partitions while the consumer is not running."""
 
 CALM: Final = frozenset({"Stable", "Empty"})
 """The states in which a group with the consumer protocol is not rebalancing."""
@@ -64,7 +64,7 @@ class History:
 
 
 class GroupHistory:
-    """The histories of all groups. Each call of `update` reads the new events.
+    """The histories of all groups. Each call to `update` reads the new events.
 
     Attributes:
         groups: the histories by group.
@@ -96,8 +96,8 @@ class GroupHistory:
         return known
 
     def time_lag(self, each: OwnedPartition, now: int) -> tuple[int, bool] | None:
-        """Return for how long consumers have been able to read the oldest record that a group has not committed (µs), and whether this time
-        may be longer because the events in memory begin later. Return None if the time is not known.
+        """Return how long, in µs, consumers have been able to read the oldest record that a group has not committed. Also return whether
+        the true time may be longer because older events are no longer in memory. Return None if the time is not known.
         """
         if each.lag is None or each.committed == NO_OFFSET:
             return None
@@ -149,7 +149,9 @@ def _count(names: str) -> int:
 
 
 def lane_cells(lane: list[tuple[int, int]], start: int, end: int, cells: int) -> Iterator[int | None]:
-    """For each cell of a lane, yield the number of partitions at the end of the cell; GONE if there is no process, and None before the first process."""
+    """For each cell of a lane, yield the number of partitions at the end of the cell. Yield GONE while the consumer is not running, and
+    None before it first starts.
+    """
     at, value = 0, None
     for cell in range(1, cells + 1):
         time = start + (end - start) * cell // cells
@@ -160,7 +162,7 @@ def lane_cells(lane: list[tuple[int, int]], start: int, end: int, cells: int) ->
 
 
 def rebalancing_cells(rebalances: list[tuple[int, int | None]], start: int, end: int, cells: int) -> list[bool]:
-    """For each cell of a lane, return whether the group was rebalancing at some time during the cell."""
+    """For each cell of a lane, return whether the group was rebalancing at any time during the cell."""
     width = max((end - start) / cells, 1)
     return [
         any(begin < start + width * (cell + 1) and (over is None or over >= start + width * cell) for begin, over in rebalances)

@@ -25,7 +25,7 @@ def _column(event: EventTuple, name: str) -> object:
 
 
 class IsrReasons:
-    """A cache of the reasons why replicas left the ISR. After each change of a partition, the events are searched only once."""
+    """A cache of the reasons why replicas left the ISR. After each change to a partition, the events are searched only once."""
 
     def __init__(self) -> None:
         self._ring: EventRing | None = None

@@ -1,7 +1,7 @@
-"""The data of a swim-lane diagram: the node of each event, the node that sent the message behind the event, and a short label.
+"""The data of a swim-lane diagram: the node of each event, the node that sent the message that triggered the event, and a short label.
 
-All data comes from events. No event is recorded for a fetch without new data. The events show which records arrived, the offset of the next
-fetch, and the changes of the high watermark.
+All data comes from events, which show the records that arrived, the offset of the next fetch, and changes in the high watermark. A fetch
+that brings no new data has no event.
 """
 
 from __future__ import annotations

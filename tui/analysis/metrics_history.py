@@ -31,7 +31,7 @@ MANY: Final = 1_000
 """The number of partitions above which the interval between samples is four times as long."""
 
 Values = dict[int, float]
-"""Values by broker id. Values of the controller are stored under the key `CONTROLLER`."""
+"""Values by broker id. The controller's value is stored under the key `CONTROLLER`."""
 
 
 @attrs.frozen(repr=False)

@@ -1,1 +1,1 @@
-"""The playground as a Textual application, including its start, its end, and its crash report."""
+"""The playground as a Textual application, including startup, shutdown, and the crash report."""

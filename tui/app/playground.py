@@ -1,4 +1,4 @@
-"""The playground as a Textual application: its theme, filters, and command palette, and a clean exit in every case."""
+"""The playground as a Textual application: its theme, filters, command palette, and clean exit."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Playground(App[int]):
         self.leaving: LeaveRequest | None = None
         """The handler of signals that quit the application."""
         self.failure = ""
-        """The traceback of the first uncaught error, which ends the playground."""
+        """The traceback of the first uncaught error. An uncaught error ends the playground."""
         self.display_options = display
         self._open_main_screen(self.DEFAULT_MODE)
         self.few_colors = self.console.color_system == "256"
@@ -214,7 +214,7 @@ class Playground(App[int]):
         )
 
     async def on_event(self, event: events.Event) -> None:
-        """Drop keys, clicks, and pasted text that arrive after the request to quit, because the screens can already be gone."""
+        """Drop keys, clicks, and pasted text that arrive after the request to quit, because the screens may already be gone."""
         if isinstance(event, events.InputEvent | events.Paste) and (self._exit or not self._screen_stacks.get(self.current_mode)):
             return
         await super().on_event(event)
@@ -232,7 +232,7 @@ class Playground(App[int]):
         return empty
 
     def on_mount(self) -> None:
-        """Begin to handle the signals that quit the application, and schedule the work that follows the startup."""
+        """Start to handle the signals that quit the application, and schedule the work to do after startup."""
         if self.leaving is not None:
             self.leaving.on_request(functools.partial(self._leave_soon, asyncio.get_running_loop()))
         self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh(layout=True))
@@ -243,7 +243,9 @@ class Playground(App[int]):
         self._fail(traceback.format_exc())
 
     def panic(self, *renderables: Any) -> None:
-        """Keep an error that Textual passes as a renderable, for example an error in a style sheet or in the thread that reads keys."""
+        """Keep an error that Textual passes as a renderable, for example an error in a style sheet or in the thread that reads keys, for
+        the crash report.
+        """
         console = Console(file=io.StringIO(), width=200, record=True)
         console.print(*renderables)
         self._fail(console.export_text())

@@ -1,4 +1,4 @@
-"""The command `isrlab audit`: what became of each record, by tier and by the time of the record, for any moment of a log or scenario."""
+"""The command `isrlab audit`: counts of records by tier and by the time at which they were produced, for any moment of a log or scenario."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tui.session.play_target import PlayTarget
 
 COMPARE_MODELS = "compare-models"
-"""The target that opens the screen with four replication models."""
+"""The name of the target that opens four replication models side by side."""
 
 
 def add_commands(commands: Any) -> None:
@@ -51,7 +51,7 @@ def add_commands(commands: Any) -> None:
 
 
 def add_target_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that name the target to play, and those that control its run."""
+    """Add the options that name the target to play, and the options that control how it runs."""
     parser.add_argument(
         "target",
         nargs="?",

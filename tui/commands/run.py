@@ -118,7 +118,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _refuse_options_of_kafka(arguments: argparse.Namespace, scenarios: Sequence[ModelScenario]) -> None:
-    """Refuse options that scripts for other replication models do not have."""
+    """Refuse options that make no sense for scripts of other replication models."""
     from scenarios.errors import InputError
 
     for option, lacks in (("release", "releases of Kafka"), ("feature", "features of Kafka"), ("log", "event log in Kafka's format")):
@@ -138,7 +138,7 @@ def _run_model_scenarios(scenarios: Sequence[ModelScenario], seed: int | None) -
 
 
 def _run_models(arguments: argparse.Namespace) -> int:
-    """Run faults under several replication models. Print the counts of each, and the first difference that a client sees."""
+    """Run faults under several replication models. Print the counts for each model, and the first difference that a client sees."""
     with gc_disabled():
         from scenarios.errors import InputError
         from scenarios.io.termination_signals import raise_on_signals

@@ -1,4 +1,4 @@
-"""The command `isrlab segments`: the segment files of a replica and the steps of a lookup, for any moment of a log or scenario."""
+"""The command `isrlab segments`: a replica's segment files and the steps of a lookup in them, for any moment of a log or scenario."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def looks_like_log(source: str) -> bool:
-    """Whether a source is an event log, judged by its name or its first byte."""
+    """Return whether a source is an event log, judging by its name or its first byte."""
     if source.endswith((".jsonl", ".jsonl.zst")):
         return True
     try:

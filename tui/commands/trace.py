@@ -1,4 +1,4 @@
-"""The command `isrlab trace`: the life of one record, for any moment of a log or scenario."""
+"""The command `isrlab trace`: the history of one record up to any moment of a log or scenario."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the actions of the registry: acts on the cluster, and the questions that lead to acts."""
+"""Runs the actions in the registry: performs acts on the cluster, and asks the questions whose answers are acts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tui.session.loading import LoadedSession
 
 
 class ActionRunner:
-    """The runner of actions. `written` contains the text that was last entered in each prompt."""
+    """An object that runs actions. `written` contains the text that was last entered in each prompt."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class ActionRunner:
     def menu(self, title: str, groups: tuple[str, ...]) -> None:
         """Show a menu with the actions of the given groups.
 
-        Each entry has the current effect of its action, or the reason why the action is impossible.
+        Each entry shows the current effect of its action, or the reason why the action is impossible.
         """
         context = self.screen.context()
         chosen = [action for action in ACTIONS if action.acts and action.group in groups]

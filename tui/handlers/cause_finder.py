@@ -13,11 +13,11 @@ from tui.handlers.time_travel import TimeTravel
 from tui.session.session import Session
 
 _KEYS: Final = {"leader": "l", "isr": "i", "hw": "h", "leo": "e", "state": "b"}
-"""The keys with which the user chooses a value in the question of `ask_for_reading`."""
+"""The keys that choose a value in the question that `ask_for_reading` asks."""
 
 
 class CauseFinder:
-    """The handler of the keys that show the causes of events and of changed values."""
+    """The handler for the keys that show the causes of events and of changed values."""
 
     def __init__(self, session: Session, screen: ScreenInterface, time_travel: TimeTravel) -> None:
         self.session = session

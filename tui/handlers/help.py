@@ -1,4 +1,4 @@
-"""The help, the glossary, and the choice of colors."""
+"""Shows the help and the glossary, and lets the user choose colors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tui.session.loading import LoadedSession
 
 @runtime_checkable
 class ThemedApp(Protocol):
-    """The part of the application that handlers use to change its appearance."""
+    """The interface through which handlers change the appearance of the application."""
 
     palette: str
     ascii_only: bool
@@ -29,7 +29,7 @@ class ThemedApp(Protocol):
 
 
 class HelpScreens:
-    """The handler of the keys for help. `size_class` returns the name of the screen's size class."""
+    """The handler for the help keys. `size_class` returns the name of the screen's size class."""
 
     def __init__(self, loaded: LoadedSession, screen: ScreenInterface, keymap: Keymap, size_class: Callable[[], str]) -> None:
         self.loaded = loaded

@@ -1,4 +1,4 @@
-"""The trace of a record of the session, in a dialog."""
+"""Shows the trace of one of the session's records in a dialog."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui.session.session import Session
 
 
 class RecordTracing:
-    """The handler that asks for a record and shows its life up to the present moment."""
+    """The handler that asks for a record and shows what happened to it up to the present moment."""
 
     def __init__(self, session: Session, screen: ScreenInterface) -> None:
         self.session = session
@@ -45,7 +45,7 @@ class RecordTracing:
         self.screen.prompts.ask_text("Trace a record", about, f"{tp}@{max(end - 1, 0)}", wrong, trace, travels=True)
 
     def _show(self, trace: RecordTrace) -> None:
-        """Show the lives in a dialog."""
+        """Show the traces in a dialog."""
         try:
             check_trace(trace, {str(each.tp): each for each in self.screen.view.partitions})
         except InputError as refusal:

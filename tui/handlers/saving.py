@@ -111,7 +111,7 @@ class Saving:
         self.screen.prompts.say(f"copied {what}")
 
     def _describe_row(self, topic: str, partition: int) -> str:
-        """Return the line that `kafka-topics --describe` of the current release prints for a partition."""
+        """Return the line that the current release's `kafka-topics --describe` prints for a partition."""
         from scenarios.describe.render import from_view, partition_row
 
         described = next(each for each in from_view(self.screen.view) if each.name == topic)
@@ -159,7 +159,7 @@ class Saving:
 
 
 def file_name_error(text: str) -> str | None:
-    """Return the error in a file name under which to save, or None."""
+    """Return the reason why the session cannot be saved under a file name, or None."""
     if not text:
         return "enter a file name, for example session.yaml"
     if not text.endswith((*SCRIPT_NAMES, *LOG_NAMES)):

@@ -32,7 +32,7 @@ class ScreenInterface(Protocol):
 
     @property
     def room(self) -> int:
-        """The number of columns for lines in a dialog."""
+        """The number of columns that are available for lines in a dialog."""
 
     @property
     def app(self) -> App[object]:

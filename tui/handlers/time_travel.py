@@ -1,4 +1,4 @@
-"""The handler of the keys for time travel (back, to a moment, to a bookmark or branch, or until a condition holds) and for comparing
+"""The handler for the keys that travel through time (back, to a moment, to a bookmark or branch, or until a condition holds) and compare
 moments.
 """
 

@@ -1,4 +1,6 @@
-"""The options of `isrlab groups` that change offsets in Kafka: --reset-offsets, --delete-offsets, and --delete. They only print what the tool prints."""
+"""The options --reset-offsets, --delete-offsets, and --delete of `isrlab groups`. In Kafka they change offsets; here they only print what
+the tool would print.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +34,10 @@ if TYPE_CHECKING:
     from scenarios.groups.cluster_facts import Coordinators
 
 OPTIONS: Final = (TO_OFFSET, TO_EARLIEST, TO_LATEST, TO_CURRENT, SHIFT_BY, TO_DATETIME, BY_DURATION, FROM_FILE)
-"""The targets of a reset."""
+"""The options that choose the new offsets of a reset."""
 
 MAX_FILE: Final = 10_000_000
-"""The largest size of a file of offsets, bytes."""
+"""The maximum size of a file with offsets, in bytes."""
 
 
 def reset_text(arguments: argparse.Namespace, cluster: Cluster, coordinators: Coordinators) -> Printed:
@@ -92,7 +94,7 @@ def _target(arguments: argparse.Namespace, now: int, group: str) -> Target:
 
 
 def _read(name: str) -> str:
-    """Return the text of a file of offsets.
+    """Return the text of a file with offsets.
 
     Raises:
         ValueError: the file cannot be read, or is too large.
@@ -108,7 +110,7 @@ def _read(name: str) -> str:
 
 
 def _partitions(arguments: argparse.Namespace, cluster: Cluster, *, must_exist: bool = True) -> list[TopicPartition]:
-    """Return the partitions of --topic.
+    """Return the partitions that --topic names.
 
     Raises:
         InputError: a topic or partition does not exist, although it must.
@@ -125,7 +127,9 @@ def _partitions(arguments: argparse.Namespace, cluster: Cluster, *, must_exist: 
 
 
 def deletion_text(arguments: argparse.Namespace, cluster: Cluster, coordinators: Coordinators) -> Printed:
-    """Return what a deletion of offsets or of groups would print. Nothing is deleted; the acts `delete-offsets` and `delete-group` do that."""
+    """Return what the tool would print when it deletes offsets or groups. Nothing is deleted here; use the acts `delete-offsets` and
+    `delete-group`.
+    """
     tool, names = cluster.release.groups_tool, list(dict.fromkeys(arguments.group))
     if not all(coordinators.coordinates(name) for name in names):
         return no_coordinator(tool)

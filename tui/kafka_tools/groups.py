@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scenarios.groups.facts import Printed
 
 ALL: str = ""
-"""The value that stands for an option that is given without a value, such as `--state` with `--list`."""
+"""The parsed value of an option that is given without a value, such as `--state` after `--list`."""
 
 
 def add_commands(commands: Any) -> None:
@@ -89,7 +89,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace, *, log: bool) -> None:
-    """Check which options are given together.
+    """Check that the given options can be combined.
 
     Raises:
         InputError: they contradict each other.
@@ -128,10 +128,10 @@ def _check(arguments: argparse.Namespace, *, log: bool) -> None:
 
 
 def _check_release(arguments: argparse.Namespace, release: Release) -> None:
-    """Check that the tool of a release has the options.
+    """Check that a release's kafka-consumer-groups has the given options.
 
     Raises:
-        InputError: it does not have one, or there is no such tool.
+        InputError: the tool lacks an option, or the release has no such tool.
     """
     from core.kafka.release import GroupsTool
     from scenarios.errors import InputError

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from core.lab.cluster import Cluster
 
 DEFAULT_MAX_TIMEOUT: Final = 15
-"""The default of `--max-transaction-timeout`, minutes."""
+"""The default value of `--max-transaction-timeout`, in minutes."""
 
 _MOST_DIGITS: Final = 10
 

@@ -1,4 +1,4 @@
-"""Display options from flags and environment variables: frame rate, palette, glyphs, and keys."""
+"""Display options, which flags and environment variables determine: frame rate, palette, glyphs, and keys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FRAMES: Final = 20
 """The default number of frames per second while the session plays or a task runs."""
 
 MOST_FRAMES: Final = 60
-"""The maximum number of frames per second. Textual itself does not write more often."""
+"""The maximum number of frames per second. Textual itself does not draw more often."""
 
 SLOW_FRAMES: Final = 2
 """The number of frames per second on a slow link."""

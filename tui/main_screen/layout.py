@@ -26,7 +26,7 @@ LEAST_HEIGHT: Final = 20
 """The minimum number of rows of a screen that shows panels. A smaller screen shows the minimal view."""
 
 ROOMY: Final = 16
-"""On a small screen, the minimum number of lines below the brokers for which the scenario panel has five lines instead of three."""
+"""If a small screen has at least this many lines below the brokers, its scenario panel has five lines instead of three."""
 
 
 class SizeClass(enum.StrEnum):
@@ -40,7 +40,7 @@ class SizeClass(enum.StrEnum):
 
 @attrs.frozen(repr=False)
 class Layout(ReprMixin):
-    """The regions of the panels. The region of a panel that is not shown at this size is None."""
+    """The regions of the panels. If a panel is not shown at this size, its region is None."""
 
     size: SizeClass
     header: Region

@@ -1,4 +1,4 @@
-"""The handler of keys whose meaning depends on the focused panel or the open page, and of keys that switch between panels and pages."""
+"""The handler for keys whose meaning depends on the focused panel or the open page, and for keys that switch between panels and pages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PanelScreen(ScreenInterface, Protocol):
 
 
 class Navigation:
-    """The handler of keys that move between panels, between pages, and between rows."""
+    """The handler for keys that move between panels, between pages, and between rows."""
 
     def __init__(
         self, session: Session, screen: PanelScreen, selection: Selection, panels: PanelSet, pages: PageStack, cause_finder: CauseFinder

@@ -88,7 +88,7 @@ def page_type(name: str) -> type[Page]:
 
 
 class PageStack:
-    """The pages that were opened so far. `page` is the open page, or None for the overview."""
+    """The pages that have been opened so far. `page` is the page that is open now, or None for the overview."""
 
     def __init__(self, context: PageContext) -> None:
         self.context = context

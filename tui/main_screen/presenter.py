@@ -66,7 +66,7 @@ class Frame(ReprMixin):
 
 
 class Presenter:
-    """The presenter, which computes the content of a frame."""
+    """An object that computes the content of a frame."""
 
     def __init__(self, loaded: LoadedSession, display: DisplayOptions, selection: Selection) -> None:
         self.loaded = loaded
@@ -174,7 +174,7 @@ class Presenter:
             frame: the current frame.
             p: the partition.
             brief: whether to use only a few words.
-            whole: whether the text is about the whole cluster, although the key elects a leader only for the selected partition.
+            whole: whether the text describes the whole cluster. It then says that the key elects a leader only for the selected partition.
         """
         context = self.context(frame)
         election = context.unclean_election(p)

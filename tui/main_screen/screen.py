@@ -295,7 +295,7 @@ class MainScreen(Screen[None]):
         self.controls.report_notices()
 
     def _use_event_buffer(self) -> None:
-        """If time travel has replaced the session's event buffer, switch to the new one."""
+        """If time travel has replaced the session's event buffer, switch to the new buffer."""
         ring = self.session.event_buffer.ring(self.panels.events.level)
         if self.panels.events.ring is not ring:
             self.panels.events.use(ring, self.panels.events.level)
@@ -303,7 +303,7 @@ class MainScreen(Screen[None]):
             self.selection.keep_within(self.view)
 
     def _start_or_stop_frames(self) -> None:
-        """Start to draw frames if something moves or the view is incomplete, and otherwise stop."""
+        """Start drawing frames if something moves or the view is incomplete. Otherwise, stop drawing frames."""
         if self.session.playback.moving or self.source.has_stale or (self.page is not None and self.page.unfinished):
             self._last_frame = time.perf_counter()
             self._frame_timer.resume()
@@ -320,7 +320,7 @@ class MainScreen(Screen[None]):
 
     @property
     def _shows_all(self) -> bool:
-        """Whether the open page can show the offsets of any partition."""
+        """Whether the open page may show the offsets of any partition."""
         return self.page is not None and self.page.wide
 
     def show_now(self) -> None:

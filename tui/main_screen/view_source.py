@@ -10,10 +10,10 @@ from core.lab.views.cluster_view import ClusterView
 from tui.session.session import Session
 
 MOST_EXACT: Final = 500
-"""The maximum number of partitions of a cluster whose view at rest is exact."""
+"""The maximum number of partitions for which the view of a cluster at rest is exact."""
 
 MAX_AT_ONCE: Final = 150
-"""The maximum number of partitions of a larger cluster that are updated in one frame, in addition to the partitions on the screen."""
+"""In a larger cluster, the maximum number of partitions that one frame updates in addition to those on the screen."""
 
 
 class ViewSource:
@@ -37,7 +37,7 @@ class ViewSource:
 
         Args:
             chosen: the selected partition, whose offsets are always exact.
-            wide: whether the page can show the offsets of any partition.
+            wide: whether the page may show the offsets of any partition.
         """
         count, session, exactly = len(self.view.partitions), self.session, not self.session.playback.moving
         also = () if chosen is None else (chosen,)

@@ -1,4 +1,4 @@
-"""The application of `isrlab play compare-models`: four replication models in lockstep, and keys for the faults that hit all of them."""
+"""The application of `isrlab play compare-models`: four replication models in lockstep, with keys that cause the same fault in all of them."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ SPEEDS: Final = (0.02, 0.1, 0.25, 0.5, 1, 2, 5, 10)
 """Virtual seconds per second."""
 
 TICK: Final = 0.1
-"""The time between two frames while time passes, s."""
+"""The time between two frames while virtual time advances, in seconds."""
 
 STEP: Final = 20 * US_PER_MS
-"""The virtual time of a step, µs."""
+"""The virtual time that a step advances, in µs."""
 
 REST: Final = 4
-"""How long the screen waits for the next view, as a multiple of the time that the last view took."""
+"""How long the screen waits before it takes the next view, as a multiple of the time that the last view took."""
 
 
 class Models(Widget, can_focus=True):
@@ -112,7 +112,7 @@ class ModelComparison(App[int]):
         yield Models()
 
     def on_mount(self) -> None:
-        """Begin to count time."""
+        """Start the timer that advances virtual time."""
         self.query_one(Models).focus()
         self.set_interval(TICK, self._tick)
         if self.leaving is not None:
@@ -152,7 +152,7 @@ class ModelComparison(App[int]):
         self.show()
 
     def show(self) -> None:
-        """Paint the present views."""
+        """Paint the current views."""
         models = self.query_one(Models)
         history = self.systems.runs[self.selected].history_of_harm() if self.shows_history else None
         scene = Scene(self.views, self.playing, SPEEDS[self.pace], self.said, self.selected, history, self.shows_help, self.shows_copies)
@@ -167,7 +167,7 @@ class ModelComparison(App[int]):
         self.look()
 
     def action_step(self) -> None:
-        """Run for the time of a step."""
+        """Advance virtual time by one step."""
         self.playing = False
         self.systems.run_until(self.systems.now + STEP)
         self.look()
@@ -207,7 +207,7 @@ class ModelComparison(App[int]):
         self.show()
 
     def action_history(self) -> None:
-        """Show or hide what led to the latest harm in the selected system."""
+        """Show or hide the events that led to the latest harm in the selected system."""
         self.shows_history, self.shows_help = not self.shows_history, False
         self.look()
 

@@ -1,4 +1,4 @@
-"""Paints the screen of the replication models from frozen views: a block for each system, a table of the counts, history, and help."""
+"""Paints the screen with the replication models from frozen views: a block for each system, a table of counts, the history, and the help."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, fit, rule, wrap
 
 WIDE: Final = 160
-"""The least width at which all systems fit side by side."""
+"""The minimum width at which all systems fit side by side."""
 
 TALL: Final = 36
-"""The least height at which two rows of systems fit."""
+"""The minimum height at which two rows of systems fit."""
 
 WINDOW: Final = 40
-"""The minimum number of rows that a bar shows."""
+"""The minimum number of database rows that a bar shows."""
 
 KEYS: Final = (
     ("Space n", "Space: play or pause; n: step 20 ms"),
@@ -55,12 +55,12 @@ FOOTER: Final = (
 
 @attrs.frozen
 class Scene:
-    """What the screen shows.
+    """The state from which the screen is painted.
 
     Attributes:
         views: the systems.
-        playing, speed: whether time passes, and virtual seconds per second.
-        said: what happened last.
+        playing, speed: whether virtual time advances, and virtual seconds per second.
+        said: a sentence about what happened last.
         selected: the index of the selected system.
         history: the events that led to the latest harm of the selected system; None if they are not shown.
         help: whether the help is shown.
@@ -198,7 +198,7 @@ def event_lines(event: LiveEvent, width: int, paint: Palette) -> list[Strip]:
 
 
 def table_lines(scene: Scene, width: int, paint: Palette) -> list[Strip]:
-    """Return the table of the counts so far: the harms, or the copies. Last columns that do not fit are left out."""
+    """Return the table of the counts so far: the harms, or the copies. If columns do not fit, the last ones are left out."""
     columns = COPY_COLUMNS if scene.copies else COLUMNS
     rows = [("", *columns), *((view.name, *(view.copy_cells if scene.copies else view.cells)) for view in scene.views)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(columns) + 1)]
@@ -238,7 +238,7 @@ def history_lines(view: LiveView, events: Sequence[LiveEvent], width: int, paint
 
 
 def help_lines(width: int, paint: Palette, *, copies: bool = False) -> list[Strip]:
-    """Return the help: the keys, the glyphs, and the meanings of the columns of the present table."""
+    """Return the help: the keys, the glyphs, and the meanings of the columns of the current table."""
     lines = [rule("Keys", "Esc: back", width, paint.title_focused, paint.faint, paint.muted)]
     for keys, what in KEYS:
         for number, line in enumerate(wrap(what, width - 12)):

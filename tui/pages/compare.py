@@ -189,7 +189,7 @@ class ComparePage(Page):
     _arrived = False
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Within the time budget of a frame, advance the other run toward this moment, and return the lines to show."""
+        """Advance the other run toward this moment for at most the time budget of a frame, and return the lines to show."""
         screen, paint = self.screen, self.paint
         session = screen.session
         if self.second is None:

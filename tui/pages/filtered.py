@@ -20,7 +20,7 @@ class FilteredPage(Page):
     """Base class of pages with a filter.
 
     Attributes:
-        what: the name of the listed entries, in the plural.
+        what: a plural noun for the listed entries.
         words: a description of the words that the filter accepts, with examples.
         wanted: the words of the filter; if empty, the list shows all entries.
     """

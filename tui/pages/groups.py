@@ -1,4 +1,4 @@
-"""The page of groups: who owns what, what stands still and until when, the lag over time, and the rebalances."""
+"""The page with the groups: who owns each partition, which partitions are stalled and until when, the lag over time, and the rebalances."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ NO_GROUPS: Final = (
 """The text of the page for a cluster without groups."""
 
 WINDOW: Final = 60_000_000
-"""The period that the curve of the lag and the lanes show, µs."""
+"""The period that the lag curve and the lanes cover, in µs."""
 
 MOST_CELLS: Final = 24
 """The maximum width of the list of a member's partitions."""
 
 TENTH: Final = 100_000
-"""The unit to which the page rounds durations, µs."""
+"""The unit to which the page rounds durations, in µs."""
 
 GROUP_COLUMNS: Final = (
     Column("group"), Column("state"), Column("generation", right=True, rank=1), Column("coordinator"), Column("assignor", rank=3),
-    Column("members", right=True, rank=2), Column("lag", right=True), Column("stands still", rest=True, least=12),
+    Column("members", right=True, rank=2), Column("lag", right=True), Column("stalled", rest=True, least=12),
 )  # fmt: skip
-"""The columns of the groups."""
+"""The columns of the table of groups."""
 
 MEMBER_COLUMNS: Final = (Column("member"), Column("has"), Column("does"), Column("until", rest=True, least=12))
-"""The columns of the members."""
+"""The columns of the table of members."""
 
 PARTITION_COLUMNS: Final = (
     Column("partition"), Column("owner"), Column("committed", right=True), Column("log end", right=True), Column("lag", right=True),
-    Column("time lag", right=True, rank=2), Column("LSO lag", right=True, rank=1), Column("stands still", rest=True, least=33),
+    Column("time lag", right=True, rank=2), Column("LSO lag", right=True, rank=1), Column("why stalled", rest=True, least=33),
 )  # fmt: skip
-"""The columns of the partitions."""
+"""The columns of the table of partitions."""
 
 
 def paint_groups(
@@ -89,14 +89,14 @@ def paint_groups(
 
 
 def _cut(rows: list[list[Cell]], room: int, paint: Palette, columns: int) -> list[list[Cell]]:
-    """Return as many rows as there is room for. The last row says how many others there are."""
+    """Return as many rows as there is room for. If some do not fit, the last row says how many are left out."""
     if len(rows) <= room:
         return rows
     return [*rows[: room - 1], [(f"… {len(rows) - room + 1} more", paint.muted), *[("", paint.muted)] * (columns - 1)]]
 
 
 def _waits(group: GroupReport, now: int) -> str:
-    """Return a sentence about what the whole group is waiting for."""
+    """Return a sentence that says what the whole group is waiting for."""
     if group.waits:
         before = ". The controller notices it at " if group.state == UNKNOWN else ", at the latest until "
         return f"{group.name} {group.waits}{_until(group.until, now, before)}."
@@ -108,7 +108,7 @@ def _waits(group: GroupReport, now: int) -> str:
     if group.without_owner:
         return f"{group.without_owner} of {len(group.partitions)} partitions have no owner."
     unread = group.stalled
-    return "Each partition has an owner" + (f", but {unread} of {len(group.partitions)} stand still." if unread else ".")
+    return "Each partition has an owner" + (f", but {unread} of {len(group.partitions)} are stalled." if unread else ".")
 
 
 def _until(time: int, now: int, before: str = "") -> str:
@@ -153,7 +153,7 @@ def _member_row(member: MemberReport, now: int, paint: Palette) -> list[Cell]:
 
 
 def _by_topic(tps: Sequence[TopicPartition]) -> str:
-    """Return partitions in a few characters: `orders 0,1,2`. Long lists are cut to a number."""
+    """Return partitions in a few characters: `orders 0,1,2`. A long list is replaced with the number of partitions."""
     topics: dict[str, list[int]] = {}
     for tp in sorted(tps):
         topics.setdefault(tp.topic, []).append(tp.partition)
@@ -182,15 +182,13 @@ def _time_lag(lag: tuple[int, bool] | None) -> str:
 
 
 def _stalled(each: OwnedPartition, now: int) -> str:
-    """Return why no consumer is reading a partition, and until when. If a process ended, the time is that at which the coordinator
-    notices.
-    """
+    """Return why no consumer is reading a partition, and until when. If a process has ended, the time is when the coordinator notices this."""
     ended = each.stalled.endswith(("dead", "frozen", "silent"))
     return each.stalled + _until(each.until, now, ", noticed at " if ended else " until ") if each.stalled else "·"
 
 
 def _paint_history(group: GroupReport, history: History, now: int, paint: Palette, width: int, lanes: int) -> list[Strip]:
-    """Paint the curve of the lag, the rebalances of the group, and the lane of each member: the number of partitions that it has."""
+    """Paint the lag curve, the group's rebalances, and a lane for each member that shows how many partitions the member has."""
     names = [member.client for member in group.members[:lanes]]
     left = min(max([len("rebalance"), *map(len, names)]), width // 4)
     cells = max(10, width - left - 3)
@@ -235,7 +233,7 @@ class GroupsPage(Page):
         return paint_groups(groups, self._history, self.screen.view.now, self.paint, (width, height), self._selected)
 
     def opened(self) -> None:
-        """Begin with the oldest events in memory."""
+        """When the page opens, start from the oldest events in memory."""
         self._history = GroupHistory()
 
     def move(self, key: str) -> bool:

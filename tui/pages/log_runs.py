@@ -1,7 +1,7 @@
 """Paints the logs of a partition's replicas side by side, as runs of leader epochs. The lines show where the logs agree, where they
 diverge, and where they lack records.
 
-Only the end of the logs is drawn, but enough of it to show the latest differences. Each run begins with its epoch.
+Only the end of each log is drawn, but enough of it to show the latest differences. Each run starts with its epoch.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LOST: Final = "✖"
 EXPOSED: Final = "◬"
 
 MOST_CELLS: Final = 6
-"""The maximum number of cells for each offset, which is used if there are few records."""
+"""The maximum number of cells per offset, which applies when there are few records."""
 
 
 @attrs.frozen

@@ -40,7 +40,7 @@ def columns_of(brokers: Sequence[int]) -> list[str]:
 
 
 def centres(count: int, width: int) -> list[int]:
-    """Return, for each column, the cell in which its vertical line is drawn."""
+    """For each column, return the cell in which its vertical line is drawn."""
     each = max(4, (width - TIME) // count)
     return [TIME + number * each + (each // 2 if number == 0 else each // 2 - 1) for number in range(count)]
 

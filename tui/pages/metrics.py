@@ -26,7 +26,7 @@ BARS: Final = "▁▂▃▄▅▆▇█"
 """The heights of a sparkline, from low to high."""
 
 RECENT: Final = 60_000_000
-"""The period, in µs, over which the increase of a count determines the grade of the count."""
+"""The period, in µs, whose increase determines the grade of a counter."""
 
 MOST_EVENTS: Final = 2_000
 """The maximum number of events that one frame reads."""
@@ -54,7 +54,7 @@ class MetricLine:
 def grade(metric: Metric, now: float, samples: Sequence[float], times: Sequence[int], at: int) -> int:
     """Return the grade of a metric: 0 means bad, 1 means to check, and 2 means fine.
 
-    For a count, only the increase in the last minute matters.
+    For a counter, only the increase in the last minute matters.
     """
     value = now
     if metric.counts:
@@ -64,7 +64,7 @@ def grade(metric: Metric, now: float, samples: Sequence[float], times: Sequence[
 
 
 def rates(times: Sequence[int], samples: Sequence[float]) -> list[float]:
-    """Return the increase of a count per second between each sample and the previous one."""
+    """Return the increase of a counter, per second, between each sample and the previous one."""
     found = [0.0] if samples else []
     for number in range(1, len(samples)):
         passed = times[number] - times[number - 1]

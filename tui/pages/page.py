@@ -1,6 +1,6 @@
 """A page, which is shown between the header and the footer. All keys of the overview also work on a page.
 
-A page is not a widget. A page returns its lines for a given size, handles keys and clicks, and knows which of its events is selected. The
+A page is not a widget. A page returns its lines for a given size, handles keys and clicks, and keeps track of the selected event. The
 widget `PagePanel` shows the open page. Tests can therefore check a page without a widget, by its lines alone.
 """
 
@@ -85,7 +85,7 @@ class Page:
         screen: the interface to the main screen.
         name: the id of the page, which the action that opens the page also uses.
         calm: whether the page can be updated less than once per frame while only offsets change.
-        wide: whether the page shows offsets of partitions other than the selected one.
+        wide: whether the page shows the offsets of partitions other than the selected one.
         top: index of the first line shown, for pages that scroll.
     """
 
@@ -123,7 +123,7 @@ class Page:
 
     @property
     def event(self) -> EventTuple | None:
-        """The event that is selected on the page, if the page shows events."""
+        """The event that is selected on the page, or None."""
         return None
 
     def select(self, seq: int) -> bool:
@@ -207,11 +207,11 @@ class PagePanel(Lines, can_focus=True):
             self.post_message(self.Clicked())
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Do the same as the up arrow."""
+        """Handle scrolling up in the same way as the up arrow key."""
         self._scrolled("up")
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Do the same as the down arrow."""
+        """Handle scrolling down in the same way as the down arrow key."""
         self._scrolled("down")
 
     def _scrolled(self, key: str) -> None:

@@ -1,4 +1,4 @@
-"""A partition in detail: the explanation of its high watermark, its replicas, its waiting requests, and its logs side by side."""
+"""A partition in detail: an explanation of its high watermark, its replicas, its waiting requests, and its logs side by side."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def size_word(count: int) -> str:
 
 
 def high_watermark_reasons(detail: PartitionDetail, view: ClusterView, left: Mapping[int, str] = _NOBODY, unclean: str = "") -> list[str]:
-    """Return sentences that explain the position of a partition's high watermark, and what will advance the high watermark.
+    """Return sentences that explain where a partition's high watermark is, and what will advance it.
 
     Args:
         detail, view: the partition and the cluster.
@@ -247,7 +247,9 @@ def _role(replica: ReplicaView, leader: int) -> str:
 
 
 def _sets(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]:
-    """Paint the replicas, the ISR, the maximal ISR, the ELR, and the electable replicas, on as many lines as necessary."""
+    """Paint the lists of replicas: all replicas, the ISR, the maximal ISR, the ELR, and the electable replicas. Use as many lines as
+    necessary.
+    """
     p, leads = detail.view, detail.leads
     items: list[list[tuple[str, Style]]] = [
         [("replicas ", paint.muted), (ids(p.replicas), paint.text)],
@@ -321,7 +323,7 @@ def _waiting(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]
 
 
 def _disks(detail: PartitionDetail, paint: Palette, width: int, broker: int | None) -> list[Strip]:
-    """Paint the state of each replica on its disk: the flushed offset, the checkpoint files, and the segments."""
+    """Paint what each replica has on disk: the flushed offset, the checkpoint files, and the segments."""
     columns = (
         Column("replica"), Column("dir", rank=5), Column("flushed to", right=True), Column("HW file", right=True), Column("recovery file", right=True, rank=2),
         Column("start file", right=True, rank=4), Column("size", right=True, rank=1), Column("segments from", rest=True, least=16, rank=3),

@@ -1,4 +1,4 @@
-"""All Kafka settings that the laboratory supports, with the value, origin, and default of each setting, and the effect of a change."""
+"""All Kafka settings that the laboratory supports, with the value, origin, and default of each setting, and the effect of changing it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NARROW: Final = 100
 
 @attrs.frozen
 class SettingsScope:
-    """The topic, broker, and release for which values are shown."""
+    """The topic, broker, and release whose values are shown."""
 
     topic: str | None
     broker: int | None
@@ -69,7 +69,7 @@ class KnownSetting:
 def gather(settings: Settings, place: SettingsScope, wanted: str = "") -> list[KnownSetting]:
     """Return the settings whose name or meaning contains the words.
 
-    Changed settings come first, followed by dynamic settings, and settings that the release does not have come last. Within these groups,
+    Changed settings come first, followed by dynamic settings. Settings that the release does not have come last. Within these groups,
     settings are sorted by name.
     """
     found = []
@@ -121,7 +121,7 @@ def in_words(name: str, value: Value) -> str:
 
 
 def changed_with(known: KnownSetting, place: SettingsScope, view: ClusterView, settings: Settings) -> list[PartitionView]:
-    """Return the partitions that a change of a setting would affect.
+    """Return the partitions that a change to a setting would affect.
 
     If the topic has its own value, these are the partitions of the topic. Otherwise, these are the partitions of all topics without their
     own value.
@@ -133,7 +133,7 @@ def changed_with(known: KnownSetting, place: SettingsScope, view: ClusterView, s
 
 
 def consequences(known: KnownSetting, place: SettingsScope, view: ClusterView, settings: Settings) -> list[str]:
-    """Describe in numbers the current effect that a setting, or a change of its value, has on this cluster."""
+    """Describe, with numbers, the effect that a setting has on this cluster now, or that a change to its value would have."""
     name = known.setting.name
     if name == "min.insync.replicas":
         found = []
@@ -181,7 +181,7 @@ def _offline(count: int) -> str:
 
 
 def takes_effect(setting: Setting) -> str:
-    """Describe when a change of a setting takes effect."""
+    """Describe when a change to a setting takes effect."""
     if setting.dynamic:
         return "dynamic: a change takes effect when the metadata reaches a broker"
     return "read-only: Kafka reads it when a process starts; here you can force a change, as if every broker had been restarted with it"
@@ -296,7 +296,7 @@ class SettingsPage(FilteredPage):
 
     @property
     def place(self) -> SettingsScope:
-        """The scope for which values are shown: the topic of the selected partition, and the selected broker."""
+        """The scope whose values are shown: the topic of the selected partition, and the selected broker."""
         screen = self.screen
         return SettingsScope(
             None if screen.selection.partition is None else screen.selection.partition.topic, screen.selection.broker, screen.loaded.release

@@ -1,4 +1,4 @@
-"""The page of transactions: the state of each transactional ID, and what holds back the last stable offset of a partition."""
+"""The page with the transactions: the state of each transactional ID, and what holds back the last stable offset of each partition."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ ID_COLUMNS = (
     Column("transactional ID"), Column("coordinator"), Column("state"), Column("producer ID", right=True, rank=2),
     Column("epoch", right=True, rank=1), Column("open for", right=True), Column("timeout", right=True, rank=3), Column("partitions", rest=True, least=12),
 )  # fmt: skip
-"""The columns of the transactional IDs."""
+"""The columns of the table of transactional IDs."""
 
 HELD_COLUMNS = (
     Column(""), Column("partition"), Column("LSO", right=True), Column("HW", right=True), Column("gap", right=True, rank=1),
     Column("held by"), Column("producer ID", right=True, rank=2), Column("epoch", right=True, rank=2), Column("idle for", right=True, rank=3),
     Column("", rest=True, least=10),
 )  # fmt: skip
-"""The columns of the partitions whose last stable offset is held back."""
+"""The columns of the table of partitions whose last stable offset is held back."""
 
 
 def who_holds(held: HeldPartition) -> str:

@@ -28,7 +28,7 @@ from tui.rendering.states import DOWN, OUT, broker_state, broker_words, registra
 CARD: Final = 25
 """The minimum width of a card in columns, including the gap."""
 _LATE: Final = 3_000_000
-"""The time, in µs, after which a card shows for how long the broker has sent no heartbeat."""
+"""If a broker has sent no heartbeat for longer than this time, in µs, its card shows for how long."""
 
 WIDEST_CARD: Final = 36
 """The maximum width of a card in columns."""
@@ -53,7 +53,7 @@ def height_for(brokers: int, width: int, cards: bool) -> int:
 
 
 def links_of(view: ClusterView, node: str) -> list[str]:
-    """Describe the faults of a node's links, disk, and log directories, for example `cut ↔ b2`, `held → b3`, or `slow ← b1 200ms`."""
+    """Describe the faults in a node's links, disk, and log directories, for example `cut ↔ b2`, `held → b3`, or `slow ← b1 200ms`."""
     return [fault.at_the_node for fault in faults_at(view, node)]
 
 
@@ -88,7 +88,7 @@ def matching_brokers(view: ClusterView, words: str, paint: Palette) -> ClusterVi
 def listed(view: ClusterView, width: int, height: int, cards: bool) -> list[BrokerView]:
     """Return the brokers in the order of the panel: by id.
 
-    If there is not enough room for all brokers, those that are not up come first.
+    If there is not enough room for all brokers, brokers that are not up come first.
     """
     count = len(view.brokers)
     if (cards and height >= 4 and card_width(count, width)) or count <= max(1, width // CHIP) * (height - 1):
@@ -99,7 +99,7 @@ def listed(view: ClusterView, width: int, height: int, cards: bool) -> list[Brok
 def brokers_not_up(view: ClusterView, room: int, *, least: int = 0) -> str:
     """Return the brokers that are not up, grouped by state, for example `✕ b2 b55 stopped · ‖ b7 paused`.
 
-    The text names as many brokers as fit into `room` cells, but at least `least` brokers for each state.
+    The text names as many brokers as fit into `room` cells. It names at least `least` brokers for each state, even if they do not fit.
     """
     groups: dict[tuple[str, str], list[str]] = {}
     for broker in view.brokers:
@@ -288,7 +288,7 @@ def _chips(
 
 
 def _shown(view: ClusterView) -> tuple[object, ...]:
-    """Return everything in a view that the panel shows. A heartbeat is included only when it is late."""
+    """Return all values in a view that the panel shows. The time since the last heartbeat is included only when the heartbeat is late."""
     return (
         [
             (b.id, b.state, b.fenced, b.leaders, b.replicas, b.metadata_offset, b.broker_epoch, b.silent_us // 100_000 if b.silent_us > _LATE else 0,

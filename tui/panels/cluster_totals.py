@@ -22,13 +22,13 @@ from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, rule, short_number
 
 ALWAYS: Final = 2
-"""The number of items that come before all others: acknowledged records and lost records."""
+"""The number of items that always come first: acknowledged records and lost records."""
 
 Parts = list[tuple[str, Style]]
 
 
 def lost_words(view: ClusterView | PartitionView) -> str:
-    """Return the number of lost records, and the numbers of lost records that were acknowledged to their producer or read by a consumer."""
+    """Return the number of lost records, and how many of them were acknowledged to their producer or read by a consumer."""
     if not view.lost:
         return "0"
     parts = ((view.lost_acknowledged, "acked"), (view.lost_read, "read"))
@@ -43,14 +43,14 @@ def sent(view: ClusterView) -> int:
 
 @attrs.frozen(repr=False)
 class Item(ReprMixin):
-    """An item of the totals. `wrong` marks an item that shows a problem."""
+    """An item in the totals panel. `wrong` marks an item that shows a problem."""
 
     parts: Parts
     wrong: bool = False
 
 
 def total_items(view: ClusterView, paint: Palette) -> list[Item]:
-    """Return all items of the totals. The most important items come first."""
+    """Return all items for the totals panel. The most important items come first."""
     offline, unserved, stalled, reads_held, under_min, under_replicated = cached_per_state(view, "tally", lambda: _tally(view))
     acked, of = short_number(view.acked), short_number(sent(view))
     items = [
@@ -74,7 +74,7 @@ def total_items(view: ClusterView, paint: Palette) -> list[Item]:
 
 
 def _tally(view: ClusterView) -> tuple[int, int, int, int, int, int]:
-    """Count the partitions with each problem: offline, unserved, stalled, with held reads, under min ISR, and under-replicated.
+    """Count the partitions that have each problem: offline, unserved, stalled, reads held back, under min ISR, and under-replicated.
 
     The last two counts follow the definitions of kafka-topics.
     """
@@ -129,7 +129,7 @@ def _length(item: Item) -> int:
 
 
 def _rows_of(lengths: Sequence[int], width: int) -> list[int]:
-    """Given the lengths of the items, return the line on which each item is placed when items flow from line to line."""
+    """Given the lengths of the items, return the number of the line on which each item is placed when the items are wrapped."""
     rows: list[int] = []
     at, used = 0, 1
     for length in lengths:
@@ -154,7 +154,7 @@ def _with_room(items: list[Item], width: int, height: int) -> list[Item]:
 
 
 def paint_totals(view: ClusterView, paint: Palette, size: tuple[int, int], *, headline: bool) -> list[Strip]:
-    """Paint the items, which flow from line to line. If there is not enough room, the least important items are left out."""
+    """Paint the items, wrapped to the width of the panel. If there is not enough room, the least important items are left out."""
     width, height = size
     lines: list[Strip] = []
     if headline:

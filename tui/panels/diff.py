@@ -14,7 +14,7 @@ from tui.rendering.rows import Row, wrap
 
 
 def differences(before: PartitionView | None, after: PartitionView | None) -> list[tuple[str, str, str]]:
-    """Return the differences of a partition as (name, old value, new value)."""
+    """Return the differences between two states of a partition, each as (name, old value, new value)."""
     if before is None or after is None:
         return [("exists", "no" if before is None else "yes", "no" if after is None else "yes")]
     both = ((_facts(before), _facts(after)),)

@@ -1,4 +1,4 @@
-"""The lines of the event log, which lists all events of a ring buffer, the events that match a filter, or notable events with their
+"""The lines of the event log. The log lists all events in a ring buffer, the events that match a filter, or the notable events with their
 consequences folded.
 
 When a broker that leads 90 partitions dies, 90 elections follow at the same moment. The log shows these elections as one line, for example
@@ -18,10 +18,10 @@ from core.sim.units import SECOND
 from tui.analysis.word_filter import matcher
 
 LEAST_FOLDED: Final = 4
-"""The minimum number of consequences of an event for which the consequences are folded into one line."""
+"""If an event has at least this many consequences, they are folded into one line."""
 
 TOGETHER: Final = SECOND
-"""The virtual time, in µs, for which consequences join a line, counted from the first event of the line.
+"""The virtual time, in µs, after the first event of a line during which further consequences join the line.
 
 Later consequences get their own lines.
 """
@@ -47,7 +47,7 @@ _NAMES: Final = {
     "link-cut": ("1 link cut", "{} links cut"),
     "link-healed": ("1 link healed", "{} links healed"),
 }
-"""The singular and plural texts for the counts of consequences, the worst first. The only kinds of events that are folded."""
+"""The singular and plural texts for counts of consequences, the worst first. Only these kinds of events are folded."""
 
 _HEADS: Final[dict[str, Callable[[EventTuple], str]]] = {
     "broker-fenced": lambda e: f"b{e[4]} fenced",
@@ -68,7 +68,7 @@ class Group:
     Attributes:
         head: the cause, or the first consequence if the cause is not listed.
         members: the consequences.
-        alone: a separate group for each consequence, as long as there are too few consequences to fold.
+        alone: a separate group for each consequence while there are too few consequences to fold.
         opened: whether the consequences are listed below their line.
     """
 
@@ -318,7 +318,7 @@ class FoldedRows:
 
 
 def _last(groups: list[Group], wanted: Group) -> int:
-    """Return the index of a group. The search starts at the end, because the group is usually one of the last."""
+    """Return the index of a group. The search starts at the end, because the group is usually near the end."""
     at = len(groups) - 1
     while groups[at] is not wanted:
         at -= 1

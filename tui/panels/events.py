@@ -276,7 +276,7 @@ class EventLog(Lines, can_focus=True):
     """
 
     class Picked(Message):
-        """The message that the user moved the selection. `event` is None if the log follows the newest event again."""
+        """The message that is sent when the user moves the selection. `event` is None if the log follows the newest event again."""
 
         def __init__(self, event: EventTuple | None) -> None:
             super().__init__()
@@ -323,7 +323,7 @@ class EventLog(Lines, can_focus=True):
                 self.cursor = self.rows.index_of(chosen[0])
 
     def use(self, ring: EventRing, level: int) -> None:
-        """Show another ring. If the new ring contains the selected event, that event remains selected."""
+        """Show the events of another ring. If the new ring contains the selected event, that event remains selected."""
         self._list(ring, level, self.words)
 
     def filter_by(self, words: str) -> None:

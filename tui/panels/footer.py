@@ -68,7 +68,7 @@ class Footer(Lines):
     _now: object = None
 
     class Chosen(Message):
-        """The message that the user clicked a hint."""
+        """The message that is sent when the user clicks a hint."""
 
         def __init__(self, action: str) -> None:
             super().__init__()

@@ -104,7 +104,7 @@ def last_stable_offset_sentence(p: PartitionView) -> str:
 def _holders(p: PartitionView) -> str:
     """Return the replicas that hold a partition's high watermark back.
 
-    If there are many such replicas, return only the one that has been behind for longest, and the number of the others.
+    If there are many such replicas, return only the one that has been behind the longest, and the number of others.
     """
     ages = {
         replica.broker: replica.caught_up_us // 100_000 * 100_000 if replica.caught_up_us > SECOND else 0 for replica in p.replica_views

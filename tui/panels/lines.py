@@ -1,7 +1,7 @@
 """The base widget of all panels: a list of finished lines. Only lines that have changed are painted again.
 
 A frame of the main screen changes a few cells in many lines of many panels. With Textual's own method, each panel would cause a separate
-write. Instead, `collect_updates` collects the changes of all panels, and the screen writes them in a single write.
+write. Instead, `collect_updates` collects the changes in all panels, and the screen writes them all in a single write.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def changed(old: Strip, new: Strip, width: int) -> tuple[int, int]:
 
 
 def collect_updates(panels: Sequence[Lines], show: Callable[[], None]) -> list[Piece]:
-    """Call `show`, and return the changes of all panels as pieces to write."""
+    """Call `show`, and return the changes in all panels as pieces to write."""
     pieces: list[Piece] = []
     for panel in panels:
         panel.pieces = pieces

@@ -1,4 +1,4 @@
-"""The view for a terminal that is too small for panels. It shows the state in a few lines that change rarely."""
+"""The view for a terminal that is too small for panels. The view shows the state in a few lines that rarely change."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ LEAST_CELL: Final = 15
 """The minimum width, in cells, of a replica with its marks, a bar, and a number."""
 
 LEAST_BAR: Final = 4
-"""The length of a bar, in cells. If the bars would be shorter, less important columns are left out."""
+"""The preferred minimum length of a bar, in cells. If bars would be shorter than this, less important columns are left out."""
 
 SHORTEST_BAR: Final = 2
 """The minimum length of a bar, in cells, at which a gap is still visible."""
@@ -60,8 +60,8 @@ SHORTEST_END: Final = 3
 def shown_offsets(hw: int, leo: int, width: int) -> tuple[str, str]:
     """Return a high watermark and a log end offset as texts that, together with a `/` between them, fit into a width in cells.
 
-    If the full numbers do not fit, the log end offset is shown without the first digits that both offsets have in common, or is rounded
-    down.
+    If the full numbers do not fit, the log end offset is shown without the leading digits that it shares with the high watermark, or is
+    rounded down.
     """
     first, second = str(hw), str(leo)
     room = width - len(first) - 1
@@ -198,7 +198,7 @@ class PartitionsInOrder(Sequence[PartitionView]):
 
 
 def _said(p: PartitionView) -> tuple[object, ...]:
-    """Return everything about a partition that its row shows."""
+    """Return all values of a partition that its row shows."""
     return (
         p.status, p.diverged, p.held_back_at, p.leader, p.leader_epoch, p.partition_epoch, p.isr, p.replicas, p.min_isr,
         [(replica.leo, replica.hw, replica.role, replica.in_isr, replica.alive, replica.broker) for replica in p.replica_views],
@@ -206,7 +206,7 @@ def _said(p: PartitionView) -> tuple[object, ...]:
 
 
 class GridPainter:
-    """The painter of the grid, which caches painted rows."""
+    """An object that paints the grid and caches painted rows."""
 
     def __init__(self, paint: Palette) -> None:
         self.paint = paint
@@ -403,7 +403,7 @@ class PartitionGrid(Lines, can_focus=True):
     """
 
     class Picked(Message):
-        """The message that the user clicked a cell. `menu` is True for the right button."""
+        """The message that is sent when the user clicks a cell. `menu` is True for the right button."""
 
         def __init__(self, partition: TopicPartition, broker: int | None, menu: bool = False) -> None:
             super().__init__()

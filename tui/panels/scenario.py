@@ -1,6 +1,6 @@
 """The scenario panel: the description of a scenario, and the state of its expectations.
 
-Conditions of the same step are grouped below the step's note. Failed expectations are always shown in full. If there is not enough room,
+Expectations of the same step are grouped below the step's note. Failed expectations are always shown in full. If there is not enough room,
 expectations that were true are left out first.
 """
 

@@ -1,4 +1,4 @@
-"""The line with the names and keys of all screens. The open screen is highlighted. The line is below the header on every screen."""
+"""The line with the names and keys of all screens, which is below the header on every screen. The open screen is highlighted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ Tab = tuple[str, str, str, str]
 
 
 def paint_tabs(tabs: tuple[Tab, ...], current: str, paint: Palette, width: int) -> Strip:
-    """Paint all screens with their keys and highlight the open one. If the line is too narrow, shorten the names or leave them out."""
+    """Paint the names of all screens with their keys, and highlight the open one. If the line is too narrow, shorten the names or leave
+    them out.
+    """
     if _needed(tabs) > width:
         current = next((brief for _, name, brief, _ in tabs if name == current), current)
         tabs = tuple((key, brief, brief, action) for key, _, brief, action in tabs)
@@ -45,7 +47,7 @@ class Tabs(Lines):
     _painted: object = None
 
     class Chosen(Message):
-        """The message that the user clicked the tab of a screen."""
+        """The message that is sent when the user clicks the tab of a screen."""
 
         def __init__(self, action: str) -> None:
             super().__init__()

@@ -57,7 +57,7 @@ KINDS_OF: Final[Mapping[str, str]] = {
     "link-held": "fault",
     "disk-slowed": "fault",
 }
-"""The type of mark for each kind of event. Other kinds of events have no mark, because they accompany an event that has a mark."""
+"""The type of mark for each kind of event. Other kinds have no mark, because such an event accompanies an event that has a mark."""
 
 LOOKS: Final[Mapping[str, tuple[str, str]]] = {
     "bookmark": ("◆", "you"),
@@ -96,7 +96,7 @@ LANES: Final[Mapping[int, tuple[tuple[str, frozenset[str]], ...]]] = {
         ("harm", frozenset({"loss", "error", "truncation"})),
     ),
 }
-"""The lanes, each with its name and its types of marks, by the number of lanes that fit."""
+"""The lanes to show, by the number of lanes that fit. Each lane has a name and types of marks."""
 
 LEAST_SPAN: Final[int] = 10 * SECOND
 
@@ -105,7 +105,7 @@ LEAST_EVENTS: Final = 20
 
 
 HEADED: Final = 3
-"""The minimum number of lines for which the timeline has a headline, which describes the selected mark.
+"""The minimum number of lines with which the timeline has a headline. The headline describes the selected mark.
 
 Without a headline, the footer describes the mark.
 """
@@ -137,7 +137,7 @@ class Buckets(ReprMixin):
     Attributes:
         cells, span: the number of cells, and the span of the axis in µs or in events.
         by_events: whether the axis counts events, because virtual time does not advance.
-        sorts: for each cell, the last mark of each type.
+        sorts: for each cell, the latest mark of each type.
         used: the cells that contain marks.
     """
 
@@ -270,7 +270,7 @@ class Timeline(Lines, can_focus=True):
     """
 
     class Wanted(Message):
-        """The message that the user wants to go to an event (`seq`), or to a time in µs if `seq` is -1."""
+        """The message that asks to go to an event (`seq`) or, if `seq` is -1, to a time in µs."""
 
         def __init__(self, time: int, seq: int = -1) -> None:
             super().__init__()

@@ -1,8 +1,8 @@
-"""Bars of logs. The bars show how far the log of each replica reaches, on one scale for each partition.
+"""Bars that show how far the log of each replica extends. All bars of a partition have the same scale.
 
 Offsets grow without limit, but replicas are usually only a few records apart. A bar therefore does not start at offset 0. It shows a window
-that ends at the end of the longest replica and that is large enough to show the gap of the shortest replica. The size of the window is
-always 1, 2, or 5 times a power of ten, so that the bar seldom jumps. Even a gap of a single record is visible.
+that ends at the end of the longest log and is large enough to show how far the shortest log is behind. The size of the window is always 1,
+2, or 5 times a power of ten, so that the bar seldom jumps. Even a gap of a single record is visible.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Six palettes. A palette has a style for each role, and a theme for Textual's own widgets.
+"""Six palettes. Each palette has a style for each role, and a theme for Textual's own widgets.
 
 Widgets use a role (`bad`, `committed`), never a color. No state is shown by color alone, because each state also has its own glyph or word.
 Each palette except `plain` is built from sixteen hues. `dark` is the default. In `color-blind`, the colors for good, warning, and bad
@@ -193,7 +193,7 @@ LESS: Final = {"dark": {**_LESS_DARK, "faint": "#6c6c6c"}, "color-blind": _LESS_
 
 
 def palette_of(name: str, *, few: bool = False) -> Palette:
-    """Return a palette by name. `few` is true for a terminal that has only 256 colors."""
+    """Return the palette with the given name. `few` is true for a terminal that has only 256 colors."""
     return _few(name) if few and name in LESS else PALETTES[name]
 
 

@@ -25,7 +25,7 @@ Part = tuple[tuple[Segment, ...], int]
 """A finished part of a line and its width in cells."""
 
 _REMEMBERED: Final = 4
-"""The size of each of a line's caches, in which Textual keeps the results of several strip methods."""
+"""The size of each of a line's caches. Textual caches the results of several strip methods in every line."""
 
 
 class Line(Strip):
@@ -117,7 +117,7 @@ class Row:
 
 
 _over: dict[int, tuple[Style, dict[int, tuple[Style | None, Style]]]] = {}
-"""The sums of two styles, keyed by the identities of the lower and the upper style. The cache holds references to both styles, so that
+"""Cached sums of two styles, keyed by the identities of the lower and the upper style. The cache holds references to both styles, so that
 their identities remain unique.
 """
 
@@ -125,7 +125,7 @@ _MOST_PAIRS: Final = 4_096
 
 
 def _sum(under: Style, style: Style | None) -> Style:
-    """Combine two styles. If the result is equal to one of them, return that very object."""
+    """Combine two styles. If the result equals one of them, return that same object."""
     if style is None:
         return under
     both = under + style

@@ -1,4 +1,4 @@
-"""The glyph, word, and style for every state of a broker, a partition, or a replica. All panels use these definitions."""
+"""The glyph, word, and style for each state of a broker, a partition, or a replica. All panels use these definitions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ back.
 PENDING: Final = "▂"
 """The glyph for the part of a bar between the replica's high watermark and its LEO."""
 MISSING: Final = "·"
-"""The glyph for the part of a bar for records that the longest replica has and this replica lacks."""
+"""The glyph for the part of a bar that represents records that the longest replica has and this replica lacks."""
 
 LEGEND: Final = (
     f"{LEADER} leader  {IN_ISR} in ISR  {OUT} out  {DOWN} down ({DOWN_IN_ISR} still in ISR)  "
@@ -49,7 +49,7 @@ TRANSACTION_LEGEND: Final = (
     f"{LEADER} leader  {IN_ISR} in ISR  {OUT} out  {DOWN} down  "
     f"{COMMITTED}{COMMITTED} committed {HELD_BACK}{HELD_BACK} held by a transaction {PENDING}{PENDING} not yet"
 )
-"""The meaning of the grid's glyphs while a transaction holds the last stable offset of a partition back."""
+"""The meaning of the grid's glyphs while a transaction holds back a partition's last stable offset."""
 
 LEGENDS: Final = (
     LEGEND,

@@ -25,7 +25,7 @@ class Column:
         title: the text of the column's header.
         right: whether the content is right-aligned.
         rank: the order in which columns are left out: the column with the highest rank is first, and a column of rank 0 is never left out.
-        rest: whether the column takes the remaining width, so that its content is cut if necessary.
+        rest: whether the column takes the remaining width; its content is then cut if necessary.
         least: minimum width of a column that takes the rest, in cells.
     """
 
@@ -85,7 +85,7 @@ def paint_table(
         selected: index of the highlighted row; -1 for none.
         focused: whether the table has the keyboard focus.
         gap: number of spaces between columns.
-        marks: whether the selected row has a mark in front, for tables in which the user selects a row.
+        marks: whether a mark precedes the selected row; for tables in which the user selects a row.
     """
     widths = widths_of(columns, rows, width - (1 if marks else 0), gap)
     head = Row().add("  " if marks else " ", paint.muted)

@@ -1,1 +1,1 @@
-"""The running session: how it is loaded, and how it is played in wall-clock time. This package does not depend on widgets."""
+"""The running session: loading it, and playing it in wall-clock time. This package does not depend on widgets."""

@@ -10,10 +10,10 @@ import gc
 from typing import Final
 
 STARTUP_SECONDS: Final = 0.3
-"""The time from the start until the first screen is shown, in seconds."""
+"""The time between startup and the first screen, in seconds."""
 
 IDLE_SECONDS: Final = 0.5
-"""The time without movement before a full collection, in seconds."""
+"""How long nothing must move before a full collection runs, in seconds."""
 
 _NEW: Final = 4
 """The number of frames from one collection of new objects to the next."""
@@ -25,7 +25,7 @@ This is safe because a running cluster creates no reference cycles.
 """
 
 _OLD: Final = 5_000
-"""The number of frames after which a full collection is due, because old objects can be garbage by then."""
+"""The number of frames after which a full collection is due, because old objects may have become garbage by then."""
 
 
 _CLUSTERS: Final = 8
@@ -33,11 +33,11 @@ _CLUSTERS: Final = 8
 
 
 class GarbageCollection:
-    """The playground's control of Python's garbage collector. If the playground shares its process with other code, the methods do nothing.
+    """Controls Python's garbage collector for the playground. If the playground shares its process with other code, the methods do nothing.
 
     Attributes:
         frames: number of frames since the last full collection.
-        due: whether long-lived objects can be garbage, for example a cluster that time travel replaced.
+        due: whether long-lived objects may have become garbage, for example a cluster that time travel replaced.
     """
 
     def __init__(self, *, own_process: bool) -> None:

@@ -58,7 +58,7 @@ class LoadedSession(ReprMixin):
         read_only: whether acts are not allowed.
         log: file to which the event log is written during the session, or None.
         header: function that returns the first line of the event log.
-        under: function that starts the same cluster or scenario again under a release.
+        under: function that starts the same cluster or scenario again under a given release.
         history: history of the metrics.
     """
 

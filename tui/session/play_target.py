@@ -1,4 +1,4 @@
-"""The target of `isrlab play`, which is a scenario or a cluster with its release, seed, and files."""
+"""The target of `isrlab play`: a scenario or a cluster, with its release, seed, and files."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The playback of a session in wall-clock time: speed, pause, and the work of one frame.
+"""The playback of a session in wall-clock time: speed, pause, and the work done in one frame.
 
-Each frame, virtual time advances by the wall time since the previous frame, multiplied by the speed. The work of a frame has a time budget,
+Each frame, virtual time advances by the wall time since the previous frame, multiplied by the speed. The work in a frame has a time budget,
 so that key presses never have to wait. If the budget is too small for the selected speed, the session runs slower and does not make up for
 the lost time. In this case, `reached` is the actual speed.
 """
@@ -33,7 +33,7 @@ If more time has passed, for example because the machine was asleep, the rest of
 
 
 class Playback:
-    """The playback, which advances a history as wall time passes.
+    """An object that advances a history as wall time passes.
 
     Attributes:
         playing: whether virtual time advances on its own.

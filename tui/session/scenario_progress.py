@@ -28,6 +28,6 @@ def scenario_state(run: Run) -> ScenarioState:
 
 
 def _words(act: Act) -> str:
-    """Describe an act in words, except for fields that have their default value."""
+    """Describe an act in words. Fields that have their default value are left out."""
     fields = {f.name: getattr(act, f.name) for f in attrs.fields(type(act)) if getattr(act, f.name) != f.default}
     return act_sentence(act.word, json.dumps(fields))

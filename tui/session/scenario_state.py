@@ -34,7 +34,7 @@ class Expected(ReprMixin):
 
 @attrs.frozen(repr=False)
 class ScenarioState(ReprMixin):
-    """The content of the scenario panel: name, description, expectations, the next step, and the latest note."""
+    """The content of the scenario panel: the name, the description, the expectations, the next step, and the latest note."""
 
     name: str
     about: str

@@ -60,12 +60,12 @@ class Session:
 
     @property
     def cluster(self) -> ClusterLike:
-        """The cluster at the present moment."""
+        """The cluster at the current moment."""
         return self.history.cluster
 
     @property
     def reports(self) -> ClusterReports:
-        """The views and reports of the cluster at the present moment."""
+        """The views and reports of the cluster at the current moment."""
         return self.history.cluster
 
     @property
@@ -96,7 +96,7 @@ class Session:
                 return "writing"
 
     def write_log(self, path: Path, header: Header, then: Callable[[str], None]) -> None:
-        """Begin to write this branch, up to its end, as an event log. When the log is complete or has failed, `then` is called with '' or
+        """Start to write this branch, up to its end, as an event log. When the log is complete or has failed, `then` is called with '' or
         the error message.
 
         Raises:
@@ -110,7 +110,7 @@ class Session:
         self.history.start_task(path.name, writing, lambda: then(writing.failed))
 
     def trace_record(self, tp: TopicPartition, offset: int, then: Callable[[RecordTrace], None]) -> None:
-        """Begin to trace an offset, from the start of this branch to the current moment. When the trace is complete, `then` is called."""
+        """Start to trace an offset, from the start of this branch to the current moment. When the trace is complete, `then` is called."""
         self.pause()
         replay_run = self.history.replay_run
         tracing = TraceTask(self.history.start, replay_run.acts, replay_run.position, tp, offset)
@@ -163,7 +163,7 @@ class Session:
         )
 
     def run_so_far(self) -> RunSoFar:
-        """Return the progress of this session, which the other run of a comparison must repeat."""
+        """Return the progress of this session, which the other run in a comparison must repeat."""
         replay_run = self.history.replay_run
         return RunSoFar(
             replay_run.steps,
@@ -178,7 +178,7 @@ class Session:
     ) -> ClusterView:
         """Return the view for a frame (`IncrementalView.view`).
 
-        Only the parts of the view that events have changed since the last frame are rebuilt.
+        Only those parts of the view are rebuilt that events have changed since the last frame.
         """
         cluster = self.cluster
         if not isinstance(cluster, Cluster):

@@ -1,4 +1,4 @@
-"""The frozen status that a session has at one moment, for the screens."""
+"""The frozen status of a session at one moment, for the screens."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ sites.
 
 
 class _Tab:
-    """The playground process of a browser tab."""
+    """The playground process that serves a browser tab."""
 
     def __init__(self) -> None:
         self.gone = asyncio.Event()
@@ -158,7 +158,7 @@ class PlayServer(Server):
         return page
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
-        """Run the playground for a page of this server. Before that, the previous process of the same tab ends."""
+        """Run the playground for a page of this server. First, end the previous process of the same tab."""
         try:
             origin = request.headers.get("Origin")
             here = origin is None or urlsplit(origin).netloc == request.host
@@ -215,7 +215,7 @@ class PlayServer(Server):
             )
 
     def _refuse_others(self, request: web.Request) -> None:
-        """Reject a request for another host name, because it can be a DNS rebinding attack by a page of another site."""
+        """Reject a request for another host name, because it may be a DNS rebinding attack by a page from another site."""
         if _HOST.fullmatch(request.headers.get("Host", "")) is None:
             raise web.HTTPBadRequest(text="the Host header is not a valid host")
         asked = urlsplit(f"//{request.host}").hostname

@@ -106,8 +106,8 @@ def compose_panels(screen: Screen[None]) -> None:
 
 
 def is_open(screen: Screen[None]) -> bool:
-    """Whether changes to a screen can be written immediately: the screen is active, no batch update is running, and the widgets do not
-    overlap.
+    """Return whether changes to a screen can be written immediately. This is the case if the screen is active, no batch update is running,
+    and the widgets do not overlap.
     """
     compositor = screen._compositor
     return screen.is_active and not screen.app._batch_count and isinstance(compositor, PanelCompositor) and compositor.places is not None

@@ -21,7 +21,7 @@ from tui.rendering.palette import CURSORS
 
 
 def wants_ascii(environ: Mapping[str, str] = os.environ, encoding: str | None = None) -> bool:
-    """Whether to paint in ASCII.
+    """Return whether to paint in ASCII.
 
     If `ISRLAB_ASCII` is set, ASCII is used unless the value is 0 or empty. Otherwise, ASCII is used unless the encoding of stdout is a UTF
     encoding.

@@ -1,4 +1,4 @@
-"""Protects Textual's own widgets against control characters and markup in text from outside.
+"""Protects Textual's own widgets against control characters and markup in text from external sources.
 
 In the lines that panels paint, `tui.rendering.rows` escapes control characters. Dialogs are Textual widgets, so their text is passed
 through `plain_text`. Text that a user types or pastes into an input line is kept unchanged, and `ControlCharacterFilter` protects the

@@ -68,13 +68,13 @@ def test_the_page_says_who_owns_what_and_what_stands_still_until_when(shown: dic
     assert "rebalance until 00:0" in joining
     assert "The coordinator has not noticed yet that app1 stopped." in dead
     assert "app1 is dead, noticed at 00:" in dead
-    assert "1 of 1 stalled" in dead, "the coordinator has not noticed it, but partitions stand still"
+    assert "1 of 1 stalled" in dead, "the coordinator has not noticed it, but partitions are stalled"
     assert "1 of 1 stalled" in rebalance
     assert "has no coordinator: b" in headless
     assert "The controller notices it at 00:5" in headless
     assert "is silent, noticed at 01:0" in leaderless
     assert "HW waits for b" in leaderless, "consumers get no new records of the other partitions until the ISR shrinks"
-    assert "stand still" in leaderless
+    assert "are stalled" in leaderless
 
 
 def test_the_lanes_show_partitions_ends_and_rebalances(shown: dict[tuple[int, int], list[str]]) -> None:
