@@ -1,4 +1,4 @@
-"""A broker process: its start, registration, heartbeats, and shutdown; the metadata that it follows; and its periodic tasks.
+"""A broker process: how it starts, registers, sends heartbeats, applies metadata, runs periodic tasks, and shuts down.
 
 A broker's replicas are in `replica_manager`, the requests that it serves in `requests`, and its fetchers in `follower`. `disk` holds the
 data that survives the process.
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from core.kafka.durability_observer import DurabilityObserver
 
 INITIAL_TASK_DELAY: Final = 30 * SECOND
-"""The delay from a broker's start to the first run of its log tasks, µs (log.initial.task.delay.ms)."""
+"""The delay between a broker's start and the first run of its log tasks, µs (log.initial.task.delay.ms)."""
 
 NEVER: Final = 10**15
 """A virtual time that is never reached, µs. A task with this interval never runs."""
@@ -66,7 +66,7 @@ It doubles with each refusal, up to broker.session.timeout.ms (`BrokerLifecycleM
 """
 
 SHUTDOWN_AGAIN: Final = 50 * US_PER_MS
-"""The time from the first response in a controlled shutdown to the next heartbeat, µs (`BrokerLifecycleManager`)."""
+"""The delay between the first response in a controlled shutdown and the next heartbeat, µs (`BrokerLifecycleManager`)."""
 
 SHUTDOWN_TIMEOUT: Final = 300 * SECOND
 """The time after which a broker shuts down without the controller's consent, µs (`BrokerServer#shutdown`)."""
@@ -76,7 +76,7 @@ class Broker(BrokerContext):
     """A broker (Kafka: `BrokerServer`, `BrokerLifecycleManager`).
 
     Attributes:
-        voter: the controller in the same process (`process.roles=broker,controller`); None if the process has only a broker.
+        voter: the controller in the same process (`process.roles=broker,controller`); None if the process is only a broker.
         channel: the connection to the active controller.
     """
 
@@ -176,7 +176,7 @@ class Broker(BrokerContext):
         self.refresh_settings()
 
     def refresh_settings(self) -> None:
-        """Refresh the cached settings that hot paths read."""
+        """Refresh the cached copies of settings that frequently run code reads."""
         self.withdraw_idle_fetches()
         timeout = self.fetch_timeout
         super().refresh_settings()
@@ -202,8 +202,8 @@ class Broker(BrokerContext):
         """Start the process. It registers after its startup time, and after log recovery if the last shutdown was unclean.
 
         Args:
-            startup: the duration of every start, µs.
-            recovery: the fixed part of the duration of a log recovery, µs.
+            startup: the time that every start takes, µs.
+            recovery: the time that a log recovery takes in addition to reading the logs, µs.
             disk_speed: bytes per second that a recovery thread reads; 0 in by-hand mode, where nothing takes time.
         """
         for tp in self.disk.mount_repaired():
@@ -232,7 +232,7 @@ class Broker(BrokerContext):
         self.log_directories.resume_moves()
 
     def load(self) -> None:
-        """Open the logs: delete the clean-shutdown file, and forget the metadata and the pending shutdown of the previous process."""
+        """Open the logs, delete the clean-shutdown file, and forget the previous process's metadata and its pending shutdown."""
         self.disk.clean_shutdown = False
         self.metadata_offset = 0
         self.want_shutdown = self._shutdown_heard = False
@@ -253,14 +253,14 @@ class Broker(BrokerContext):
             self.arm_log_cleaner()
 
     def forget_fetches(self) -> None:
-        """Drop all pending fetches that this broker has sent or received. Each fetcher begins a new session."""
+        """Drop all pending fetches that this broker has sent or received. After that, each fetcher begins a new session."""
         self.fetch_manager.drop_parked()
         for fetcher in self.fetcher_manager.fetchers.values():
             if fetcher.in_flight:
                 fetcher.abandon()
 
     def run_by_itself(self, armed: set[str]) -> None:
-        """Leave by-hand mode: arm all timers except those that are `armed` already."""
+        """Leave by-hand mode: arm all timers except those that `armed` names, which are armed already."""
         if self.state is BrokerState.STOPPED:
             return
         if "isr-expiration" not in armed:
@@ -302,13 +302,13 @@ class Broker(BrokerContext):
         self.network.process_died(self.address, self.journal.now, self.journal.cause)
 
     def lose_unflushed(self, keep: tuple[tuple[TopicPartition, int], ...], how: str = DRAWN, draw: random.Random | None = None) -> None:
-        """Lose the page cache, so that each log ends where its data on disk ends (`Disk#lose_unflushed`)."""
+        """Lose the page cache. Each log then ends where its data on disk ends (`Disk#lose_unflushed`)."""
         for tp, held, offset, flushed in self.disk.lose_unflushed(dict(keep), how, draw):
             lost = self.journal.emit(events.UnflushedLost.kind, self.id, tp.topic, tp.partition, offset, held[-1].end, flushed)
             self.account.log_truncated(tp, self.id, held, held[-1].end, offset, lost)
 
     def bounce(self, keep: tuple[tuple[TopicPartition, int], ...], *, clean: bool) -> None:
-        """Restart the process in by-hand mode, before the controller notices that it ended.
+        """Restart the process in by-hand mode, before the controller notices that it has ended.
 
         If `keep` is not empty, the broker's machine loses power, and the logs in `keep` lose records.
         """
@@ -478,15 +478,15 @@ class Broker(BrokerContext):
         self.replicas.verify_transaction(batch, completion)
 
     def internal_batches(self, tp: TopicPartition) -> Iterator[Batch]:
-        """Yield the batches of an internal partition (`ReplicaManager.internal_batches`)."""
+        """Yield the batches in a partition of an internal topic (`ReplicaManager.internal_batches`)."""
         return self.replicas.internal_batches(tp)
 
     def contents(self, tp: TopicPartition) -> tuple[Any, ...]:
-        """Return the contents of the records of an internal partition."""
+        """Return the contents of the records in a partition of an internal topic."""
         return self.replicas.contents(tp)
 
     def generate_producer_id(self) -> int:
-        """Return a new producer ID; -1 while this broker waits for a block of IDs."""
+        """Return a new producer ID, or -1 while this broker is waiting for a block of IDs."""
         return self.producer_id_manager.generate_producer_id()
 
     # --- metadata --------------------------------------------------------------------------------------------------

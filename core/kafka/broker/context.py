@@ -1,4 +1,4 @@
-"""A broker as its own parts see it: its identity, disk, settings, and knowledge of the cluster."""
+"""The interface of a broker that its own parts use: its identity, disk, settings, and knowledge of the cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from core.sim.network import Network
 
 
 def _quota(known: ReplicationQuota | None, side: str, settings: Settings, broker: int) -> ReplicationQuota | None:
-    """Return a broker's quota as `leader` or `follower` according to its settings; None if the rate is unlimited."""
+    """Return the quota that a broker's settings define for its role as `leader` or `follower`; None if the rate is unlimited."""
     rate = settings.integer(f"{side}.replication.throttled.rate", broker=broker)
     if rate == MAX_LONG:
         return None
@@ -36,7 +36,7 @@ class BrokerContext(PartitionContext):
 
     Attributes:
         rack: the broker's rack.
-        racks: the rack with which each broker registers; it never changes.
+        racks: the rack of each broker; a broker never changes its rack.
         selects_by_rack: whether consumers are sent to a replica in their own rack (replica.selector.class).
         state: the state of the process.
         fenced: whether the controller's last response said that the broker is fenced.
@@ -92,7 +92,7 @@ class BrokerContext(PartitionContext):
         return self._correlation
 
     def fetches_between(self, follower: int, leader: int, fetcher: int) -> LongPoll:
-        """Return the handle of the long polls between a follower's fetcher and a leader.
+        """Return the network's handle for the long polls between a follower's fetcher and a leader.
 
         This broker is either the follower or the leader.
         """
@@ -100,7 +100,7 @@ class BrokerContext(PartitionContext):
         return self.long_poll(broker_address(follower), broker_address(leader), fetcher, rank)
 
     def refresh_settings(self) -> None:
-        """Refresh the cached settings that hot paths read; times are in µs and sizes in bytes."""
+        """Refresh the cached copies of settings that frequently run code reads. Times are in µs, and sizes are in bytes."""
         settings, me = self.settings, self.id
         self.lag_max = settings.us("replica.lag.time.max.ms", broker=me)
         self.isr_check_interval = self.lag_max // 2 if self.release.halved_isr_check else self.lag_max

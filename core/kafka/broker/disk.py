@@ -17,11 +17,11 @@ from core.kafka.release import Release, Truncation
 from core.sim.units import SECOND
 
 KEPT: Final = "kept"
-"""The disk holds all unflushed records after the power loss."""
+"""All unflushed records survive the power loss."""
 LOST: Final = "lost"
-"""The disk holds none of the unflushed records after the power loss."""
+"""No unflushed records survive the power loss."""
 DRAWN: Final = "drawn"
-"""The disk holds some of the unflushed records after the power loss. Their number is drawn at random for each log."""
+"""Some of the unflushed records survive the power loss. Their number is drawn at random for each log."""
 
 
 @attrs.define(slots=True, eq=False)
@@ -29,9 +29,9 @@ class LogDir:
     """One log directory.
 
     Attributes:
-        directory_id: the directory's id in `meta.properties`; an empty replacement gets a new id (KIP-858).
+        directory_id: the directory's id in `meta.properties`; an empty replacement directory gets a new id (KIP-858).
         online: whether the directory works.
-        repaired: the state of a failed directory at the next start of the process: `empty`, `kept`, or still failed ("").
+        repaired: the state that a failed directory has when the process starts next: `empty`, `kept`, or still failed ("").
     """
 
     directory_id: str = "0-1-0"
@@ -41,14 +41,14 @@ class LogDir:
 
 @attrs.define(slots=True, eq=False)
 class FutureReplica:
-    """A replica that is being moved to another log directory of its broker: a copy of the current replica up to offset `leo`."""
+    """The unfinished copy of a replica that is being moved to another log directory of its broker. The copy ends at offset `leo`."""
 
     dir: int
     leo: int
 
 
 class Recovery(NamedTuple):
-    """The recovery of one log directory: the number of logs, segments, and bytes that are read, and the duration in µs."""
+    """The recovery of one log directory: how many logs, segments, and bytes it reads, and how long it takes, in µs."""
 
     dir: int
     logs: int
@@ -71,12 +71,12 @@ class Disk:
         recovery_points: the checkpoint file of recovery points.
         log_starts: the checkpoint file of log start offsets.
         cleaner_offsets: the checkpoint file of the log cleaner: for each log, the first offset that was never cleaned.
-        touched: partitions whose high watermark has moved since the last checkpoint of recovery points.
-        moved_starts: partitions whose log start has moved since the last checkpoint of log starts.
-        log_starts_moved: whether any log start has ever moved. Only then can segments lie below a log start.
+        touched: the partitions whose high watermark has moved since recovery points were last checkpointed.
+        moved_starts: the partitions whose log start has moved since log starts were last checkpointed.
+        log_starts_moved: whether any log start has ever moved. If none has moved, no segment lies below a log start.
         clean_shutdown: whether the clean-shutdown file exists.
-        deletions_applied: the offset in the metadata log up to which the logs of deleted topics have been deleted. Kafka compares the topic
-            IDs in `partition.metadata` instead.
+        deletions_applied: the offset in the metadata log up to which topic deletions have been applied to the disk. Instead, Kafka compares
+            the topic IDs in `partition.metadata`.
         dirs: the directories.
     """
 
@@ -115,7 +115,7 @@ class Disk:
         return self.dirs[self.dir_of(tp) - 1].directory_id
 
     def in_dir(self, number: int) -> list[TopicPartition]:
-        """Return the partitions in a directory, in order of creation."""
+        """Return the partitions in a directory, in the order in which they were created."""
         return [tp for logs in (self.logs, self.offline) for tp in logs if self.dir_of(tp) == number]
 
     @property
@@ -162,7 +162,7 @@ class Disk:
         return gone
 
     def mount_repaired(self) -> list[TopicPartition]:
-        """Bring repaired directories back at the start of a process. An `empty` directory has no logs and a new id.
+        """Bring repaired directories back online when a process starts. An `empty` directory has no logs and a new id.
 
         Returns:
             The partitions whose logs are online again.
@@ -186,7 +186,7 @@ class Disk:
     # --- checkpoints -----------------------------------------------------------------------------------------------
 
     def checkpoint_high_watermarks(self) -> int:
-        """Write the high watermarks that moved (`ReplicaManager#checkpointHighWatermarks`). Return their number."""
+        """Write the high watermarks that have moved (`ReplicaManager#checkpointHighWatermarks`). Return how many were written."""
         count = 0
         for tp, log in self.logs.items():
             if log.high_watermark_moved:
@@ -227,7 +227,7 @@ class Disk:
         return flushed
 
     def truncate_cleaner_checkpoint(self, tp: TopicPartition, offset: int) -> None:
-        """Mark the records from an offset on as dirty again (`LogCleanerManager#maybeTruncateCheckpoint`)."""
+        """Mark the records at and above an offset as dirty again (`LogCleanerManager#maybeTruncateCheckpoint`)."""
         if self.cleaner_offsets.get(tp, 0) > offset:
             self.cleaner_offsets[tp] = offset
 
@@ -258,7 +258,7 @@ class Disk:
     def lose_unflushed(
         self, keep: dict[TopicPartition, int], how: str, draw: random.Random | None
     ) -> list[tuple[TopicPartition, tuple[Run, ...], int, int]]:
-        """Lose the page cache. Return (partition, former content, new end, recovery point) for each log that is now shorter.
+        """Lose the page cache. Return (partition, former content, new end, recovery point) for each log that lost records.
 
         Args:
             keep: the new end of each log that loses records; other logs keep everything. If `keep` is empty, `how` applies to all logs.
@@ -291,7 +291,8 @@ class Disk:
         return shorter
 
     def recovery(self, threads: int, speed: int) -> list[Recovery]:
-        """Return the recovery of each directory after an unclean shutdown (`LogManager#loadLogs`, `LogLoader#recoverLog`).
+        """Return what the recovery of each directory after an unclean shutdown reads, and how long it takes (`LogManager#loadLogs`,
+        `LogLoader#recoverLog`).
 
         The segment that contains the checkpointed recovery point and all later segments are read once. Each directory has its own threads.
         When a thread finishes a log, the thread takes the next one.
@@ -319,7 +320,8 @@ class Disk:
         return found
 
     def load(self) -> None:
-        """Open the logs at the start of a process. Log starts and high watermarks come from the checkpoints and are limited to the log.
+        """Open the logs when a process starts. Read log starts and high watermarks from the checkpoints, and limit them to the offsets in
+        the log.
 
         Kafka: `Partition#createLog`.
         """

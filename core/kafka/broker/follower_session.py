@@ -1,4 +1,5 @@
-"""A follower's fetch session and its entries, as its leader's partitions see them (`core.kafka.broker.requests.fetch_session`)."""
+"""The interfaces through which a leader's partitions use a follower's fetch session and its entries
+(`core.kafka.broker.requests.fetch_session`)."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from core.kafka.messages import FetchRequest
 
 
 class FollowerSession(metaclass=ABCMeta):
-    """A follower's fetch session, as its leader's partitions see it.
+    """The interface through which a leader's partitions use a follower's fetch session.
 
     Attributes:
         follower: the broker id of the follower.
@@ -25,7 +26,7 @@ class FollowerSession(metaclass=ABCMeta):
         self.parked: FetchRequest | None = None
 
     def is_parked(self) -> bool:
-        """Return whether a fetch is delayed. The actions that a fetch triggers can answer that fetch immediately."""
+        """Return whether a fetch is delayed. What a fetch triggers might complete that fetch immediately."""
         return self.parked is not None
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""The partitions that a broker hosts, and the error in response to requests for other partitions (Kafka: `HostedPartition`)."""
+"""The partitions that a broker hosts, and the errors that it returns for other partitions (Kafka: `HostedPartition`)."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class HostedPartitions:
         self.offline.clear()
 
     def missing_error(self, tp: TopicPartition) -> str:
-        """Return the error for a request for a partition that is not served here (`ReplicaManager#getPartitionOrError`)."""
+        """Return the error that a request gets for a partition that this broker does not serve (`ReplicaManager#getPartitionOrError`)."""
         if tp in self.offline:
             return errors.KAFKA_STORAGE_ERROR
         return errors.NOT_LEADER_OR_FOLLOWER if self._broker.knows(tp) else errors.UNKNOWN_TOPIC_OR_PARTITION
 
     def missing(self, tp: TopicPartition, offset: int) -> FetchedPartitionFields:
-        """Return the part of a fetch response for a partition that is not served here."""
+        """Return the part of a fetch response that reports a partition that this broker does not serve."""
         return tp, (self.missing_error(tp), NO_EPOCH, NO_OFFSET), offset, None, NO_OFFSET, NO_OFFSET, 0

@@ -1,14 +1,15 @@
 """The order in which a leader names the members of a changed ISR.
 
-A leader keeps the ISR as a set. The leader sends a change in the order in which it iterates over this set. Controllers keep the order
-that they receive, and `kafka-topics --describe` prints it. Up to 4.1, the set is Scala's immutable `Set` of broker ids. Up to four
-members are in the order in which they were added; five or more are in a trie over their hashes. From 4.2, the set is Scala's mutable
-`HashSet`. Its ids below 8 are in ascending order, and the order of larger ids depends on the length of the hash table.
+A leader keeps the ISR as a set. When it sends a changed ISR, the order of the members is the iteration order of this set. Controllers keep
+the order that they receive, and `kafka-topics --describe` prints it. Up to 4.1, the set is Scala's immutable `Set` of broker ids. A set
+with up to four members keeps the order in which they were added; a larger set is a trie that is ordered by hash. From 4.2, the set is
+Scala's mutable `HashSet`. In this set, ids below 8 are in ascending order, and the order of larger ids depends on the size of the hash
+table.
 
-Kafka: `Partition#prepareIsrExpand`, `#prepareIsrShrink`. Tests compare the order with that of the sets in Scala 2.13.
+Kafka: `Partition#prepareIsrExpand`, `#prepareIsrShrink`. Tests compare the order with the order of the sets in Scala 2.13.
 
-One case is not modeled: a leader before 2.7 keeps the set that it has written. After such a set has had five members, it stays a trie when it shrinks to
-four or fewer, until the broker becomes leader again. Here the set returns to the order in which its members were added.
+One case is not modeled. Before 2.7, a leader keeps the set that it has written, so a set that once had five members remains a trie when it
+shrinks, until the broker becomes leader again. In isrlab, a set that shrinks to four members returns to the order in which they were added.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ _BITS: Final = 5
 _INT_MASK: Final = 0xFFFF_FFFF
 
 _TABLE: Final = 16
-"""The initial length of the table in a mutable HashSet (`HashSet.defaultInitialCapacity`)."""
+"""The initial size of the table in a mutable HashSet (`HashSet.defaultInitialCapacity`)."""
 
 _LOAD: Final = 0.75
-"""The load factor at which that table grows (`HashSet.defaultLoadFactor`)."""
+"""The load factor at which the table of a mutable HashSet grows (`HashSet.defaultLoadFactor`)."""
 
 
 def expanded(isr: tuple[int, ...], joining: int, order: IsrOrder) -> tuple[int, ...]:
@@ -63,7 +64,7 @@ def _in_trie(members: tuple[int, ...], order: IsrOrder) -> tuple[int, ...]:
 
 
 def _path(member: int) -> tuple[int, ...]:
-    """Return the branches that lead to a member of a trie (Scala 2.12's `HashTrieSet`).
+    """Return the branches on the path to a member of a trie (Scala 2.12's `HashTrieSet`).
 
     There is one branch for every five bits of the member's hash, starting from the low end.
     """
@@ -85,7 +86,7 @@ def _data_before_nodes(members: Iterable[int], shift: int) -> list[int]:
 
 
 def improved(member: int) -> int:
-    """Return the hash of an Int in a trie (`scala.collection.Hashing#improve`)."""
+    """Return the hash that a trie uses for an Int (`scala.collection.Hashing#improve`)."""
     digest = (member + ~(member << 9)) & _INT_MASK
     digest ^= digest >> 14
     digest = (digest + (digest << 4)) & _INT_MASK
@@ -93,7 +94,7 @@ def improved(member: int) -> int:
 
 
 def _table_for(capacity: int) -> int:
-    """Return the length of a table with an initial capacity (`HashSet#tableSizeFor`)."""
+    """Return the size of the table for an initial capacity (`HashSet#tableSizeFor`)."""
     return 1 << max(capacity - 1, 4).bit_length()
 
 
@@ -103,5 +104,5 @@ def _in_table(members: tuple[int, ...], length: int) -> tuple[int, ...]:
 
 
 def _spread(member: int) -> int:
-    """Return the hash of an Int in a mutable HashSet (`HashSet#improveHash`)."""
+    """Return the hash that a mutable HashSet uses for an Int (`HashSet#improveHash`)."""
     return member ^ member >> 16

@@ -98,7 +98,8 @@ def _apply_registration(partition: Partition, registration: PartitionRegistratio
 
 
 def _complete_delayed_operations(partition: Partition) -> None:
-    """Complete the operations that are waiting at this former leader. Produce requests fail, and fetch responses report the new leader."""
+    """Complete the operations that are waiting at this broker, which is no longer the leader. Produce requests fail, and fetch responses
+    report the new leader."""
     _refuse_delayed_produce(partition, errors.NOT_LEADER_OR_FOLLOWER)
     _complete_fetches(partition)
 
@@ -114,7 +115,7 @@ def stop_partition(partition: Partition) -> None:
 
 
 def mark_offline(partition: Partition) -> None:
-    """Refuse the operations that are waiting at a partition whose log directory failed (`Partition#markOffline`)."""
+    """Fail the operations that are waiting at a partition whose log directory failed (`Partition#markOffline`)."""
     if partition.is_leader:
         partition.broker.account.leadership_ended(partition.tp, partition.log)
     _refuse_delayed_produce(partition, errors.KAFKA_STORAGE_ERROR)
@@ -129,7 +130,7 @@ def _refuse_delayed_produce(partition: Partition, error: str) -> None:
 
 
 def _complete_fetches(partition: Partition) -> None:
-    """Complete the delayed fetches that arrived under a former leadership.
+    """Complete the delayed fetches that arrived in a former leader epoch.
 
     Their senders detect the change by the leader epoch or the leader's id.
     """

@@ -1,6 +1,6 @@
 """A broker's log cleaner (Kafka: `LogCleaner`, `LogCleanerManager`).
 
-It cleans the dirtiest log that has enough to clean, then the next one. If no log has enough to clean, it waits for log.cleaner.backoff.ms.
+It repeatedly cleans the dirtiest log that has enough to clean. If no log has enough to clean, it waits for log.cleaner.backoff.ms.
 Leaders and followers clean their own logs, so replicas can hold different records of a partition.
 """
 
@@ -20,7 +20,7 @@ class LogCleaner:
     """The log cleaner of one broker.
 
     Attributes:
-        armed: whether the timer of the next run is set.
+        armed: whether the timer for the next run is set.
         dirtiest: the dirty fraction of the dirtiest log at the cleaner's last check, from 0 to 1.
     """
 
@@ -34,7 +34,7 @@ class LogCleaner:
         self.dirtiest = 0.0
 
     def arm(self) -> None:
-        """Set the timer of the next run, unless it is already set or no log is compacted."""
+        """Set the timer for the next run, unless it is already set or no log is compacted."""
         broker = self.broker
         if not self.armed and not broker.by_hand and any(config.compact for config in broker.log_configs.values()):
             self.armed = True
@@ -56,7 +56,7 @@ class LogCleaner:
                 self.clean(tp, part)
 
     def logs_to_clean(self) -> list[tuple[TopicPartition, LogToClean]]:
-        """Return, for each compacted log, the part that a pass would cover (`LogCleanerManager#grabFilthiestCompactedLog`)."""
+        """For each compacted log, return the part that a cleaning pass would cover (`LogCleanerManager#grabFilthiestCompactedLog`)."""
         broker = self.broker
         now, disk = broker.settings.clock.read(broker.journal.now), broker.disk
         found = []
@@ -69,7 +69,7 @@ class LogCleaner:
         return found
 
     def clean(self, tp: TopicPartition, part: LogToClean) -> bool:
-        """Run one pass through a log and write the checkpoint. Return whether the pass made progress."""
+        """Run one cleaning pass over a log, and write the checkpoint. Return whether the pass made progress."""
         broker = self.broker
         size = broker.settings.integer("log.cleaner.dedupe.buffer.size", broker=broker.id)
         load_factor = broker.settings.ratio("log.cleaner.io.buffer.load.factor", broker=broker.id)

@@ -1,4 +1,5 @@
-"""A running broker's log directories: failures, assignments of replicas, moves, and slow disks (KIP-112, 113, 858)."""
+"""A running broker's log directories: failed directories, the directories of replicas, moves between directories, and slow disks (KIP-112,
+KIP-113, KIP-858)."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ COPY_PAUSE: Final = US_PER_MS
 
 
 class LogDirectories:
-    """The log directories of a broker's process.
+    """The log directories of a running broker.
 
     Attributes:
         unreported: failed directories that the controller has not confirmed yet (ordered set).
@@ -105,19 +106,21 @@ class LogDirectories:
             self.unreported.pop(directory, None)
 
     def _failure_timeout(self, directory: object) -> None:
-        """Halt if the controller has not confirmed a failed directory within log.dir.failure.timeout.ms (`BrokerLifecycleManager`)."""
+        """Halt the broker if the controller has not confirmed a failed directory within log.dir.failure.timeout.ms
+        (`BrokerLifecycleManager`)."""
         if directory in self.unreported:
             self.broker.stop("unheard")
 
     # --- where replicas are ----------------------------------------------------------------------------------------
 
     def assign(self, tp: TopicPartition) -> None:
-        """Queue a new replica's directory for the controller if there are several directories (`AssignmentsManager`)."""
+        """If there are several directories, queue the report to the controller that says which one holds a new replica
+        (`AssignmentsManager`)."""
         if len(self.disk.dirs) > 1:
             self.unassigned[tp] = None
 
     def send_assignments(self) -> None:
-        """Send new assignments to the controller."""
+        """Report the directories of new replicas to the controller."""
         if self.unassigned:
             broker = self.broker
             assignments = tuple((tp, self.disk.directory_id(tp)) for tp in self.unassigned if tp in self.disk.logs)
@@ -140,7 +143,8 @@ class LogDirectories:
             self._copy(tp)
 
     def _copy(self, about: object) -> None:
-        """Copy up to COPY_CHUNK bytes of a move. When the copy is complete, it replaces the current replica (`ReplicaAlterLogDirsThread`)."""
+        """Copy the next COPY_CHUNK bytes of a replica that is being moved. When the copy is complete, it replaces the current replica
+        (`ReplicaAlterLogDirsThread`)."""
         assert isinstance(about, TopicPartition)
         future, log = self.disk.futures.get(about), self.disk.logs.get(about)
         if future is None or log is None:
@@ -156,7 +160,8 @@ class LogDirectories:
         self.broker.timer(max(COPY_PAUSE, read * SECOND // self.copy_speed), "move-replica", about)
 
     def _swap(self, tp: TopicPartition, future: FutureReplica) -> None:
-        """Replace the current replica with the future one, which has the same end (`Partition#maybeReplaceCurrentWithFutureReplica`)."""
+        """Replace the current replica with the copy, which now has the same end offset
+        (`Partition#maybeReplaceCurrentWithFutureReplica`)."""
         broker, disk = self.broker, self.disk
         log = disk.logs[tp]
         old = disk.dir_of(tp)
@@ -171,7 +176,7 @@ class LogDirectories:
     # --- a slow disk -----------------------------------------------------------------------------------------------
 
     def slow_down(self, delay: int) -> None:
-        """Make each write take `delay` µs. If `delay` is 0, writes take no time again. Pending writes keep their duration."""
+        """Make each new write take `delay` µs. If `delay` is 0, new writes take no time. Pending writes take as long as before."""
         broker = self.broker
         broker.withdraw_idle_fetches()
         self.slow = delay
@@ -187,13 +192,13 @@ class LogDirectories:
         return max(self.busy_until - self.broker.journal.now, 0) + self.slow
 
     def _record_if_behind(self) -> None:
-        """If writes now have to wait so long that they count as stalled, record how long they wait."""
+        """If writes now wait so long that they count as stalled, record how long they wait."""
         wait = self.write_wait()
         if wait > STALL_BOUND:
             self.broker.journal.emit(events.DiskBehind.kind, self.broker.id, wait)
 
     def _write(self, message: object, sender: str) -> None:
-        """Delay a request or a response that writes to disk until the disk has written it."""
+        """Delay a request or response whose data must be written to disk until the disk has written it."""
         broker = self.broker
         now = broker.journal.now
         if isinstance(message, FetchResponse) and not any(part.records for part in message.parts()) and self.busy_until <= now:

@@ -1,8 +1,8 @@
 """A partition as one broker sees it (Kafka: `Partition`): the in-sync replicas (ISR) and the high watermark (HW).
 
 The log end offset (LEO) is the offset of the next record. Records below the HW are committed: consumers can read them, and the leader
-acknowledges writes with acks=all. The HW is the smallest LEO of the replicas that count. Only `maybe_increment_leader_hw` raises a
-leader's HW. A record is replicated in these steps:
+acknowledges writes with acks=all. The HW is the smallest LEO among the replicas that count for it. Only `maybe_increment_leader_hw` raises
+a leader's HW. A record is replicated in these steps:
 
 1. The leader appends it to its log and calls `maybe_increment_leader_hw` (`core.kafka.broker.requests.leader_append`).
 2. A follower fetches from its own LEO (`FetchManager.read_from_log`). The leader reads the record and stores the follower's LEO in its `Replica`.
@@ -56,10 +56,10 @@ _STAY_PENDING: Final = frozenset(
         errors.NEW_LEADER_ELECTED,
     }
 )
-"""The errors in response to an ISR proposal after which the change stays pending until the leader gets new metadata."""
+"""If the response to an ISR proposal is one of these errors, the change stays pending until the leader gets new metadata."""
 
 _REVERT: Final = frozenset({errors.OPERATION_NOT_ATTEMPTED, errors.INELIGIBLE_REPLICA})
-"""The errors in response to an ISR proposal after which the leader reverts to the committed ISR."""
+"""If the response to an ISR proposal is one of these errors, the leader reverts to the committed ISR."""
 
 
 class Partition:
@@ -67,29 +67,30 @@ class Partition:
 
     Attributes:
         tp: the topic and the number of the partition; they are also stored separately as `topic` and `number`.
-        broker: the hosting broker, as its partitions see it.
+        broker: the interface of the hosting broker.
         log: this broker's log of the partition.
-        leader: the leading broker, as last known to this broker.
+        leader: the broker that leads the partition, as far as this broker knows.
         leader_epoch: the number of the leader's term; the controller raises it with each election.
         partition_epoch: the version of the state that the controller last committed.
         replicas: the brokers with a replica, the preferred leader first.
         adding: the brokers in `replicas` that a reassignment adds.
         isr: the in-sync replicas that the controller committed, the leader among them; empty on a follower.
-        maximal_isr: `isr` plus the candidate of a pending expansion (KIP-497; before it, always `isr`). A pending shrink removes no member.
-        pending: EXPAND or SHRINK while the controller handles a change; otherwise empty.
-        proposal: the change that was last sent; meaningful only while `pending` is set.
+        maximal_isr: `isr` plus the follower that a pending expansion adds (KIP-497; earlier releases: always `isr`). A pending shrink
+            removes no member from it.
+        pending: EXPAND or SHRINK while the controller is handling a change; otherwise empty.
+        proposal: the change that was sent last; meaningful only while `pending` is set.
         remotes: the followers as the leader sees them; the leader itself is not included.
         leader_epoch_start_offset: the leader's LEO when its term began.
         min_isr: min.insync.replicas.
         under_min_isr: whether `isr` is smaller than the effective min.insync.replicas; False on a follower.
-        uncommitted_since: the time since which records above the HW have been waiting, µs; meaningful only while LEO > HW.
+        uncommitted_since: the time since which some record has been above the HW, µs; meaningful only while LEO > HW.
         last_high_watermark: the sequence number of the event that last raised the HW.
         sessions: this partition's entries in followers' fetch sessions, at most one per follower.
         delayed: writes with acks=all that are waiting for the HW; None until the first such write, to save memory.
         consumers: consumer fetches that are waiting for the HW, in order.
         held_back_at: the LSO while transactions keep it below the HW; None while it equals the HW.
         term: the batches that this broker has appended as the leader of this epoch; None on a follower.
-        account: the durability account's observer; None on a follower.
+        account: the observer of the durability account; None on a follower.
     """
 
     __slots__ = (
@@ -212,7 +213,7 @@ class Partition:
         return self.broker.is_isr_eligible(replica.broker, replica.broker_epoch)
 
     def maybe_expand_isr(self, replica: Replica) -> None:
-        """Propose to add a follower that has caught up (`Partition#maybeExpandIsr`)."""
+        """If a follower has caught up, propose to add it to the ISR (`Partition#maybeExpandIsr`)."""
         if (
             self.pending
             or replica.broker in self.isr
@@ -262,7 +263,7 @@ class Partition:
         return tuple(out)
 
     def maybe_shrink_isr(self) -> None:
-        """Propose to remove followers that lag (`Partition#maybeShrinkIsr`).
+        """If followers lag, propose to remove them from the ISR (`Partition#maybeShrinkIsr`).
 
         These followers count for the HW until the controller commits the removal.
         """
@@ -306,7 +307,7 @@ class Partition:
     def handle_alter_partition_update(self, item: AlterPartitionItem, registration: PartitionRegistration) -> None:
         """Apply an ISR that the controller committed (`Partition#handleAlterPartitionUpdate`).
 
-        Ignore a response that newer metadata has superseded.
+        Ignore a response that is older than the leader's metadata.
         """
         if not self.is_leader or registration.leader_epoch != self.leader_epoch:
             return
@@ -360,7 +361,7 @@ class Partition:
         self.broker.log_start_moved(self.tp)
 
     def check_fetch(self, replica: Replica | None, asked: FetchPartitionFields) -> FetchFailure | None:
-        """Validate a follower's fetch. Return None if the fetch is valid, else an error or the offset where the logs diverge.
+        """Validate a follower's fetch. Return None if the fetch is valid, otherwise an error or the offset at which the logs diverge.
 
         Kafka: `Partition#localLogWithEpochOrThrow`, `#followerReplicaOrThrow`, `#readRecords`.
         """
@@ -382,7 +383,8 @@ class Partition:
         return None if error == errors.NONE else (error, NO_EPOCH, NO_OFFSET)
 
     def assume_fetched(self, follower: int, end: int) -> None:
-        """Count records as replicated when they are sent. This deliberate bug is active only if the guard `request-time-leo` is off."""
+        """Count records as replicated when the leader sends them. This is a deliberate bug, which is active only if the guard
+        `request-time-leo` is off."""
         replica = self.replica(follower)
         if replica is not None and end > replica.leo:
             replica.leo = end
@@ -400,8 +402,8 @@ class Partition:
         """Raise the HW to the smallest LEO of the replicas that count (`Partition#maybeIncrementLeaderHW`). Return True if the HW rose.
 
         The leader and every follower in `maximal_isr` count. Some releases also count caught-up followers outside `maximal_isr`, so that
-        the HW does not move past a follower that is about to join. Since 3.7, the HW does not rise while the ISR is smaller than the
-        effective min.insync.replicas.
+        the HW does not move past a follower that is about to join the ISR. Since 3.7, the HW does not rise while the ISR is smaller than
+        the effective min.insync.replicas.
         """
         log = self.log
         old, candidate, slowest = log.high_watermark, log.leo, NO_LEADER
@@ -438,14 +440,15 @@ class Partition:
         return True
 
     def producer_state(self) -> ProducerStateManager:
-        """Return the state of the producers, excluding those that the checks have removed (`ProducerStateManager#removeExpiredProducers`)."""
+        """Return the state of the producers, after removing those that have expired (`ProducerStateManager#removeExpiredProducers`)."""
         broker, producers = self.broker, self.log.ensure_producer_state()
         expiration = broker.settings.us(broker.release.producer_expiration_setting, broker=broker.id)
         producers.remove_expired_if_due(broker.journal.now, expiration, broker.settings.us(EXPIRATION_CHECK_SETTING, broker=broker.id))
         return producers
 
     def update_last_stable_offset(self) -> None:
-        """Update the LSO after a change in the HW, and record a rise in an LSO that was held back (`UnifiedLog#lastStableOffset`)."""
+        """Update the LSO after a change in the HW. If transactions held the LSO back and it now rises, record this
+        (`UnifiedLog#lastStableOffset`)."""
         log, held_back_at = self.log, self.held_back_at
         if log.producers is None:
             return
@@ -496,7 +499,8 @@ class Partition:
         return replica.is_caught_up(self.log.leo, now, lag_max) and (not release.hw_needs_eligible or self.is_replica_isr_eligible(replica))
 
     def slowest_replicas(self) -> tuple[int, ...]:
-        """Return the replicas that limit the HW: those with the smallest LEO of all that count, or the leader itself if none lags."""
+        """Return the replicas that limit the HW: those with the smallest LEO among all that count for it, or the leader itself if none
+        lags."""
         counting = [replica for replica in self.remotes if self.counts_for_high_watermark(replica)]
         least = min([replica.leo for replica in counting], default=self.log.leo)
         return tuple([replica.broker for replica in counting if replica.leo == least]) if least < self.log.leo else (self.broker.id,)

@@ -30,16 +30,16 @@ class IsrChanges(Protocol):
 
 
 class PartitionContext(Node, metaclass=ABCMeta):
-    """A broker as its partitions see it: its identity, disk, ISR settings, and knowledge of other brokers.
+    """The interface of a broker that its partitions use: its identity, disk, ISR settings, and knowledge of other brokers.
 
     Attributes:
         id: the broker id.
-        broker_epoch: the epoch that is assigned at registration; -1 before registration.
+        broker_epoch: the epoch that the controller assigned at registration; -1 before registration.
         settings: the broker's own view of the settings; changes arrive with the metadata.
         lag_max: replica.lag.time.max.ms, µs.
         lag_max_messages: replica.lag.max.messages (before 0.9).
-        behind: the partitions that this broker leads and that might have a follower below the LEO or without a running session (ordered
-            set).
+        behind: the partitions that this broker leads and in which a follower might be below the LEO or have no running fetch session
+            (ordered set).
         pushes_high_watermark: whether a fetch is completed if its follower lacks the newest high watermark (since 2.4); False in by-hand
         mode.
         verifies_transactions: whether a leader verifies the first batch of a transaction (transaction.partition.verification.enable).

@@ -1,7 +1,7 @@
-"""A follower as its leader sees it: its fetch position and the time when it was caught up (Kafka: `Replica`, `ReplicaState`).
+"""What a leader knows about a follower: its fetch position and the time when it was last caught up (Kafka: `Replica`, `ReplicaState`).
 
-All values are as of the time of the request. The offset that a fetch asks for is the follower's LEO, whatever records the response
-contains.
+All values describe the follower at the time when it sent the fetch: the offset that it asks for is its LEO, no matter how many records the
+response contains.
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ class Replica:
         last_fetch_leader_leo: the leader's LEO at the follower's last fetch.
         last_fetch_time: the time when the follower's last fetch arrived, µs.
         broker_epoch: the broker epoch in the last fetch; -1 if unknown.
-        last_sent_high_watermark: the leader's high watermark when the last fetch was read. It is used only in releases where a new high
-        watermark completes fetches.
-        session: the follower's fetch session while the follower is at the leader's LEO; otherwise None. Each fetch of this session renews the
-            times above without changing the replica.
+        last_sent_high_watermark: the leader's high watermark when the leader last read records for a fetch. It is used only in releases in
+        which a new high watermark completes delayed fetches. session: the follower's fetch session while the follower is at the leader's
+        LEO; otherwise None. Each fetch in this session implicitly renews the times in this list.
     """
 
     __slots__ = (
@@ -51,7 +50,7 @@ class Replica:
         self.session: FollowerSession | None = None
 
     def detach_session(self) -> None:
-        """Copy the times of the session's fetches to the replica, before the leader's LEO advances."""
+        """Before the leader's LEO advances, copy the times of the session's fetches to the replica."""
         session = self.session
         if session is not None:
             fetched = session.fetched_at()
@@ -62,12 +61,12 @@ class Replica:
             self.session = None
 
     def caught_up_time(self) -> int:
-        """Return lastCaughtUpTime, including the fetches of the session."""
+        """Return the last time when the follower was caught up, taking the session's fetches into account."""
         session = self.session
         return self.last_caught_up_time if session is None else max(self.last_caught_up_time, session.fetched_at())
 
     def fetched_time(self) -> int:
-        """Return the time of the last fetch, or the start of this leadership if the follower counted as caught up at that time.
+        """Return the time of the last fetch, or the time when this leadership began if the follower counted as caught up then.
 
         Before 0.9: `Replica#logEndOffsetUpdateTimeMs`.
         """
@@ -78,9 +77,10 @@ class Replica:
     def update_fetch_state(
         self, fetch_offset: int, log_start: int, now: int, leader_leo: int, broker_epoch: int, as_of_last_fetch: bool = True
     ) -> None:
-        """Update the state with a fetch (`Replica#updateFetchStateOrThrow`). `leader_leo` is the leader's LEO before the read.
+        """Update the state from a fetch (`Replica#updateFetchStateOrThrow`). `leader_leo` is the leader's LEO before the read.
 
-        With `as_of_last_fetch`, a fetch from the LEO that the leader had at the previous fetch shows that the follower was caught up at that time.
+        With `as_of_last_fetch`, a fetch that starts at the LEO that the leader had at the previous fetch shows that the follower was caught
+        up at the time of the previous fetch.
         """
         if fetch_offset >= leader_leo:
             self.last_caught_up_time = now
@@ -103,7 +103,7 @@ class Replica:
         return stale
 
     def reset(self, now: int, leader_leo: int, *, new_leader: bool, in_isr: bool) -> None:
-        """Reset the state at the start of a higher leader epoch on this leader (`Replica#resetReplicaState`).
+        """Reset the state when this leader begins a higher leader epoch (`Replica#resetReplicaState`).
 
         Args:
             new_leader: whether the broker was not the leader before and therefore has no state for its followers.

@@ -1,4 +1,4 @@
-"""A broker's replicas as leader and as follower, and the requests for them from followers and clients (Kafka: `ReplicaManager`)."""
+"""The replicas that a broker leads or follows, and the requests from followers and clients for these replicas (Kafka: `ReplicaManager`)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ReplicaManager:
     Attributes:
         partitions: the hosted partitions in working log directories.
         offline_partitions: the hosted partitions in failed log directories.
-        consumer_fetches: the delayed fetches of consumers, by (consumer, correlation).
+        consumer_fetches: the delayed fetches of consumers, by (consumer, correlation ID).
         fetch_manager: the component that serves followers' fetches.
         fetcher_manager: this broker's own fetchers, which fetch from other leaders.
     """
@@ -155,9 +155,10 @@ class ReplicaManager:
     ) -> tuple[tuple[TopicPartition, str], ...]:
         """Apply a LeaderAndIsr request from a ZooKeeper controller whose epoch has been checked (`ReplicaManager#becomeLeaderOrFollower`).
 
-        First, each partition is looked up or created; a request whose leader epoch is not newer is ignored. Second, new leaders stop
-        fetching and start to lead. Third, new followers stop fetching and fetch from their new leader. If that leader is not alive or there is
-        none, the broker keeps its log and its former role, even the role of leader (`#makeFollowers`). A broker in shutdown does not fetch.
+        The broker first looks up or creates each partition, and ignores a request whose leader epoch is not newer. Then it stops fetching
+        the partitions that it now leads, and starts to lead them. Finally, it fetches the partitions that it now follows from their new
+        leaders. If a new leader is not alive, or there is none, the broker keeps its log and its former role, even if that role is leader
+        (`#makeFollowers`). A broker in shutdown does not fetch.
 
         Returns:
             (partition, error) for each partition.
@@ -259,10 +260,10 @@ class ReplicaManager:
             completion.verified(errors.NONE, NO_GUARD)
 
     def internal_batches(self, tp: TopicPartition) -> Iterator[Batch]:
-        """Yield the batches of an internal partition, with markers, from the log start to the LEO.
+        """Yield the batches in a partition of an internal topic, including markers, from the log start to the LEO.
 
-        If the log holds only a part of a batch, the yielded batch contains only that part. Where the log was cleaned, each remaining record
-        is a batch of its own.
+        If the log holds only part of a batch, the yielded batch contains only that part. In the cleaned part of the log, each remaining
+        record is yielded as a batch of its own.
         """
         for run in self.broker.disk.logs[tp].readable_runs():
             if run.term.compacted:
@@ -276,7 +277,7 @@ class ReplicaManager:
                     yield batch
 
     def contents(self, tp: TopicPartition) -> tuple[Any, ...]:
-        """Return the contents of the records of an internal partition, from the log start to the LEO."""
+        """Return the contents of the records in a partition of an internal topic, from the log start to the LEO."""
         log = self.broker.disk.logs[tp]
         found: list[Any] = []
         for run in log.readable_runs():
@@ -288,8 +289,8 @@ class ReplicaManager:
     def _keeps_fetching(self, partition: Partition, registration: PartitionRegistration) -> bool:
         """Return whether a follower keeps fetching in a new epoch of the same leader, without truncating.
 
-        Kafka: `Partition#makeFollower` before KAFKA-7164. In 2.0, this applies only if the new epoch directly follows the known one, so
-        that the follower has missed no leadership.
+        Kafka: `Partition#makeFollower` before KAFKA-7164. In 2.0, this applies only if the new epoch directly follows the known one, which
+        means that the follower has not missed an epoch.
         """
         release = self.broker.release
         if registration.leader != partition.leader or registration.leader == NO_LEADER:
@@ -317,7 +318,8 @@ class ReplicaManager:
         return partition
 
     def stop_replica(self, tp: TopicPartition, *, delete: bool) -> None:
-        """Stop fetching a partition (`ReplicaManager#stopReplicas`). With `delete`, also stop hosting it and delete its log."""
+        """Stop fetching a partition (`ReplicaManager#stopReplicas`). If `delete` is true, also stop hosting the partition and delete its
+        log."""
         self.fetcher_manager.remove(tp)
         self.fetcher_manager.forget_failure(tp)
         if not delete:
@@ -340,7 +342,7 @@ class ReplicaManager:
             broker.disk.delete(tp)
 
     def delete_replicas(self, tps: Iterable[TopicPartition]) -> None:
-        """Delete the replicas of a deleted topic, even those that the present process has not opened (`ReplicaManager#applyDelta`)."""
+        """Delete the replicas of a deleted topic, even those that the current process has not opened (`ReplicaManager#applyDelta`)."""
         broker = self.broker
         for tp in tps:
             log = broker.disk.logs.get(tp)
@@ -366,7 +368,7 @@ class ReplicaManager:
         self.fetcher_manager.shut_down_idle_fetchers()
 
     def delete_old_segments(self) -> None:
-        """Apply retention to the logs of leaders and followers, each up to its own high watermark (`LogManager#cleanupLogs`)."""
+        """Apply retention to the logs of all replicas, led or followed, each up to its own high watermark (`LogManager#cleanupLogs`)."""
         broker = self.broker
         now, disk, journal = broker.settings.clock.read(broker.journal.now), broker.disk, broker.journal
         configs = broker.log_configs.values()
@@ -467,7 +469,7 @@ class ReplicaManager:
             partition.delayed.expire()
 
     def _consumer_fetch(self, request: ConsumerFetchRequest, sender: str) -> None:
-        """Serve a consumer's fetch. If there is something to send, respond at once; otherwise, delay the fetch."""
+        """Serve a consumer's fetch. If there is something to send, respond immediately; otherwise, delay the fetch."""
         waiting = DelayedConsumerFetch(self.broker, self.hosted, sender, request)
         answer = waiting.read()
         if request.max_wait <= 0 or answer.partitions or answer.preferred:

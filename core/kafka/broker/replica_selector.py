@@ -1,6 +1,6 @@
 """The replica that a consumer should read from (KIP-392).
 
-A leader with RackAwareReplicaSelector sends consumers to a replica in their own rack.
+A leader that uses RackAwareReplicaSelector tells consumers to read from a replica in their own rack.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 RACK_AWARE: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
-"""The value of `replica.selector.class` that selects replicas by rack."""
+"""The class name in `replica.selector.class` that selects replicas by rack."""
 
 
 class ReplicaView(NamedTuple):
@@ -28,7 +28,7 @@ class ReplicaView(NamedTuple):
 def select_rack_aware(rack: str, leader: ReplicaView, replicas: list[ReplicaView]) -> ReplicaView:
     """Return the replica for a client in a rack (`RackAwareReplicaSelector#select`).
 
-    If the leader is in that rack, or no replica is, the result is the leader. Otherwise, the result is the most caught-up replica in the
+    If the leader is in that rack, or if no replica is, the result is the leader. Otherwise, the result is the most caught-up replica in the
     rack: the one with the largest LEO, then the shortest time since it was caught up, then the highest id.
     """
     near = [view for view in (leader, *replicas) if rack and view.rack == rack]

@@ -1,10 +1,10 @@
 """The replication throttle (Kafka: `ReplicationQuotaManager`): a limit on the bytes per second that throttled partitions replicate.
 
-A topic's lists name the throttled replicas: `leader.replication.throttled.replicas` at the leader, and
-`follower.replication.throttled.replicas` at the follower. If a topic has no list, it is treated as if `kafka-reassign-partitions --throttle`
-had written lists for the running reassignment: the moving partition at the leader, and the added replica at the follower. All bytes of
-throttled partitions count, but only replicas that are not in sync are delayed. The rate is measured over eleven samples of one
-second, so a copy proceeds in bursts around the rate.
+Two lists per topic name the throttled replicas: `leader.replication.throttled.replicas` for leaders, and
+`follower.replication.throttled.replicas` for followers. If a topic has no list, isrlab behaves as if `kafka-reassign-partitions --throttle`
+had written lists for the running reassignment: the leader throttles the partition that is being moved, and the added replica is throttled
+as a follower. All bytes of throttled partitions count toward the rate, but only replicas that are not in sync are delayed. The rate is
+measured over eleven samples of one second each, so a copy proceeds in bursts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from core.kafka.settings.throttled_replicas import ALL_REPLICAS
 from core.sim.units import SECOND
 
 SAMPLES: Final = 11
-"""The number of samples of one second (replication.quota.window.num, replication.quota.window.size.seconds)."""
+"""The number of one-second samples over which the rate is measured (replication.quota.window.num,
+replication.quota.window.size.seconds)."""
 
 
 class ReplicationQuota:
@@ -36,7 +37,8 @@ class ReplicationQuota:
         self._samples: deque[tuple[int, int]] = deque()
 
     def is_throttled(self, tp: TopicPartition, *, reassigned: bool) -> bool:
-        """Return whether a partition's bytes count (`ReplicationQuotaManager#isThrottled`). For a topic without a list, return `reassigned`."""
+        """Return whether a partition's bytes count toward the rate (`ReplicationQuotaManager#isThrottled`). For a topic without a list,
+        return `reassigned`."""
         partitions = self.listed.get(tp.topic)
         if partitions is None:
             return reassigned
@@ -50,7 +52,7 @@ class ReplicationQuota:
         self._samples.append((start, size))
 
     def is_exceeded(self, now: int) -> bool:
-        """Return whether the measured rate is over the limit (`ReplicationQuotaManager#isQuotaExceeded`, `SimpleRate`)."""
+        """Return whether the measured rate exceeds the limit (`ReplicationQuotaManager#isQuotaExceeded`, `SimpleRate`)."""
         while self._samples and self._samples[0][0] <= now - SAMPLES * SECOND:
             self._samples.popleft()
         if not self._samples:

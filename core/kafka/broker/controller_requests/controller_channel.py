@@ -1,8 +1,8 @@
 """A broker's connection to the active controller (Kafka: `NodeToControllerChannelManager`, and `KafkaRaftClient` as observer).
 
-If there is only one controller, it is always the active one. In a quorum, a broker regards one voter as the active controller. It keeps
-that voter until the voter responds that it is not the active controller, refuses the connection, or does not respond to a metadata fetch
-for `controller.quorum.fetch.timeout.ms`. Then the broker follows the voter's hint, or asks the next voter.
+If there is only one controller, it is always the active one. In a quorum, a broker regards one voter as the active controller until this
+voter responds that it is not, refuses the connection, or does not respond to a metadata fetch for `controller.quorum.fetch.timeout.ms`.
+Then the broker follows the voter's hint, or asks the next voter.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from core.kafka.messages import MetadataFetchRequest, NotController
 from core.sim.units import US_PER_MS
 
 RETRY: Final = 50 * US_PER_MS
-"""The delay before the broker asks the next voter if the last one neither is nor knows the active controller, µs."""
+"""The delay before the broker asks the next voter, µs. It applies if the last voter is not the active controller and does not know it."""
 
 
 class ControllerChannel:
@@ -51,7 +51,7 @@ class ControllerChannel:
         self._retry_armed = False
 
     def send(self, message: object) -> None:
-        """Send a request to the active controller, which can be in the same process."""
+        """Send a request to the active controller, which might be in the same process."""
         broker = self._broker
         if self.controller == broker.address:
             journal = broker.journal
@@ -71,7 +71,7 @@ class ControllerChannel:
         self._broker.network.disconnect(self._broker.address, self.controller)
 
     def disconnected(self) -> None:
-        """Ask another voter after a delay, because the active controller's process is gone."""
+        """Ask another voter after a delay, because the active controller's process has ended."""
         if self.voters and not self._retry_armed:
             self._retry_armed = True
             self._broker.timer(RETRY, "find-controller")

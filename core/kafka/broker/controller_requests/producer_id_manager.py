@@ -1,4 +1,5 @@
-"""The producer IDs of a broker, which come in blocks from the controller (Kafka: `RPCProducerIdManager`, `ProducerIdControlManager`)."""
+"""A broker's supply of producer IDs, which the controller allocates in blocks (Kafka: `RPCProducerIdManager`,
+`ProducerIdControlManager`)."""
 
 from __future__ import annotations
 
@@ -16,14 +17,14 @@ BACKOFF: Final = 50 * US_PER_MS
 """The delay after a response without a valid block, µs (`RPCProducerIdManager.RETRY_BACKOFF_MS`)."""
 
 PREFETCH_PERCENT: Final = 90
-"""The percentage of a block that is used when the broker requests the next block (`RPCProducerIdManager.PID_PREFETCH_THRESHOLD`)."""
+"""The percentage of a block that the broker uses before it requests the next block (`RPCProducerIdManager.PID_PREFETCH_THRESHOLD`)."""
 
 MAX_PRODUCER_ID: Final = 2**63 - 1
 """The last producer ID."""
 
 
 class ProducerIdManager:
-    """One broker's producer IDs.
+    """The producer IDs that one broker can assign.
 
     Attributes:
         next_id: the next ID.
@@ -65,7 +66,7 @@ class ProducerIdManager:
     def generate_producer_id(self) -> int:
         """Return a new ID; -1 if no ID is left (`ProducerIdManager#generateProducerId`).
 
-        When most of the present block is used, request the next block, at most once per `RETRY` µs.
+        If most of the current block is used, request the next block, at most once per `RETRY` µs.
         """
         taken = self._take() if self.next_id < self.end else -1
         now = self.broker.journal.now
@@ -75,7 +76,7 @@ class ProducerIdManager:
         return taken
 
     def _take(self) -> int:
-        """Take the next ID; after the last ID of the present block, switch to the next block."""
+        """Take the next ID. After the last ID of the current block, switch to the next block."""
         taken = self.next_id
         self.next_id += 1
         if self.next_id == self.end and self.following is not None:

@@ -1,8 +1,8 @@
 """A follower's handling of a fetch response, partition by partition.
 
-The follower appends the records and then updates the high watermark. It fetches corrupt records again. After an error, the partition
-backs off or truncates its log. Once per response, the follower completes the delayed fetches of consumers that were waiting for its high
-watermark to advance.
+The follower appends the records and then updates the high watermark. If records are corrupt, it fetches them again. If the leader returns
+an error for a partition, the follower backs off or truncates its log. Once per response, the follower completes the delayed fetches of
+consumers that were waiting for its high watermark to advance.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
 
 
 def _follow_log_start(fetcher: Fetcher, state: PartitionFetchState, log_start: int) -> None:
-    """Raise the log start to the leader's log start (`UnifiedLog#maybeIncrementLogStartOffset` for LeaderOffsetIncremented)."""
+    """Raise the follower's log start to the leader's log start (`UnifiedLog#maybeIncrementLogStartOffset` for LeaderOffsetIncremented)."""
     log, tp, broker = state.log, state.partition.tp, fetcher.broker
     old = log.log_start
     log.maybe_increment_log_start(min(log_start, log.high_watermark))

@@ -1,4 +1,4 @@
-"""A broker's fetchers and the dispatch of responses from leaders to them (Kafka: `ReplicaFetcherManager`)."""
+"""The manager of a broker's fetchers, which passes each response from a leader to the right fetcher (Kafka: `ReplicaFetcherManager`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ReplicaFetcherManager:
 
     Attributes:
         fetchers: the fetchers by (leader, fetcher id).
-        failed_partitions: followed partitions that failed and are waiting for new metadata (ordered set).
+        failed_partitions: followed partitions that the broker stopped fetching after an error, until new metadata arrives (ordered set).
     """
 
     __slots__ = ("broker", "failed_partitions", "fetchers")
@@ -47,13 +47,13 @@ class ReplicaFetcherManager:
         self.failed_partitions.clear()
 
     def disconnected(self, node: str) -> None:
-        """Fail the fetches from a peer whose process is gone."""
+        """Fail the fetches from a peer whose process has ended."""
         for fetcher in list(self.fetchers.values()):
             if fetcher.address == node:
                 fetcher.disconnected(errors.NETWORK_EXCEPTION)
 
     def add(self, partition: Partition, leader: int, leader_epoch: int) -> None:
-        """Follow a partition at a leader (`AbstractFetcherManager#addFetcherForPartitions`)."""
+        """Start to fetch a partition from a leader (`AbstractFetcherManager#addFetcherForPartitions`)."""
         key = (leader, fetcher_id(partition.tp, self.broker.fetchers_per_leader))
         fetcher = self.fetchers.get(key)
         if fetcher is None:
@@ -61,7 +61,7 @@ class ReplicaFetcherManager:
         fetcher.add(partition, leader_epoch)
 
     def remove(self, tp: TopicPartition) -> None:
-        """Stop following a partition if a fetcher follows it (`AbstractFetcherManager#removeFetcherForPartitions`)."""
+        """Stop fetching a partition if a fetcher is fetching it (`AbstractFetcherManager#removeFetcherForPartitions`)."""
         for fetcher in self.fetchers.values():
             fetcher.remove(tp)
 

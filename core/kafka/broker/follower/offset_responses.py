@@ -1,8 +1,8 @@
-"""A follower's handling of responses with offsets: the ends of leader epochs, or the bounds of the leader's log.
+"""How a follower handles responses that carry offsets: the ends of leader epochs, or the bounds of the leader's log.
 
-The follower truncates its log according to these offsets. The release decides how a follower finds the truncation point: by its own high
-watermark, by a request for the ends of leader epochs, or by a fetch response that names the diverging epoch. A follower whose fetch offset
-is outside the leader's log uses the bounds of that log.
+The follower truncates its log according to these offsets. Depending on the release, a follower finds the truncation point from its own high
+watermark, from a request for the ends of leader epochs, or from a fetch response that names the diverging epoch. A follower whose fetch
+offset is outside the leader's log uses the bounds of that log.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _must_halt(fetcher: Fetcher, tp: TopicPartition) -> bool:
 
 
 def truncate_on_fetch_response(fetcher: Fetcher, state: PartitionFetchState, epoch: int, end: int) -> None:
-    """Truncate the log after a fetch response with a diverging epoch (KIP-595), and fetch again. Such a response carries no records.
+    """Truncate the log after a fetch response that names a diverging epoch (KIP-595), and fetch again. Such a response carries no records.
 
     Kafka: `AbstractFetcherThread#truncateOnFetchResponse`.
     """
@@ -102,7 +102,7 @@ def truncate_on_fetch_response(fetcher: Fetcher, state: PartitionFetchState, epo
 
 
 def _restart(fetcher: Fetcher, partition: Partition, start: int) -> None:
-    """Drop the follower's log, which ends below the leader's log start, and restart it at the leader's log start."""
+    """Drop the contents of the follower's log, which ends below the leader's log start. The empty log begins at the leader's log start."""
     log, tp, broker = partition.log, partition.tp, fetcher.broker
     old = log.leo
     log.truncate_fully_and_start_at(start)

@@ -10,14 +10,14 @@ from core.kafka.log.replica_log import ReplicaLog
 from core.sim.journal import Column
 
 TRUNCATING: Final = "truncating"
-"""The fetcher must find the truncation point first."""
+"""The fetcher must find the truncation point before it can fetch."""
 
 FETCHING: Final = "fetching"
 """The fetcher fetches from the LEO."""
 
 
 class PartitionFetchState:
-    """One partition of a fetcher.
+    """A fetcher's state for one partition.
 
     Attributes:
         partition, topic, number: the partition, its topic, and its number.
@@ -25,7 +25,7 @@ class PartitionFetchState:
         leader_epoch: the leader epoch that the fetcher fetches in.
         state: TRUNCATING or FETCHING.
         asked_epoch: the epoch whose end offset the fetcher requests while it truncates.
-        leader_high_watermark: the leader's high watermark in the last response; -1 before the first.
+        leader_high_watermark: the leader's high watermark in the last response; -1 before the first response.
         sent_epoch: the leader epoch in the last request that named the partition; -1 during a back-off. A response is valid only if this
             equals `leader_epoch`; otherwise, its request belongs to a former epoch.
         delayed_until: the time when the back-off ends, µs; 0 if there is none.

@@ -21,11 +21,12 @@ def truncate(partition: Partition, leader: int, target: int, rule: str) -> None:
 
 
 def truncation_point(partition: Partition, leader_epoch: int, leader_end: int) -> tuple[int, int]:
-    """Return the offset to truncate to, and the epoch to ask for next (-1 if none). The arguments are the leader's epoch and end offset.
+    """Return the offset to truncate to, and the epoch to ask for next (-1 if none). The arguments are the epoch and end offset that the
+    leader returned.
 
     Kafka: `AbstractFetcherThread#getOffsetTruncationState`. If the end offset is undefined, the result is the follower's own high watermark.
-    If the epoch is undefined (the response of KIP-101), the result is the end offset. If the follower lacks the epoch, it truncates below
-    that epoch and asks again (KIP-279).
+    If the epoch is undefined, as in the response that KIP-101 defines, the result is the end offset. If the follower lacks the epoch, it
+    truncates below that epoch and asks again (KIP-279).
     """
     log = partition.log
     if leader_end < 0:

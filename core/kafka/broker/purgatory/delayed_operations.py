@@ -1,4 +1,4 @@
-"""Operations that are waiting at a partition, as the partition sees them (Kafka: `DelayedOperations`)."""
+"""The interface through which a partition completes the operations that are waiting for it (Kafka: `DelayedOperations`)."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class DelayedWrite(Protocol):
 
     @property
     def writer(self) -> str:
-        """The producer, or the part of the broker that writes."""
+        """The producer or the part of the broker that sent the write."""
 
     @property
     def base(self) -> int:
@@ -41,8 +41,8 @@ class DelayedProduce(NamedTuple):
 
     Attributes:
         required_offset: the high watermark that the write waits for.
-        deadline: the time when the write times out, virtual µs.
-        base, term: the offset and the term of the write's first record.
+        deadline: the virtual time when the write times out, µs.
+        base, term: the offset of the write's first record, and the leader's term in which it was written.
     """
 
     required_offset: int
@@ -107,7 +107,7 @@ class DelayedProduces:
         self.timer_due = -1
 
     def add(self, write: DelayedWrite) -> None:
-        """Delay a write. Except for repeated writes, each write waits for a higher offset than the writes before it."""
+        """Delay a write. Each write waits for a higher offset than the writes before it, unless it repeats an earlier write."""
         waiting = self.waiting
         at = len(waiting)
         while at and waiting[at - 1].required_offset > write.required_offset:
@@ -119,7 +119,7 @@ class DelayedProduces:
         self._expire_at(write.deadline)
 
     def refuse(self, error: str) -> None:
-        """Refuse all delayed writes, because this broker's role in the partition changed."""
+        """Fail all delayed writes, because this broker's role in the partition changed."""
         refused = list(self.waiting)
         self.waiting.clear()
         for write in refused:

@@ -16,7 +16,7 @@ from core.kafka.messages import ConsumerFetchRequest, ConsumerFetchResponse, Fet
 
 
 class DelayedConsumerFetch:
-    """A consumer's fetch that is waiting until a high watermark moves past the consumer's position, or until the maximum wait expires."""
+    """A consumer's fetch that is waiting until a high watermark moves past the consumer's position or the maximum wait time expires."""
 
     __slots__ = ("broker", "done", "hosted", "request", "sender")
 
@@ -28,7 +28,7 @@ class DelayedConsumerFetch:
         self.done = False
 
     def read(self) -> ConsumerFetchResponse:
-        """Return the response at this moment. It omits partitions with nothing new, and partitions that another replica should serve."""
+        """Return the current response. It omits partitions that have nothing new and partitions that another replica should serve."""
         broker, hosted, rack = self.broker, self.hosted, self.request.rack
         found = []
         preferred = []
@@ -81,11 +81,11 @@ def read_for_consumer(
 ) -> FetchedPartition:
     """Return one partition's part of a consumer's fetch: records below this replica's high watermark.
 
-    With `read_committed`, the records end at the last stable offset, and the response names the aborted transactions among them. The
-    consumer skips the records of these transactions itself.
+    With `read_committed`, the records end at the last stable offset, and the response names the aborted transactions among them. Skipping
+    the records of these transactions is up to the consumer.
 
-    Kafka: `UnifiedLog#read` with `FetchIsolation`. A follower serves clients that send their rack, even an empty one (fetch version 11, 2.4).
-    Other clients must fetch from the leader.
+    Kafka: `UnifiedLog#read` with `FetchIsolation`. A follower serves only clients that send their rack, even an empty one (fetch version
+    11, since 2.4). Other clients must fetch from the leader.
     """
     partition = hosted.online.get(tp)
     if partition is None:
@@ -107,12 +107,12 @@ def read_for_consumer(
 
 
 def find_preferred_read_replica(broker: BrokerContext, partition: Partition, rack: str | None, position: int, leader_epoch: int) -> int:
-    """Return the follower from which a consumer should fetch a position, or NO_LEADER if this broker serves the consumer.
+    """Return the follower from which a consumer should fetch, or NO_LEADER if this broker serves the consumer.
 
     Kafka: `ReplicaManager#findPreferredReadReplica`.
 
-    Only ISR members that have the position, as far as the leader knows, qualify, because a lagging replica would delay the consumer.
-    `rack` is None for clients that do not send their rack (before 2.4).
+    Only ISR members whose log contains the consumer's position, as far as the leader knows, qualify, because a lagging replica would delay
+    the consumer. `rack` is None for clients that do not send their rack (before 2.4).
     """
     if not rack or not broker.selects_by_rack:
         return NO_LEADER

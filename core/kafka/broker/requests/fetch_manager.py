@@ -1,4 +1,4 @@
-"""The part of a leader that serves followers' fetches: the sessions, the responses, and the delayed fetches.
+"""The part of a leader that serves followers' fetches. It keeps the fetch sessions, makes the responses, and delays fetches.
 
 Kafka: `FetchManager`, `DelayedFetch`.
 """
@@ -29,7 +29,7 @@ class FetchManager:
 
     Attributes:
         sessions: the sessions by (follower, fetcher).
-        possibly_late: sessions whose fetches might not arrive in time.
+        possibly_late: the sessions whose next fetch might not arrive in time.
     """
 
     __slots__ = ("broker", "hosted", "partitions", "possibly_late", "sessions")
@@ -60,7 +60,7 @@ class FetchManager:
             session.parked = None
 
     def disconnected(self, node: str) -> None:
-        """Drop the delayed fetches of a peer whose process is gone."""
+        """Drop the delayed fetches of a peer whose process has ended."""
         for session in self.sessions.values():
             if session.address == node:
                 session.parked = None
@@ -68,7 +68,7 @@ class FetchManager:
     def _fetch(self, request: FetchRequest, sender: str) -> None:
         """Serve a follower's fetch (`ReplicaManager#fetchMessages`).
 
-        If there is something to send, respond at once; otherwise, delay the fetch.
+        If there is something to send, respond immediately; otherwise, delay the fetch.
         """
         correlation, follower, fetcher, _, full, changed, forgotten, max_wait, _, _, _, _ = request
         session = self.sessions.get((follower, fetcher))
@@ -111,7 +111,7 @@ class FetchManager:
         self._update_silence(session)
 
     def _has_records(self, session: FetchSession) -> bool:
-        """Return whether a dirty partition has records that were not sent to the follower (`DelayedFetch#tryComplete`)."""
+        """Return whether any dirty partition has records that have not been sent to the follower (`DelayedFetch#tryComplete`)."""
         return any(entry.partition is not None and entry.offset < entry.partition.log.leo for entry in session.dirty)
 
     def break_silence(self) -> None:
@@ -120,7 +120,7 @@ class FetchManager:
             session.poll.break_silence()
 
     def mark_possibly_late(self, session: FetchSession) -> None:
-        """Consider a session possibly late from now on, because its fetches might fail to arrive."""
+        """Watch a session from now on, because its fetches might not arrive in time."""
         self.possibly_late[session.follower, session.fetcher] = session
 
     def sessions_without_fetch_since(self, time: int) -> list[FetchSession]:
@@ -138,7 +138,7 @@ class FetchManager:
         return late
 
     def broker_epoch_is_stale(self, request: FetchRequest) -> bool:
-        """Return whether this broker's metadata shows that a fetch comes from a former process of a live broker.
+        """Return whether a fetch comes from a previous process of a broker that is alive, according to this broker's metadata.
 
         Kafka: `Replica#updateFetchStateOrThrow` (KIP-903).
         """
@@ -148,7 +148,7 @@ class FetchManager:
         return broker.alive_broker_epoch(request.follower) > request.broker_epoch
 
     def _remove_from_session(self, tp: TopicPartition, session: FetchSession) -> None:
-        """Remove a partition from a session, unless another session of that follower now contains the partition."""
+        """Remove a partition from a session, unless another session of the same follower now contains the partition."""
         partition, entry, follower = self.partitions.get(tp), session.partitions.get(tp), session.follower
         if partition is None or entry is None:
             return
@@ -162,7 +162,8 @@ class FetchManager:
             self.broker.behind[tp] = None
 
     def _link(self, entry: SessionPartition) -> None:
-        """Look up the partition of a session's entry if it is hosted. Unlink the entry of any other session of that follower."""
+        """Look up the partition of a session's entry, if this broker hosts it. Unlink the partition's entry in any other session of the
+        same follower."""
         partition = self.partitions.get(entry.tp)
         if partition is not None:
             follower = entry.session.follower
@@ -185,20 +186,22 @@ class FetchManager:
         arrives: bool,
         sends: bool = True,
     ) -> list[FetchedPartitionFields] | None:
-        """Read partitions for a follower, and update the leader's view of the follower from its fetch (`ReplicaManager#readFromLog`).
+        """Read partitions for a follower, and update what the leader knows about the follower from its fetch
+        (`ReplicaManager#readFromLog`).
 
-        The order is Kafka's: the read, the follower's state, the ISR (with the high watermark before this fetch), then the high watermark.
-        The response contains what is new to the follower (`CachedPartition#maybeUpdateResponseData`). A partition with more to send stays
-        dirty.
+        The order of steps is Kafka's: read the log, update the follower's state, maybe expand the ISR (using the high watermark from before
+        this fetch), and then maybe raise the high watermark. The response contains what is new to the follower
+        (`CachedPartition#maybeUpdateResponseData`). A partition with more to send stays dirty.
 
         Args:
             taken: the session's dirty partitions.
             entries: the partitions in `taken` to read.
-            arrives: whether the fetch has just arrived. If not, it was delayed; it then only reads the log and always completes.
-            sends: whether the response goes to the follower; if not, nothing counts as sent.
+            arrives: whether the fetch has just arrived. If not, it was delayed, and this call only reads the log and always completes the
+                fetch.
+            sends: whether the response is sent to the follower. If not, nothing counts as sent.
 
         Returns:
-            The parts of the response; None if the fetch must wait.
+            The parts of the response, or None if the fetch must wait.
         """
         broker, behind = self.broker, self.broker.behind
         journal, release = broker.journal, broker.release
@@ -345,7 +348,8 @@ class FetchManager:
         self._update_silence(session)
 
     def _update_silence(self, session: FetchSession) -> None:
-        """Tell the network whether a session has something to send. If not, idle fetches can be elided, except on a throttled leader."""
+        """Tell the network whether there is something to send in a session. If there is not, the network can elide idle fetches, unless the
+        leader is throttled."""
         poll = session.poll
         if session.dirty or self.broker.leader_quota is not None:
             if poll.silent:
@@ -356,7 +360,8 @@ class FetchManager:
     def _within_quota(self, entries: list[SessionPartition], session: FetchSession, request: FetchRequest | None) -> list[SessionPartition]:
         """Return the partitions that the leader's throttle permits (`ReplicaManager#shouldLeaderThrottle`).
 
-        A throttled partition is not read, but the fetch still updates its follower's state. It stays dirty until the rate has fallen.
+        A throttled partition is not read, but the fetch still updates its follower's state. The partition stays dirty until the rate falls
+        below the limit.
         """
         quota = self.broker.leader_quota
         if quota is None or not quota.is_exceeded(self.broker.journal.now):
@@ -374,7 +379,7 @@ class FetchManager:
         return quota.is_throttled(entry.tp, reassigned=bool(partition.adding))
 
     def complete_fetch(self, session: FetchSession, max_records: int = 0, *, corrupt: bool = False) -> None:
-        """Complete a delayed fetch (`DelayedFetch#onComplete`) from the present log and HW. The follower's state is not updated."""
+        """Complete a delayed fetch from the current log and HW, without updating the follower's state (`DelayedFetch#onComplete`)."""
         request = session.parked
         if request is None:
             return
@@ -387,7 +392,7 @@ class FetchManager:
         self._answer(session, request, news or [], corrupt=corrupt)
 
     def complete_fetch_if_enough(self, session: FetchSession) -> None:
-        """Complete a delayed fetch if appended records provide at least fetch.min.bytes to send (`DelayedFetch#tryComplete`)."""
+        """Complete a delayed fetch if the appended records amount to at least fetch.min.bytes (`DelayedFetch#tryComplete`)."""
         request = session.parked
         if request is None:
             return

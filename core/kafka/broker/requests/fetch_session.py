@@ -1,10 +1,11 @@
-"""A follower's fetch session as its leader keeps it (KIP-227), with the delayed fetch of this session.
+"""The leader's state for a follower's fetch session (KIP-227), including the delayed fetch of this session.
 
-Only partitions with something new are read: those that the follower named because their state changed, and those that became `dirty`
-on the leader since then (new records, high watermark, or leadership). Idle partitions cost nothing. While no partition of a session is
-dirty, the leader reports this to the network (`core.sim.long_polling`), and idle fetches are elided.
+The leader reads only partitions that have something new: those that the follower named because their state changed, and those that have
+become `dirty` on the leader because of new records, a new high watermark, or a new leader epoch. Idle partitions cost nothing. If no
+partition in a session is dirty, the leader tells the network (`core.sim.long_polling`), which then elides idle fetches.
 
-Partitions keep their order. A partition that was sent records and has more to send moves to the end, so that no partition starves.
+Partitions keep their order. If the leader has sent records of a partition and has more to send, the partition moves to the end, so that no
+partition starves.
 Kafka: `FetchSession`, `IncrementalFetchContext#PartitionIterator`.
 """
 
@@ -22,7 +23,7 @@ from core.sim.long_polling import NOT_YET, LongPoll
 
 
 class FetchPurgatory(Protocol):
-    """The place where delayed fetches wait (Kafka: `delayedFetchPurgatory`)."""
+    """The component in which delayed fetches wait (Kafka: `delayedFetchPurgatory`)."""
 
     def complete_fetch(self, session: FetchSession) -> None:
         """Complete a session's delayed fetch if there is one."""
@@ -31,21 +32,21 @@ class FetchPurgatory(Protocol):
         """Complete a session's delayed fetch if there is enough to send."""
 
     def arm_expiry(self, session: FetchSession) -> None:
-        """Ensure that the delayed fetch is completed at its deadline at the latest."""
+        """Ensure that the delayed fetch is completed no later than its deadline."""
 
     def mark_possibly_late(self, session: FetchSession) -> None:
         """Watch a session from now on, in case its fetches fail to arrive."""
 
 
 class SessionPartition(SessionEntry):
-    """One partition of a session, with the follower's last request and the leader's last response for it (Kafka: `CachedPartition`).
+    """One partition in a session: the follower's last request and the leader's last response for it (Kafka: `CachedPartition`).
 
     Attributes:
         asked: the follower's last request for the partition: a `FetchPartition` or the plain tuple of its fields.
         dirty: whether there is something new to send (`FetchSession.dirty`).
-        sent_high_watermark, sent_log_start: the values that were last sent; -1 before the first response.
-        partition, replica: the leader's partition and its view of the follower; None until the next fetch looks them up, for example
-            after a change in this broker's role in the partition.
+        sent_high_watermark, sent_log_start: the values in the last response; -1 before the first response.
+        partition, replica: the leader's partition and its state for the follower. They are None until the next fetch looks them up, for
+            example after this broker's role in the partition changes.
     """
 
     __slots__ = ("asked", "partition", "replica", "sent_high_watermark", "sent_log_start", "tp")
@@ -76,12 +77,12 @@ class FetchSession(FollowerSession):
     """The session of one fetcher of one follower.
 
     Attributes:
-        purgatory: the place where the session's delayed fetch waits.
+        purgatory: the component in which the session's delayed fetch waits.
         follower, fetcher: the ids of the follower and its fetcher.
         address: the follower's address on the network.
         poll: the network's handle for the session's fetches.
         partitions: all partitions of the session, in the order in which they were added.
-        dirty: the partitions with something new, in order, each once.
+        dirty: the partitions that have something new, in order, each once.
         last_fetch_time: the time when the last fetch that was not elided arrived, µs.
         parked: the delayed fetch; None if there is none.
         deadline: the time by which the delayed fetch is completed, µs.
@@ -129,13 +130,13 @@ class FetchSession(FollowerSession):
         return -1 if self.parked is None else self.deadline
 
     def polls_resume(self, arrived_at: int) -> None:
-        """Resume real fetches after the network elided some; the last of these counts as having arrived at `arrived_at`."""
+        """Resume real fetches after the network elided some. The last elided fetch counts as having arrived at `arrived_at`."""
         if arrived_at != NOT_YET:
             self.last_fetch_time = arrived_at
         self.purgatory.mark_possibly_late(self)
 
     def wait(self, request: object, arrived_at: int, cause: int) -> None:
-        """Delay the fetch that arrived at `arrived_at`. If records to respond with have just arrived, the fetch needs no timer."""
+        """Delay the fetch that arrived at `arrived_at`. If records for the response have just been appended, the fetch needs no timer."""
         assert isinstance(request, FetchRequest)
         self.parked = request
         self.cause = cause
@@ -149,7 +150,7 @@ class FetchSession(FollowerSession):
         return FetchResponse(request.correlation, self.fetcher, NONE, ())
 
     def mark_dirty(self, entry: SessionEntry) -> None:
-        """Mark a partition that has something new to send."""
+        """Mark a partition as having something new to send."""
         if not entry.dirty:
             if self.poll.silent:
                 self.poll.break_silence()
@@ -157,7 +158,7 @@ class FetchSession(FollowerSession):
             self.dirty.append(entry)  # type: ignore[arg-type]
 
     def records_appended(self, entry: SessionEntry) -> None:
-        """Mark a partition with new records, and complete the delayed fetch if they are enough for it."""
+        """Mark a partition as having new records. If there are enough of them, complete the delayed fetch."""
         if not entry.dirty:
             entry.dirty = True
             self.dirty.append(entry)  # type: ignore[arg-type]
@@ -171,7 +172,8 @@ class FetchSession(FollowerSession):
         self.purgatory.complete_fetch(self)
 
     def take_dirty(self) -> list[SessionPartition]:
-        """Remove and return the dirty partitions to read now. Each stays dirty until it is sent; after that, it can become dirty again."""
+        """Remove and return the dirty partitions to read now. Each one stays marked as dirty until it is sent; only then can it be marked
+        again."""
         entries = self.dirty.copy()
         self.dirty.clear()
         return entries

@@ -1,4 +1,4 @@
-"""Changes to a leader's log for clients: appends and deletions of records (Kafka: `Partition#appendRecordsToLeader`)."""
+"""Changes that clients make to a leader's log: they append or delete records (Kafka: `Partition#appendRecordsToLeader`)."""
 
 from __future__ import annotations
 
@@ -73,9 +73,10 @@ def append_as_coordinator(
 
     Args:
         partition: a partition that this broker leads.
-        batch: the batch, at the LEO.
+        batch: the batch, whose offsets begin at the LEO.
         deadline: when the write times out, µs.
-        completion: the function to call when the batch is committed or the write has failed. A refused write is reported at once.
+        completion: the function to call when the batch is committed or the write has failed. If the write is refused, the function is
+            called immediately.
         guard: the verification number of a transactional batch (KIP-890); NO_GUARD if the batch needed no verification.
         below_min_isr: whether the batch is appended even if the ISR is smaller than min.insync.replicas.
     """
@@ -95,7 +96,7 @@ def append_as_coordinator(
 
 
 def _transaction_error(partition: Partition, batch: BatchFields, guard: int) -> str:
-    """Return the error for one of the broker's own transactional batches, or NONE. The sequence numbers of the batch do not matter.
+    """Return the error for one of the broker's own transactional batches, or NONE. The sequence numbers of the batch are not checked.
 
     Kafka: `ProducerAppendInfo#maybeValidateDataBatch` with `AppendOrigin.COORDINATOR`. Markers are checked before this function is called.
     """
@@ -110,7 +111,7 @@ def _transaction_error(partition: Partition, batch: BatchFields, guard: int) -> 
 
 
 def _append(partition: Partition, term: Term, batch: BatchFields, acks: int) -> Column:
-    """Append a batch to a leader's log, and return the new LEO. The event of the append becomes the cause of what follows."""
+    """Append a batch to a leader's log, and return the new LEO. The append event becomes the cause of what follows."""
     broker, log = partition.broker, partition.log
     journal = broker.journal
     now: Column = journal.now
@@ -146,7 +147,7 @@ def _after_append(partition: Partition) -> None:
 def _respond_or_delay(partition: Partition, sender: str, request: ProduceRequest, base: int, end: int) -> None:
     """Respond to a produce request whose batch has been appended.
 
-    With acks=1, respond at once; otherwise, respond when the batch is committed.
+    With acks=1, respond immediately; otherwise, respond when the batch is committed.
     """
     broker, tp, term = partition.broker, partition.tp, partition.term
     assert term is not None, "a leader has a term with its follower states"
@@ -167,8 +168,8 @@ def _delay(partition: Partition, write: DelayedWrite) -> None:
 def _validate_producer_state(partition: Partition, sender: str, request: ProduceRequest, guard: int) -> bool:
     """Return whether to append an idempotent producer's batch (`UnifiedLog#analyzeAndValidateProducerState`).
 
-    The response to a duplicate contains the offsets of the first append. With acks=all, it is sent when these offsets are committed. A batch
-    that is out of sequence is refused.
+    The response to a duplicate contains the offsets from the first append. With acks=all, the leader responds when these offsets are
+    committed. The leader refuses a batch that is out of sequence.
     """
     broker, log, tp, release = partition.broker, partition.log, partition.tp, partition.broker.release
     now = broker.journal.now

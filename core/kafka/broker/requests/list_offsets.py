@@ -2,10 +2,9 @@
 
 Kafka: `Partition#fetchOffsetForTimestamp`.
 
-A client sees only committed records, and with isolation level read_committed, only records below the last stable offset. A replica sees the
-whole log. The high watermark of a new leader can be below the last high
-watermark of its predecessor. Until the new high watermark passes the start of the leader's epoch, requests whose result could move backward
-are refused (KIP-207).
+A client sees only committed records or, with the isolation level read_committed, only records below the last stable offset. A replica sees
+the whole log. The high watermark of a new leader can be below the last high watermark of its predecessor. Until the new leader's high
+watermark passes the start of its leader epoch, the leader refuses requests whose result could be lower than an earlier result (KIP-207).
 """
 
 from __future__ import annotations

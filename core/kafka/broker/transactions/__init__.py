@@ -1,1 +1,1 @@
-"""Transactions on the partitions that a broker leads: verification of batches, and markers."""
+"""Transactions on the partitions that a broker leads: how it verifies batches and writes markers."""

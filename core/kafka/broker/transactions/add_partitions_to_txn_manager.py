@@ -1,9 +1,9 @@
-"""The requests by which a leader asks the transaction coordinator about a batch that would open a transaction on a partition (KIP-890).
+"""The requests in which a leader asks the transaction coordinator about a batch that would open a transaction on a partition (KIP-890).
 
 Kafka: `AddPartitionsToTxnManager`, `ReplicaManager#maybeStartTransactionVerificationForPartition`.
 
-Since 3.6, the leader verifies that the partition belongs to the transaction. With transaction.version 2, the leader adds the partition
-instead.
+Since 3.6, the leader asks the coordinator to verify that the partition belongs to the transaction. With transaction.version 2, the leader
+asks the coordinator to add the partition instead.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RETRY_BACKOFF: Final = 20 * US_PER_MS
 """add.partitions.to.txn.retry.backoff.ms, µs."""
 
 MAX_RETRY: Final = 100 * US_PER_MS
-"""How long a leader repeats the request on behalf of a client, µs (add.partitions.to.txn.retry.backoff.max.ms)."""
+"""The time for which a leader repeats the request on behalf of a client, µs (add.partitions.to.txn.retry.backoff.max.ms)."""
 
 RETRIABLE: Final = frozenset(
     {
@@ -38,7 +38,8 @@ RETRIABLE: Final = frozenset(
         errors.NOT_COORDINATOR,
     }
 )
-"""The coordinator's errors that a producer gets as NOT_ENOUGH_REPLICAS, because every client retries after that error."""
+"""The coordinator's errors that the leader reports to the producer as NOT_ENOUGH_REPLICAS, because every client retries after that
+error."""
 
 
 class Verification:
@@ -49,7 +50,7 @@ class Verification:
         completion: the function to call with the answer.
         guard: the number of the verification entry.
         since: when the batch arrived, µs.
-        node: the broker that is asked.
+        node: the broker that the leader asks.
     """
 
     __slots__ = ("batch", "completion", "guard", "node", "since")
@@ -63,7 +64,7 @@ class Verification:
 
 
 class ProduceVerification:
-    """A produce request that is waiting for the coordinator: when the answer arrives, the records are appended or refused."""
+    """A produce request that is waiting for the coordinator. When the answer arrives, the leader appends or refuses the records."""
 
     __slots__ = ("manager", "request", "sender")
 
@@ -74,7 +75,7 @@ class ProduceVerification:
 
     @property
     def retries_concurrent(self) -> bool:
-        """Whether the leader repeats the request on behalf of the producer, as it does with transaction.version 2."""
+        """Whether the leader repeats the request on behalf of the producer. It does so with transaction.version 2."""
         return self.request.adds_partition
 
     def verified(self, error: str, guard: int) -> None:
@@ -95,7 +96,7 @@ class AddPartitionsToTxnManager:
 
     Attributes:
         in_flight: the requests in flight, by correlation ID.
-        queued: for each coordinator with a request in flight, the requests to send next, by transactional.id.
+        queued: the requests to send next to each coordinator that has a request in flight, by transactional.id.
     """
 
     __slots__ = ("broker", "hosted", "in_flight", "queued")
@@ -160,7 +161,7 @@ class AddPartitionsToTxnManager:
     def _queue(self, verification: Verification) -> None:
         """Queue a request.
 
-        If there are several for one ID, keep only those with the newest epoch, one for each partition (`#addTxnData`).
+        If there are several requests for one ID, keep only those with the newest epoch, one for each partition (`#addTxnData`).
         """
         queue = self.queued.setdefault(verification.node, {})
         batch = verification.batch
@@ -195,7 +196,7 @@ class AddPartitionsToTxnManager:
             self._send_queued(verification.node)
 
     def _timed_out(self, correlation: object) -> None:
-        """Fail the requests to a coordinator that has not answered in time."""
+        """Fail the requests to a coordinator that has not responded in time."""
         assert isinstance(correlation, int)
         verification = self.in_flight.get(correlation)
         if verification is not None:
@@ -213,7 +214,7 @@ class AddPartitionsToTxnManager:
                 self._send(verification)
 
     def _answered(self, verification: Verification, error: str) -> None:
-        """Pass on the answer, or repeat the request."""
+        """Pass the answer to the waiting batches, or repeat the request."""
         batch, completion, broker = verification.batch, verification.completion, self.broker
         retries = error == errors.CONCURRENT_TRANSACTIONS and completion.retries_concurrent
         if retries and broker.journal.now - verification.since < MAX_RETRY:
@@ -229,7 +230,7 @@ class AddPartitionsToTxnManager:
 
 
 def _produce_error(error: str, request: ProduceRequest, *, abortable: bool) -> str:
-    """Return the error that a producer gets (`ReplicaManager#handleProduceAppend`)."""
+    """Return the error that the leader reports to the producer (`ReplicaManager#handleProduceAppend`)."""
     if error == errors.CONCURRENT_TRANSACTIONS and request.adds_partition:
         return error
     if error in RETRIABLE:

@@ -1,4 +1,4 @@
-"""A coordinator as the replica manager sees it."""
+"""The interface through which the replica manager notifies a coordinator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class InternalTopicOwner(Protocol):
         """Handle this broker's election as the leader of a partition of the topic."""
 
     def resigned(self, partition: int, /) -> None:
-        """Handle the end of this broker's leadership of a partition of the topic."""
+        """Handle the end of this broker's leadership for a partition of the topic."""
 
     def transaction_completed(self, partition: int, producer_id: int, *, commit: bool) -> None:
         """Handle the commit of a transaction's marker on a partition of the topic."""

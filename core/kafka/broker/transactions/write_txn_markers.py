@@ -1,4 +1,4 @@
-"""WriteTxnMarkers: a leader appends the markers that end transactions (Kafka: `KafkaApis#handleWriteTxnMarkersRequest`)."""
+"""WriteTxnMarkers requests: a leader appends the markers that end transactions (Kafka: `KafkaApis#handleWriteTxnMarkersRequest`)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ class MarkerAppend:
         self.commit = commit
 
     def append_completed(self, error: str) -> None:
-        """Record the result. Inform the coordinator of an internal topic that the transaction is complete on a partition of that topic."""
+        """Record the result. If the partition belongs to an internal topic, inform the coordinator that owns the topic that the transaction
+        is complete there."""
         owner = self.write.owners.get(self.tp.topic)
         if error == errors.NONE and owner is not None:
             owner.transaction_completed(self.tp.partition, self.producer_id, commit=self.commit)
