@@ -148,7 +148,7 @@ class BrokerHeartbeatManager:
         """Return the time in µs until the controller looks for a stale broker again; None if there is no broker to check.
 
         Args:
-            now: the present time, µs.
+            now: the current time, µs.
             periodic: whether the controller checks at fixed intervals (`Release.fences_periodically`) or when the oldest session may have
                 expired.
             fenced: whether the controller has just fenced a broker.

@@ -1,1 +1,1 @@
-"""One replica's log: records as runs of leadership terms, the leader-epoch cache, segments, and producer state."""
+"""One replica's log: runs of records from leadership terms, the leader-epoch cache, segments, and producer state."""

@@ -1,4 +1,4 @@
-"""The files that a broker keeps beside the segments in a log directory, formatted and parsed as text in Kafka's own formats.
+"""The text files that a broker keeps in a log directory next to the segments. The functions format and parse them in Kafka's own formats.
 
 `replication-offset-checkpoint` (high watermarks), `recovery-point-offset-checkpoint`, and `log-start-offset-checkpoint` share one format
 (Kafka: `OffsetCheckpointFile`). `leader-epoch-checkpoint` is in `leader_epoch_cache`.
@@ -20,23 +20,24 @@ CLEANER_OFFSETS: Final = "cleaner-offset-checkpoint"
 CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 META_PROPERTIES: Final = "meta.properties"
 LEADER_EPOCHS: Final = "leader-epoch-checkpoint"
-"""The name of the leader epoch file in the directory of each partition."""
+"""The name of the leader-epoch file in each partition's directory."""
 
 OFFSET_FILES: Final = (HIGH_WATERMARKS, RECOVERY_POINTS, LOG_STARTS, CLEANER_OFFSETS)
 """The files that contain one offset per partition."""
 
 
 def format_offsets(offsets: Mapping[TopicPartition, int]) -> str:
-    """Return the text of an offset checkpoint: version 0, the number of entries, then one line `topic partition offset` per entry."""
+    """Return the text of an offset checkpoint file: version 0, the number of entries, and then one line `topic partition offset` per
+    entry."""
     lines = [f"{tp.topic} {tp.partition} {offset}\n" for tp, offset in offsets.items()]
     return f"0\n{len(lines)}\n{''.join(lines)}"
 
 
 def parse_offsets(text: str, name: str = HIGH_WATERMARKS) -> dict[TopicPartition, int]:
-    """Return the entries of an offset checkpoint.
+    """Return the entries in an offset checkpoint file.
 
     Raises:
-        ValueError: the text is not such a file. The message names the line and its expected content.
+        ValueError: the text is not in this format. The message names the line and its expected content.
     """
     lines = text.splitlines()
     if not lines or lines[0].strip() != "0":

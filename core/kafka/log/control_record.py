@@ -6,17 +6,17 @@ import struct
 from typing import Final, NamedTuple
 
 ABORT: Final = 0
-"""The type of the control record of an aborted transaction."""
+"""The type of the control record that aborts a transaction."""
 
 COMMIT: Final = 1
-"""The type of the control record of a committed transaction."""
+"""The type of the control record that commits a transaction."""
 
 MARKER_BYTES: Final = 78
-"""The size of a batch with one marker: 61 bytes of header, and a record of 17 bytes."""
+"""The size of a batch that contains one marker, in bytes: a header of 61 bytes and a record of 17 bytes."""
 
 
 CONTROL_RECORD_VERSION: Final = 0
-"""The version of keys and values that a coordinator writes."""
+"""The version of the keys and values that a coordinator writes."""
 
 _KEY: Final = struct.Struct(">hh")
 _VALUE: Final = struct.Struct(">hi")
@@ -30,7 +30,7 @@ class EndTransactionMarker(NamedTuple):
 
     @property
     def commits(self) -> bool:
-        """Whether the transaction is committed."""
+        """Whether the marker commits the transaction."""
         return self.control_type == COMMIT
 
     @property
@@ -48,7 +48,8 @@ class EndTransactionMarker(NamedTuple):
 
     @staticmethod
     def parse(key: bytes, value: bytes) -> EndTransactionMarker:
-        """Return the marker of a control record. A newer version can have more bytes (`EndTransactionMarker#deserializeValue`).
+        """Return the marker that a control record contains. A record in a newer version can have more bytes
+        (`EndTransactionMarker#deserializeValue`).
 
         Raises:
             ValueError: a version is negative, bytes are missing, or the record does not end a transaction.

@@ -1,4 +1,5 @@
-"""The start offset of each leader epoch in a replica's log (Kafka: `LeaderEpochFileCache`). Replicas use it to find where they diverge.
+"""The start offset of each leader epoch in a replica's log (Kafka: `LeaderEpochFileCache`). Replicas use these offsets to find where their
+logs diverge.
 
 The module also formats and parses `leader-epoch-checkpoint`.
 """
@@ -16,10 +17,10 @@ UNDEFINED: Final = (NO_EPOCH, NO_OFFSET)
 
 
 class LeaderEpochCache:
-    """The (epoch, start offset) entries of one replica's log. Epochs and offsets both rise strictly.
+    """The (epoch, start offset) entries for one replica's log. From entry to entry, both the epoch and the offset increase.
 
-    Epochs and offsets are never negative. All lookups are binary searches. Entries are few and rarely change. They are kept in tuples, which
-    take half the memory of lists and can be shared.
+    Epochs and offsets are never negative. All lookups are binary searches. There are few entries, and they rarely change, so they are kept
+    in tuples, which take half the memory of lists and can be shared.
     """
 
     __slots__ = ("_epochs", "_starts")
@@ -36,7 +37,7 @@ class LeaderEpochCache:
 
     @staticmethod
     def of(entries: Iterable[tuple[int, int]]) -> LeaderEpochCache:
-        """Return a cache with (epoch, start offset) entries, assigned in order.
+        """Return a cache to which the given (epoch, start offset) entries have been assigned in order.
 
         Raises:
             ValueError: an epoch or offset is negative.
@@ -48,7 +49,7 @@ class LeaderEpochCache:
 
     @staticmethod
     def restored(epochs: tuple[int, ...], starts: tuple[int, ...]) -> LeaderEpochCache:
-        """Return a cache with the contents of another cache."""
+        """Return a cache with the given entries, which come from another cache."""
         cache = LeaderEpochCache()
         cache._epochs = epochs
         cache._starts = starts
@@ -57,8 +58,8 @@ class LeaderEpochCache:
     def assign(self, epoch: int, offset: int) -> bool:
         """Record that `epoch` starts at `offset` (Kafka: `#assign`). Return True if anything changed.
 
-        Later offsets of the latest epoch are ignored. Otherwise, entries at the end whose epoch or start is not lower contradict the new
-        entry, so they are dropped first. Therefore, a leader that appended nothing leaves no entry.
+        If `epoch` is already the latest epoch, later offsets are ignored. Otherwise, the last entries are dropped if their epoch or start
+        offset is not lower, because they contradict the new entry. Therefore, a leader that appended nothing leaves no entry.
 
         Raises:
             ValueError: the epoch or offset is negative.
@@ -121,9 +122,9 @@ class LeaderEpochCache:
         return self._drop_from(bisect_left(self._starts, end_offset))
 
     def truncate_from_start(self, start_offset: int) -> bool:
-        """Drop the entries before `start_offset`, but keep the epoch that covers it. Return True if anything changed.
+        """Drop the entries before `start_offset`, but keep the entry of the epoch that contains it. Return True if anything changed.
 
-        Kafka: `#truncateFromStart`, used when the oldest records of a log are deleted.
+        Kafka calls `#truncateFromStart` when the oldest records in a log are deleted.
         """
         at = bisect_right(self._starts, start_offset)
         if at == 0 or (at == 1 and self._starts[0] == start_offset):
@@ -149,7 +150,7 @@ class LeaderEpochCache:
 
 
 def format_checkpoint(entries: Iterable[tuple[int, int]]) -> str:
-    """Return the text of `leader-epoch-checkpoint`: version 0, the number of entries, then one line `epoch startOffset` per entry."""
+    """Return the text of `leader-epoch-checkpoint`: version 0, the number of entries, and then one line `epoch startOffset` per entry."""
     lines = [f"{epoch} {start}\n" for epoch, start in entries]
     return f"0\n{len(lines)}\n{''.join(lines)}"
 
@@ -158,7 +159,7 @@ def parse_checkpoint(text: str) -> tuple[tuple[int, int], ...]:
     """Return the (epoch, start offset) entries of a `leader-epoch-checkpoint` file.
 
     Raises:
-        ValueError: the text is not such a file. The message names the line and its expected content.
+        ValueError: the text is not in this format. The message names the line and its expected content.
     """
     lines = text.splitlines()
     if not lines or lines[0].strip() != "0":

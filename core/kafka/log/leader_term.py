@@ -1,8 +1,8 @@
-"""A leadership term: the records that one leader appended in one leader epoch. Replicas have ranges of these records.
+"""A leadership term: the records that one leader appended in one leader epoch. Each replica has a range of these records.
 
-A record is identified by its term and offset, because a term has one writer that appends in order. Therefore, replicas do not copy records.
-They have runs (see `replica_log`) that refer to terms. Two replicas agree at an offset if and only if they have the same term at that
-offset. Each batch is kept only once, in its term.
+The term and the offset identify a record, because only one broker writes in a term, and it appends in order. Therefore, replicas do not
+copy records. Their logs consist of runs (see `replica_log`) that refer to terms. Two replicas agree at an offset if and only if they have
+the same term at that offset. Each batch is kept only once, in its term.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from core.sim.state.append_only_list import AppendOnlyList
 
 
 class Batch(NamedTuple):
-    """A batch of `records` records that starts at offset `base`: its total size in `bytes`, its producer, and its timestamp (µs).
+    """A batch of `records` records that starts at offset `base`, with its total size in `bytes`, its producer, and its timestamp (µs).
 
     An idempotent producer's batch carries its producer ID, epoch, and first sequence number; these are -1 otherwise. A batch that is part
     of a transaction is `transactional`. `content` is None for plain records, the marker of a control batch, or the keys and values of the
@@ -40,7 +40,7 @@ class Batch(NamedTuple):
 
     @property
     def marker(self) -> EndTransactionMarker | None:
-        """The marker, if this is a control batch."""
+        """The marker if this is a control batch, otherwise None."""
         return self.content if isinstance(self.content, EndTransactionMarker) else None
 
 
@@ -53,17 +53,17 @@ timestamp_of: Final = itemgetter(Batch._fields.index("timestamp"))
 
 
 class Term:
-    """One leadership: its epoch, its leader, and the batches that the leader appended.
+    """A leadership term: its epoch, its leader, and the batches that the leader appended.
 
-    End offsets and cumulative bytes of the batches are computed on demand, so an append only adds one tuple.
+    The end offsets and the cumulative sizes of the batches are computed on demand, so an append only adds one tuple.
 
     Attributes:
         epoch: the leader epoch.
         leader: the leader's broker id.
-        written: the fields of each `Batch`, in offset order, without gaps, as plain tuples, which take a quarter of the time to create.
+        written: the fields of each `Batch`, in offset order without gaps. They are plain tuples, which are four times as fast to create.
         bytes: the size of all batches.
-        latest: the last batch in the form that a fetch carries; most fetches read it.
-        stamped: whether some timestamps come from producers with wrong clocks, so that timestamps can decrease.
+        latest: the last batch in the form in which a fetch carries it; most fetches read this batch.
+        stamped: whether some timestamps come from producers whose clocks are wrong, so that timestamps can decrease.
         has_producer_ids: whether some batches carry a producer ID.
         compacted: whether log compaction has removed parts of the term (`CompactedTerm`).
     """
@@ -90,7 +90,7 @@ class Term:
         return f"Term({self.epoch} by b{self.leader})"
 
     def stamp(self, timestamp: int) -> int:
-        """Record that the next batch has its producer's own timestamp. Return the timestamp."""
+        """Record that the next batch has a timestamp from its producer's own clock. Return the timestamp."""
         self.stamped = True
         return timestamp
 
@@ -129,7 +129,7 @@ class Term:
 
     @property
     def totals(self) -> list[int]:
-        """The bytes of this term up to and including each batch."""
+        """The cumulative size of this term up to and including each batch, in bytes."""
         totals = self._totals
         if totals is None:
             totals = self._totals = AppendOnlyList()
@@ -140,13 +140,13 @@ class Term:
         return totals
 
     def batches_within(self, start: int, end: int) -> list[Batch]:
-        """Return the batches with records in [start, end), in offset order."""
+        """Return the batches that have records in [start, end), in offset order."""
         ends = self.ends
         first, last = bisect_right(ends, start), bisect_left(ends, end)
         return [*map(Batch._make, self.written[first : last + 1])]
 
     def last_end(self, start: int, end: int) -> int:
-        """Return the end of the last batch in [start, end), at most `end`. If the range has no batch, return `start`."""
+        """Return the end offset of the last batch in [start, end), but at most `end`. If the range has no batch, return `start`."""
         return max(start, end)
 
     def surviving(self, start: int, end: int) -> list[tuple[int, int]]:
@@ -156,7 +156,7 @@ class Term:
     def first_since(self, start: int, end: int, timestamp: int) -> int:
         """Return the first offset in [start, end) of a record at or after a timestamp in µs; -1 if there is none.
 
-        The records of a batch have the batch's timestamp.
+        All records in a batch have the batch's timestamp.
         """
         written = self.written
         first = bisect_right(self.ends, start)
@@ -171,7 +171,7 @@ class Term:
         return -1
 
     def bytes_before(self, offset: int) -> int:
-        """Return the bytes of this term's records below an offset. A batch's bytes are spread evenly over its records."""
+        """Return the total size of this term's records below an offset, in bytes. All records in a batch count as equally large."""
         ends = self.ends
         i = bisect_left(ends, offset)
         if i == len(ends):
@@ -183,7 +183,8 @@ class Term:
         return total - size + size * max(offset - base, 0) // records
 
     def offset_within(self, start: int, end: int, limit: int) -> int:
-        """Return the largest offset up to `end` with at most `limit` bytes of this term below it, but at least one record after `start`."""
+        """Return the largest offset up to `end` that has at most `limit` bytes of this term below it, but include at least one record after
+        `start`."""
         totals = self.totals
         i = bisect_right(totals, limit)
         if i == len(totals):
@@ -195,7 +196,7 @@ class Term:
 
 
 class FetchedRange(NamedTuple):
-    """A range [start, end) of a term's records, and its size in bytes."""
+    """A range [start, end) of a term's records, and the size of the range in bytes."""
 
     start: int
     end: int
@@ -204,7 +205,8 @@ class FetchedRange(NamedTuple):
 
 
 FetchedRecords = tuple[Column, Column, Term, int, Any]
-"""Records as a fetch carries them: start, end, and term of the first range, the total bytes, and the following records.
+"""Records in the form in which a fetch carries them: the start, end, and term of the first range, the total size in bytes, and the
+following records.
 
 The following records are None after the last range.
 """

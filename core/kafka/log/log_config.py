@@ -14,26 +14,27 @@ from core.sim.units import US_PER_MS
 
 @attrs.frozen(repr=False)
 class LogConfig(ReprMixin):
-    """Settings in the units that the log uses. All logs of a topic share one object.
+    """The settings, in the units that the log uses. All logs of a topic on a broker share one object.
 
     Attributes:
         segment_bytes: the maximum size of a segment; a batch that would exceed it starts the next segment.
-        segment_us: the maximum time from a segment's first batch to its last, µs.
+        segment_us: the maximum time between a segment's first and last batch, µs.
         flush_messages: the number of unflushed records at which a log is flushed.
         flush_us: how long a log can go without a flush before the flush scheduler flushes it, µs.
-        retention_us: the maximum age of a segment's youngest record, µs; older segments are deleted. -1 means no limit.
-        retention_bytes: the size that a log keeps; the oldest segments are deleted as long as the rest of the log has at least this size.
-            -1 means no limit.
-        max_message_bytes: the maximum size of a record from a producer.
-        index_interval_bytes: the number of bytes that a segment gets between two entries of its offset index.
-        segment_index_bytes: the size of the offset index and of the time index of the active segment; a full index starts the next segment.
+        retention_us: the maximum age of the newest record in a segment, µs. Older segments are deleted. -1 means no limit.
+        retention_bytes: the size to which retention reduces a log. It deletes the oldest segments as long as the rest of the log has at
+            least this size. -1 means no limit.
+        max_message_bytes: the maximum size of a record that a producer sends.
+        index_interval_bytes: the number of bytes that are appended to a segment between two entries in its offset index.
+        segment_index_bytes: the size of the active segment's offset index and of its time index. When an index is full, the next segment
+            starts.
         compact: whether cleanup.policy contains `compact`.
         delete: whether cleanup.policy contains `delete`, so that retention applies.
         min_cleanable_ratio: the fraction of dirty bytes above which a log is cleaned.
-        delete_retention_us: the minimum time that a tombstone or a marker stays in the cleaned part of a log, µs.
+        delete_retention_us: the minimum time for which a tombstone or a marker stays in the cleaned part of a log, µs.
         min_compaction_lag_us: the minimum age at which a record can be cleaned, µs.
-        max_compaction_lag_us: the age at which a record is cleaned even if few bytes are dirty, µs.
-        log_append_time: whether records get their timestamps from the clock of the leader (message.timestamp.type, KIP-32).
+        max_compaction_lag_us: the age at which a record becomes due for cleaning even if few bytes are dirty, µs.
+        log_append_time: whether records get their timestamps from the leader's clock (message.timestamp.type, KIP-32).
     """
 
     segment_bytes: int = 1_073_741_824
@@ -55,7 +56,7 @@ class LogConfig(ReprMixin):
 
     @property
     def index_can_fill(self) -> bool:
-        """Whether an index can be full before the segment reaches segment.bytes. With the defaults, this cannot happen."""
+        """Whether an index can become full before the segment reaches segment.bytes. With the default settings, this cannot happen."""
         return min(self.segment_index_bytes // 8, self.segment_index_bytes // 12 - 1) <= self.segment_bytes // (
             self.index_interval_bytes + 1
         )

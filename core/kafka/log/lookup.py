@@ -1,7 +1,7 @@
 """Lookups in a log, step by step: the segment, the index entry, the scan, and the answer (Kafka: `LocalLog#read`, `LogSegment#read`).
 
-Each step says which file it reads and what it finds there, as data and as a sentence. A step does the same work as on a broker: a binary
-search, or a read of the headers of a few batches.
+Each step reports, as data and as a sentence, which file it reads and what it finds there. It does the same work as on a broker: it does a
+binary search or reads the headers of a few batches.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ SCAN: Final = "scan"
 ANSWER: Final = "answer"
 
 MAX_BYTES: Final = 1_048_576
-"""The default of max.partition.fetch.bytes, which limits the answer to a lookup by offset."""
+"""The default of max.partition.fetch.bytes, which limits the size of the answer to a lookup by offset."""
 
 NOT_FOUND: Final = -1
-"""The offset of a lookup that finds no record."""
+"""The offset that a lookup returns if it finds no record."""
 
 
 class LookupStep(NamedTuple):
@@ -40,7 +40,7 @@ class LookupStep(NamedTuple):
         position: the position in the segment file that the step finds; -1 if it finds none.
         probes: the number of index entries that the step compares.
         batches: the number of batch headers that the step reads.
-        bytes: the bytes of the segment file from the first of these batches up to the one that the step finds.
+        bytes: the size, in the segment file, from the first of these batches up to the one that the step finds.
         sentence: the step in words.
     """
 
@@ -61,12 +61,12 @@ class Lookup(NamedTuple):
     Attributes:
         steps: the steps, in order.
         error: OFFSET_OUT_OF_RANGE, or NONE.
-        offset: for a lookup by offset, the first offset of the answer's first batch; for one by timestamp, the offset of the record;
+        offset: for a lookup by offset, the first offset in the answer's first batch; for a lookup by timestamp, the offset of the record;
             NOT_FOUND if there is none.
         timestamp: the timestamp of the record at `offset`, ms; NO_TIMESTAMP if there is none.
-        segment: the segment of the answer; None if there is no record.
-        batch: the first batch of the answer; None if there is no record.
-        bytes: the bytes that a fetch gets from the segment; 0 for a lookup by timestamp.
+        segment: the segment that contains the answer; None if there is no record.
+        batch: the first batch in the answer; None if there is no record.
+        bytes: the number of bytes that a fetch gets from the segment; 0 for a lookup by timestamp.
         end: the offset after the last complete batch that a fetch gets.
     """
 
@@ -81,8 +81,8 @@ class Lookup(NamedTuple):
 
 
 def lookup_by_offset(log: ReplicaLog, offset: int, max_bytes: int = MAX_BYTES) -> Lookup:
-    """Look up the batches starting at an offset, as a fetch does. A fetch gets batches from one segment: at most `max_bytes`, but at least
-    one batch.
+    """Look up the batches starting at an offset, as a fetch does. A fetch gets batches from one segment: at most `max_bytes` bytes, but at
+    least one batch.
     """
     if not log.log_start <= offset <= log.leo:
         side = f"below the log start offset {log.log_start}" if offset < log.log_start else f"above the log end offset {log.leo}"
@@ -113,7 +113,7 @@ def lookup_by_offset(log: ReplicaLog, offset: int, max_bytes: int = MAX_BYTES) -
 
 
 def _read_offset_index(segment: SegmentFiles, offset: int, steps: list[LookupStep]) -> OffsetPosition:
-    """Find the last entry of the offset index at or before an offset, or the start of the segment."""
+    """Find the last entry in the offset index that is at or before an offset, or the start of the segment."""
     index, name = segment.indexes.offsets, segment.name(OFFSET_INDEX)
     search = index.search(offset)
     if search.slot < 0:
@@ -162,7 +162,7 @@ def _scanned(segment: SegmentFiles, first: int, found: PositionedBatch, at: int,
 
 
 def _fetched(segment: SegmentFiles, found: PositionedBatch, offset: int, max_bytes: int, steps: list[LookupStep]) -> Lookup:
-    """Answer a fetch that starts with a given batch."""
+    """Return the answer to a fetch that starts with the given batch."""
     available = segment.size - found.position
     size = min(max(max_bytes, found.bytes), available)
     first = segment.batch_at(found.position)
@@ -180,7 +180,8 @@ def _fetched(segment: SegmentFiles, found: PositionedBatch, offset: int, max_byt
 
 
 def _collect_aborted(log: ReplicaLog, segments: Sequence[SegmentFiles], lookup: Lookup, steps: list[LookupStep]) -> None:
-    """Read any transaction indexes, starting at the segment of the answer, as a fetch by a read_committed consumer does."""
+    """Read the transaction indexes, if any, starting at the segment that contains the answer. A fetch by a read_committed consumer does the
+    same."""
     entries = [entry for segment in segments for entry in segment.transactions]
     first, found = lookup.segment, lookup.batch
     if not entries or first is None or found is None:
@@ -220,7 +221,7 @@ def lookup_by_timestamp(log: ReplicaLog, timestamp: int) -> Lookup:
 
 
 def _read_time_index(segment: SegmentFiles, timestamp: int, steps: list[LookupStep]) -> TimestampOffset:
-    """Find the last entry of the time index at or before a timestamp."""
+    """Find the last entry in the time index that is at or before a timestamp."""
     index, name = segment.indexes.times, segment.name(TIME_INDEX)
     search = index.search(timestamp)
     if search.slot < 0:
@@ -256,8 +257,8 @@ def _scan_for_timestamp(segment: SegmentFiles, entry: OffsetPosition, timestamp:
 def aborted_upper_bound(log: ReplicaLog, segment: SegmentFiles, start: OffsetPosition, size: int) -> int:
     """Return the offset up to which a fetch collects aborted transactions (`LogSegment#fetchUpperBoundOffset`).
 
-    It is the first offset in the index whose position is at least `size` bytes after `start`, else the base offset of the next segment,
-    else the LEO.
+    The result is the first offset in the index whose position is at least `size` bytes after `start`. If there is none, the result is the
+    base offset of the next segment or, in the last segment, the LEO.
     """
     entry = segment.indexes.offsets.fetch_upper_bound_offset(start, size)
     if entry is not None:
@@ -273,7 +274,7 @@ def _step(
 
 
 def _count(number: int, word: str) -> str:
-    """Return a number with a noun, in the plural unless the number is 1."""
+    """Return a number with a noun, which is in the plural unless the number is 1."""
     plural = {"entry": "entries", "batch": "batches"}.get(word, word + "s")
     return f"{number} {word if number == 1 else plural}"
 

@@ -1,4 +1,5 @@
-"""Sets of offsets as sorted half-open intervals. They are exact, and their size depends only on the number of gaps."""
+"""Sets of offsets, stored as sorted half-open intervals. The sets are exact, and the memory that they take depends only on the number of
+gaps."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ class OffsetSet:
 
     @classmethod
     def of(cls, intervals: Iterable[Interval]) -> OffsetSet:
-        """Return the union of some intervals."""
+        """Return a set that contains the given intervals."""
         made = cls()
         for start, end in intervals:
             made.add(start, end)
@@ -65,7 +66,7 @@ class OffsetSet:
         return left
 
     def common(self, other: OffsetSet) -> OffsetSet:
-        """Return the offsets that are in both sets."""
+        """Return the offsets that are both in this set and in the other set."""
         return self.minus(self.minus(other))
 
     def count_within(self, start: int, end: int) -> int:

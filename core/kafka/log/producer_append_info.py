@@ -38,7 +38,7 @@ def data_batch_error(
 def _sequence_error(
     entry: ProducerStateEntry | None, verification: VerificationStateEntry | None, epoch: int, first_sequence: int, release: Release
 ) -> str:
-    """Return the error in the sequence numbers, or NONE (`ProducerAppendInfo#checkSequence`)."""
+    """Return the error that a batch's sequence numbers cause, or NONE (`ProducerAppendInfo#checkSequence`)."""
     if verification is not None:
         if verification.begins_at_0 and first_sequence != 0 and (entry is None or not entry.batches):
             return errors.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -63,7 +63,7 @@ def marker_error(entry: ProducerStateEntry | None, epoch: int, coordinator_epoch
         entry: the state of the producer; None if the log does not know it.
         epoch: the producer epoch of the marker.
         coordinator_epoch: the epoch of the coordinator that writes the marker.
-        must_rise: whether the producer epoch must be greater than that of an open transaction (KIP-1228).
+        must_rise: whether the marker's producer epoch must be greater than the epoch of an open transaction (KIP-1228).
     """
     if entry is None:
         return errors.NONE

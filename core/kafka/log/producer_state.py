@@ -2,12 +2,13 @@
 
 Kafka: `ProducerStateManager`, `UnifiedLog#rebuildProducerState`.
 
-For each producer ID, the state holds the epoch, the last five batches, and the first offset of the open transaction. A leader recognizes the
-retry of one of those batches by its sequence numbers and responds with the offsets of the first append. A leader refuses any other batch that
-is out of sequence. Followers check nothing, but build the same state from the batches that they replicate.
+For each producer ID, the state holds the epoch, the last five batches, and the first offset of the open transaction. If a producer resends
+one of those batches, the leader recognizes it by its sequence numbers and responds with the offsets from the first append. The leader
+refuses any other batch that is out of sequence. Followers do not check batches, but build the same state from the batches that they
+replicate.
 
-The records of an open transaction are unstable: consumers with isolation level read_committed read up to the last stable offset (LSO), which
-is the first unstable offset or the high watermark, whichever is smaller.
+The records of an open transaction are unstable: consumers with isolation level read_committed read up to the last stable offset (LSO),
+which is the smaller of the first unstable offset and the high watermark.
 """
 
 from __future__ import annotations
@@ -31,28 +32,29 @@ from core.kafka.release import CURRENT, Release
 from core.sim.units import US_PER_MS
 
 EXPIRATION_CHECK: Final = 600_000 * US_PER_MS
-"""The default of producer.id.expiration.check.interval.ms, the interval of the check for idle producers, µs."""
+"""The default of producer.id.expiration.check.interval.ms, the interval at which a broker checks for idle producers, µs."""
 
 EXPIRATION_CHECK_SETTING: Final = "producer.id.expiration.check.interval.ms"
-"""The setting of that interval."""
+"""The setting that defines the interval at which a broker checks for idle producers."""
 
 LATE_TRANSACTION_BUFFER: Final = 300_000 * US_PER_MS
-"""The time beyond transaction.max.timeout.ms after which a transaction counts as late, µs
+"""A transaction counts as late if it is idle for longer than transaction.max.timeout.ms plus this time, µs
 (`ProducerStateManager.LATE_TRANSACTION_BUFFER_MS`).
 """
 
 NO_GUARD: Final = 0
-"""The guard of a batch that needs no verification, because it is not part of a transaction or its transaction is already open on the
-partition.
+"""The guard for a batch that needs no verification, because the batch is not part of a transaction or its transaction is already open on
+the partition.
 """
 
 CHECK_NOW: Final = -1
-"""The time of the last check if the producers were loaded in a new process or after a truncation. The next check is then due immediately.
+"""The value that replaces the time of the last check after a new process or a truncation has reloaded the producers. It makes the next
+check due immediately.
 """
 
 
 class ActiveProducer(NamedTuple):
-    """A producer as DescribeProducers shows it (`UnifiedLog#activeProducers`). The timestamp is in µs; -1 means none."""
+    """A producer in the form in which DescribeProducers shows it (`UnifiedLog#activeProducers`). The timestamp is in µs; -1 means none."""
 
     producer_id: int
     producer_epoch: int
@@ -63,7 +65,7 @@ class ActiveProducer(NamedTuple):
 
 
 class ProducerSnapshot(NamedTuple):
-    """A snapshot file: the state of all records below `offset`."""
+    """A snapshot file: the state of the producers after all records below `offset`."""
 
     offset: int
     entries: tuple[ProducerStateEntry, ...]
@@ -73,11 +75,11 @@ class ProducerStateManager:
     """The producers of one log.
 
     Attributes:
-        release: the rules of the release.
+        release: the rules of Kafka's release.
         entries: the state of each producer by producer ID, in order of first appearance.
         ongoing: the producer ID of each open transaction, by its first offset, in ascending order.
-        unreplicated: for each transaction whose marker is at or above the high watermark, the marker's offset, by the first offset of the
-        transaction.
+        unreplicated: the marker's offset for each ended transaction whose marker is at or above the high watermark, by the first offset of
+        the transaction.
         verifications: the verification entries by producer ID (since 3.6).
         aborted: the transaction index of all segments, in the order of the markers (`TransactionIndex`).
         snapshots: the snapshot files, in ascending order of their offsets.
@@ -155,8 +157,9 @@ class ProducerStateManager:
         """Return the guard for a batch whose transaction is not open on this partition (`#maybeCreateVerificationStateEntry`).
 
         Args:
-            now: the present time, µs.
-            begins_at_0: whether the first batch of an unknown producer must have sequence number 0 (transaction.version 2).
+            now: the current time, µs.
+            begins_at_0: whether the first batch of an unknown producer must have sequence number 0
+            (transaction.version 2).
         """
         known = self.verifications.get(producer_id)
         if known is None:
@@ -168,14 +171,14 @@ class ProducerStateManager:
         return known.guard
 
     def verifies(self, producer_id: int, guard: int) -> bool:
-        """Return whether a guard is still the one in the producer's verification entry."""
+        """Return whether the producer's verification entry still has this guard."""
         known = self.verifications.get(producer_id)
         return known is not None and known.guard == guard
 
     # --- what is in the log ----------------------------------------------------------------------------------------
 
     def replay(self, batches: Iterable[Batch]) -> None:
-        """Apply batches as replication does: gaps are accepted."""
+        """Apply replicated batches. Gaps in the sequence numbers are accepted."""
         for batch in batches:
             self.update(batch)
 
@@ -200,7 +203,7 @@ class ProducerStateManager:
         return None
 
     def _end_transaction(self, entry: ProducerStateEntry, batch: Batch) -> CompletedTransaction | None:
-        """Apply a marker (`ProducerAppendInfo#appendEndTxnMarker`); the sequence numbers of a new epoch begin at 0 again."""
+        """Apply a marker (`ProducerAppendInfo#appendEndTxnMarker`). If the marker begins a new epoch, sequence numbers begin at 0 again."""
         marker = batch.marker
         assert marker is not None, "a control batch has a marker"
         self.verifications.pop(batch.producer_id, None)
@@ -225,17 +228,16 @@ class ProducerStateManager:
         return completed
 
     def aborted_between(self, start: int, end: int) -> tuple[AbortedTransaction, ...]:
-        """Return the aborted transactions with records or a marker in [start, end) (`UnifiedLog#collectAbortedTransactions`)."""
+        """Return the aborted transactions that have records or a marker in [start, end) (`UnifiedLog#collectAbortedTransactions`)."""
         return collect_aborted(self.aborted, start, end).aborted
 
     def active_producers(self, now: int | None = None, expiration: int = 0, interval: int = EXPIRATION_CHECK) -> tuple[ActiveProducer, ...]:
-        """Return the producers as DescribeProducers shows them (`UnifiedLog#activeProducers`).
+        """Return the producers in the form in which DescribeProducers shows them (`UnifiedLog#activeProducers`).
 
         Args:
-            now: the present time, µs; producers that a periodic check has removed by this time are left out. None means that no check has
-                run.
+            now: the current time, µs. Producers that a periodic check has removed by then are left out. None means that no check has run.
             expiration: the time after which an idle producer expires, µs.
-            interval: the interval of the check, µs.
+            interval: the time between two checks, µs.
         """
         return tuple(
             ActiveProducer(each.producer_id, each.epoch, each.coordinator_epoch, each.last_sequence, each.last_timestamp, each.open_from)
@@ -246,12 +248,13 @@ class ProducerStateManager:
     # --- what is stable --------------------------------------------------------------------------------------------
 
     def high_watermark_updated(self, high_watermark: int) -> None:
-        """Forget completed transactions whose marker is below the high watermark (`#onHighWatermarkUpdated`)."""
+        """Forget ended transactions whose marker is now below the high watermark (`#onHighWatermarkUpdated`)."""
         for first in [first for first, last in self.unreplicated.items() if last < high_watermark]:
             del self.unreplicated[first]
 
     def first_unstable_offset(self, high_watermark: int) -> int:
-        """Return the first offset of an open transaction, or of one whose marker is not committed; NO_OFFSET if there is none (`#firstUnstableOffset`)."""
+        """Return the first offset of the oldest transaction that is open or whose marker is not committed; NO_OFFSET if there is none
+        (`#firstUnstableOffset`)."""
         firsts = [first for first, last in self.unreplicated.items() if last >= high_watermark]
         if self.ongoing:
             firsts.append(next(iter(self.ongoing)))
@@ -263,7 +266,7 @@ class ProducerStateManager:
         The metric PartitionsWithLateTransactionsCount counts such partitions (since 3.2).
 
         Args:
-            now: the present time, µs.
+            now: the current time, µs.
             max_timeout: transaction.max.timeout.ms, µs.
         """
         if not self.ongoing:
@@ -281,9 +284,10 @@ class ProducerStateManager:
             del self.verifications[producer_id]
 
     def remove_expired_if_due(self, now: int, expiration: int, interval: int = EXPIRATION_CHECK) -> None:
-        """Do what the periodic checks would have done up to now.
+        """Apply the effects of all periodic checks that were due by now.
 
-        There is no timer: the state changes only with an append, so each reader first runs the last check that was due.
+        The checks have no timer. Because the state changes only when something is appended, it is enough that each reader first runs the
+        last check that was due.
         """
         if self._checked == CHECK_NOW:
             self.remove_expired(now, expiration)
@@ -293,7 +297,7 @@ class ProducerStateManager:
             self.remove_expired(due, expiration)
 
     def truncate_head(self, log_start: int) -> None:
-        """Drop the producers whose last record is below the log start, as releases before 2.3 do (`#truncateHead`, KAFKA-7190)."""
+        """Drop the producers whose last record is below the log start. Only releases before 2.3 do this (`#truncateHead`, KAFKA-7190)."""
         for entry in list(self.entries.values()):
             if entry.last_data_offset < log_start:
                 del self.entries[entry.producer_id]
@@ -322,7 +326,8 @@ class ProducerStateManager:
         self.snapshots = tuple(each for each in self.snapshots if each.offset in bases or each.offset == largest)
 
     def before(self, log_start: int, offset: int) -> ProducerStateManager:
-        """Return the state in the newest snapshot at or before an offset, together with that snapshot and the earlier ones (`#loadFromSnapshot`)."""
+        """Return the state in the newest snapshot at or before an offset. The result keeps that snapshot and the earlier ones
+        (`#loadFromSnapshot`)."""
         state = ProducerStateManager(log_start, self.release)
         state.snapshots = tuple(each for each in self.snapshots if log_start < each.offset <= offset)
         if state.snapshots:
@@ -334,9 +339,10 @@ class ProducerStateManager:
         return state
 
     def truncate_and_reload(self, log_start: int, offset: int, *, restarted: bool = False) -> None:
-        """Go back to the newest snapshot at or before an offset, or to the log start. The log then replays its batches from `end_offset` on.
+        """Go back to the newest snapshot at or before an offset, or to the log start. After that, the log replays its batches starting at
+        `end_offset`.
 
-        Without a truncation, this happens only in a new process. Kafka: `ProducerStateManager#truncateAndReload`.
+        If nothing was truncated, this happens only in a new process. Kafka: `ProducerStateManager#truncateAndReload`.
         """
         if offset == self.end_offset and not restarted:
             return

@@ -8,25 +8,25 @@ from typing import Final, NamedTuple
 from core.kafka.ids import NO_OFFSET
 
 NUM_BATCHES_TO_RETAIN: Final = 5
-"""The number of batches kept for each producer (`ProducerStateEntry.NUM_BATCHES_TO_RETAIN`)."""
+"""The number of batches that a log remembers for each producer (`ProducerStateEntry.NUM_BATCHES_TO_RETAIN`)."""
 
 MAX_SEQUENCE: Final = 2**31 - 1
-"""The largest sequence number; the next one is 0."""
+"""The largest sequence number. The sequence number after it is 0."""
 
 NO_SEQUENCE: Final = -1
-"""No sequence number: nothing was appended in this producer epoch, or the batch is not idempotent."""
+"""The value for a missing sequence number: nothing was appended in this producer epoch, or the batch is not idempotent."""
 
 NO_TIMESTAMP: Final = -1
-"""No timestamp: before 2.4.1, a marker leaves none (KAFKA-9144)."""
+"""The value for a missing timestamp. Before 2.4.1, a marker does not set the timestamp (KAFKA-9144)."""
 
 
 def increment_sequence(sequence: int, by: int) -> int:
-    """Return the sequence number that is `by` later; after the largest one, 0 follows (`DefaultRecordBatch#incrementSequence`)."""
+    """Return the sequence number that is `by` later. MAX_SEQUENCE is followed by 0 (`DefaultRecordBatch#incrementSequence`)."""
     return sequence + by if sequence <= MAX_SEQUENCE - by else by - (MAX_SEQUENCE - sequence) - 1
 
 
 def decrement_sequence(sequence: int, by: int) -> int:
-    """Return the sequence number that is `by` earlier; 0 is preceded by MAX_SEQUENCE (`DefaultRecordBatch#decrementSequence`)."""
+    """Return the sequence number that is `by` earlier. 0 is preceded by MAX_SEQUENCE (`DefaultRecordBatch#decrementSequence`)."""
     return sequence - by if sequence >= by else MAX_SEQUENCE - (by - sequence) + 1
 
 
@@ -46,9 +46,9 @@ class ProducerStateEntry:
     Attributes:
         producer_id: the producer ID.
         epoch: the producer epoch of the last batch or marker.
-        batches: the last batches of that epoch, at most `NUM_BATCHES_TO_RETAIN`.
+        batches: the last batches in that epoch, at most `NUM_BATCHES_TO_RETAIN`.
         coordinator_epoch: the epoch of the coordinator that wrote the last marker; -1 before the first marker.
-        last_timestamp: the timestamp of the last batch or marker, µs; NO_TIMESTAMP if no batch or marker left one.
+        last_timestamp: the timestamp of the last batch or marker, µs; NO_TIMESTAMP if no batch or marker has set it.
         open_from: the first offset of the open transaction; NO_OFFSET if none is open.
     """
 
@@ -85,7 +85,7 @@ class ProducerStateEntry:
         return None
 
     def change_epoch(self, epoch: int) -> None:
-        """Begin another epoch, and forget the batches of the former one (`ProducerStateEntry#maybeUpdateProducerEpoch`)."""
+        """Begin another epoch, and forget the batches of the previous one (`ProducerStateEntry#maybeUpdateProducerEpoch`)."""
         if epoch != self.epoch:
             self.epoch = epoch
             self.batches.clear()
@@ -105,14 +105,15 @@ class ProducerStateEntry:
 
 
 class VerificationStateEntry:
-    """The state of a verification: transactional batches wait until the coordinator has verified their partition (KIP-890, `VerificationStateEntry`).
+    """The state of a verification, during which transactional batches wait until the coordinator has verified their partition (KIP-890,
+    `VerificationStateEntry`).
 
     Attributes:
-        guard: the number of the verification; an append with another number fails.
-        lowest_sequence: the lowest first sequence number of the waiting batches.
+        guard: the number of the verification; an append that has a different number fails.
+        lowest_sequence: the lowest first sequence number among the waiting batches.
         epoch: the largest producer epoch of those batches.
         begins_at_0: whether the first batch of an unknown producer must have sequence number 0 (transaction.version 2).
-        created: the time of the first batch, µs.
+        created: the time when the first batch arrived, µs.
     """
 
     __slots__ = ("begins_at_0", "created", "epoch", "guard", "lowest_sequence")
@@ -129,7 +130,8 @@ class VerificationStateEntry:
         self.begins_at_0 = begins_at_0
 
     def update(self, sequence: int, epoch: int) -> None:
-        """Register another batch: a lower sequence or a higher epoch replaces the known one (`#maybeUpdateLowestSequenceAndEpoch`)."""
+        """Register another batch. If its sequence number is lower or its epoch is higher, that value replaces the known one
+        (`#maybeUpdateLowestSequenceAndEpoch`)."""
         if epoch > self.epoch:
             self.epoch, self.lowest_sequence = epoch, sequence
         elif epoch == self.epoch:

@@ -1,7 +1,7 @@
 """One replica's log (Kafka: `UnifiedLog`): runs of terms, LEO, high watermark, log start, recovery point, and leader-epoch cache.
 
-A run is (start offset, term). The replica has that term's records from the start offset to the next run. An append only extends the last
-run, so appending ten million records costs as much as appending ten.
+A run is a pair (start offset, term). The replica has that term's records from the start offset up to the start of the next run. An append
+only extends the last run, so it takes as long to append ten million records as to append ten.
 """
 
 from __future__ import annotations
@@ -27,22 +27,23 @@ class ReplicaLog:
 
     Attributes:
         keeps_epochs: whether the log has a leader-epoch cache (since 0.11).
-        release: the rules of the release, for the state of the producers.
+        release: the rules of Kafka's release for the state of the producers.
         leo: the log end offset, which is the offset of the next record.
         high_watermark: the offset up to which (exclusive) this replica knows the records to be committed.
-        log_start: the first readable offset; records below it wait for deletion.
+        log_start: the first readable offset; records below it are waiting to be deleted.
         epochs: the leader-epoch cache.
-        starts, terms: the start offsets and the terms of the runs, in offset order, from the first segment's base on. They are immutable and
-            shared with snapshots, like `bases`.
-        tail: the last run's term; None for an empty log.
+        starts, terms: the start offsets and the terms of the runs, in offset order, starting at the first segment's base. Like `bases`,
+            they are immutable and shared with snapshots.
+        tail: the last run's term; None if the log is empty.
         high_watermark_moved: whether the high watermark may have moved since the last checkpoint.
         config: the settings for segments, flushes, and retention; set by `configure`.
-        bases: the base offsets of the known segments (`roll`); None means one segment, from the first offset.
-        producers: the state of the producers, up to `producers.end_offset`; None while no batch with a producer ID is known.
-        recovery_point: the offset below which all records are flushed to disk and survive a power loss.
+        bases: the base offsets of the segments that have been computed (`roll`); None means a single segment that starts at the first
+            offset.
+        producers: the state of the producers up to `producers.end_offset`; None while the log has no batch with a producer ID.
+        recovery_point: the offset below which all records have been flushed to disk, so that they survive a power loss.
         last_flush: the time when the flush scheduler last flushed the log, µs.
         last_append: the sequence number of the event that last moved the LEO, as far as this process knows.
-        flush_at: the LEO at which the number of unflushed records triggers a flush; None if it never does.
+        flush_at: the LEO at which there are so many unflushed records that the log is flushed; None if this never happens.
     """
 
     __slots__ = (
@@ -74,7 +75,7 @@ class ReplicaLog:
         self.last_flush = 0
 
     def configure(self, config: LogConfig) -> None:
-        """Change the settings. Existing segments still follow the former settings."""
+        """Change the settings. Existing segments keep the former settings."""
         if self.leo > self.log_start:
             self.roll()
         self.config = config
@@ -93,7 +94,7 @@ class ReplicaLog:
     def append_as_follower(self, records: FetchedRecords) -> Column:
         """Append fetched records, with their offsets and epochs. Return the new LEO (`UnifiedLog#appendAsFollower`).
 
-        If an empty log starts within a batch, it takes the whole batch and starts with that batch.
+        If the log is empty and its start is inside a batch, the log takes the whole batch and begins with it.
 
         Raises:
             ValueError: the first record is not at the LEO (Kafka's UnexpectedAppendOffset).
@@ -114,7 +115,7 @@ class ReplicaLog:
         return end
 
     def _begin_run(self, term: Term) -> None:
-        """Start a run of another term at the LEO."""
+        """At the LEO, start a run that refers to another term."""
         self.starts = (*self.starts, self.leo)
         self.terms = (*self.terms, term)
         self.tail = term
@@ -130,9 +131,9 @@ class ReplicaLog:
         return bases, max(self.recovery_point, bases[-1])
 
     def roll(self) -> tuple[int, ...]:
-        """Roll the segments up to the end of the log. Return their base offsets (`UnifiedLog#maybeRoll`).
+        """Compute where the segments start, up to the end of the log, and return their base offsets (`UnifiedLog#maybeRoll`).
 
-        A roll flushes all earlier segments, so the recovery point moves to the new base.
+        Rolling a segment flushes all earlier segments, so the recovery point moves to the base of the new segment.
         """
         bases, self.recovery_point = self.known_segments()
         if len(bases) > 1:
@@ -153,7 +154,7 @@ class ReplicaLog:
         self.flush_at = None if messages == MAX_LONG else recovery_point + messages
 
     def _maybe_flush(self) -> None:
-        """Flush if flush.messages records are unflushed, unless a new segment started among them (`UnifiedLog#append`)."""
+        """Flush if at least flush.messages records are unflushed, unless a new segment started among them (`UnifiedLog#append`)."""
         self.roll()
         if self.leo - self.recovery_point >= self.config.flush_messages:
             self.flush()
@@ -163,9 +164,10 @@ class ReplicaLog:
     # --- reading ---------------------------------------------------------------------------------------------------
 
     def read(self, start: int, end: int, max_bytes: int, max_records: int = 0) -> FetchedRecords | None:
-        """Return records from `start` up to `end` within the limits, but at least one if there is any (`UnifiedLog#read`, minOneMessage).
+        """Return the records from `start` up to `end` that fit the limits, but at least one record if there is any (`UnifiedLog#read`,
+        minOneMessage).
 
-        If log compaction removed the records at `start`, the following batch comes first.
+        If log compaction removed the records at `start`, the result begins with the next batch.
         """
         if max_records:
             compacted = any(term.compacted for term in self.terms)
@@ -230,7 +232,7 @@ class ReplicaLog:
         return self.bytes_between(self.first_offset, self.leo)
 
     def next_record(self, offset: int) -> int:
-        """Return the first offset, from `offset` on, whose record log compaction has not removed; the LEO if there is none."""
+        """Return the first offset at or after `offset` whose record log compaction has not removed; the LEO if there is none."""
         for run in self.physical_runs(offset):
             if not run.term.compacted:
                 return max(offset, run.start)
@@ -239,9 +241,9 @@ class ReplicaLog:
         return self.leo
 
     def physical_runs(self, offset: int) -> tuple[Run, ...]:
-        """Return the runs on disk, from the run that contains an offset. Records below the log start are included.
+        """Return the runs on disk, starting with the run that contains an offset. Records below the log start are included.
 
-        The term of a run is a `CompactedTerm` where the log was cleaned, or was copied from a cleaned log.
+        Where the log was cleaned or was copied from a cleaned log, the term of a run is a `CompactedTerm`.
         """
         starts = self.starts
         if not starts:
@@ -253,12 +255,12 @@ class ReplicaLog:
         )
 
     def runs(self) -> tuple[Run, ...]:
-        """Return the runs of the whole log, from the log start, as if log compaction had removed nothing."""
+        """Return all runs at and above the log start, as if log compaction had removed nothing."""
         runs = self.readable_runs()
         return _originals(runs) if any(run.term.compacted for run in runs) else runs
 
     def readable_runs(self) -> tuple[Run, ...]:
-        """Return the runs of the whole log, from the log start. Their terms are a `CompactedTerm` where the log was cleaned."""
+        """Return all runs at and above the log start. Where the log was cleaned, the term of a run is a `CompactedTerm`."""
         start = self.log_start
         runs = self.physical_runs(start)
         if runs and runs[0].start < start:
@@ -266,13 +268,14 @@ class ReplicaLog:
         return runs if not runs or runs[0].start < runs[0].end else runs[1:]
 
     def term_at(self, offset: int) -> Term | None:
-        """Return the term of the record at an offset, or of the record that log compaction removed there; None if there is no record."""
+        """Return the term of the record at an offset, even if log compaction has removed the record; None if there was none."""
         if not self.log_start <= offset < self.leo:
             return None
         return self.terms[bisect_right(self.starts, offset) - 1].origin
 
     def offset_for_timestamp(self, timestamp: int) -> int:
-        """Return the offset of the first record at or after a timestamp in µs, from the log start; -1 if there is none.
+        """Return the offset of the first record, at or above the log start, whose timestamp is at or after a time in µs; -1 if there is
+        none.
 
         Kafka: `UnifiedLog#fetchOffsetByTimestamp`.
         """
@@ -283,7 +286,8 @@ class ReplicaLog:
         return -1
 
     def update_high_watermark(self, offset: int) -> bool:
-        """Set the high watermark, limited to the log. Return True if it moved, up or down (`UnifiedLog#maybeUpdateHighWatermark`)."""
+        """Set the high watermark, limited to the offsets in the log. Return True if it moved up or down
+        (`UnifiedLog#maybeUpdateHighWatermark`)."""
         if offset > self.leo:
             offset = self.leo
         if offset < self.log_start:
@@ -311,8 +315,8 @@ class ReplicaLog:
     def truncate_to(self, offset: int) -> bool:
         """Truncate the log to a new LEO. Return True if this removed records (`UnifiedLog#truncateTo`).
 
-        If `offset` is at or above the LEO, no records are removed. However, epoch entries at the LEO, which come from leaders that appended
-        nothing, are removed.
+        If `offset` is at or above the LEO, no records are removed. However, epoch entries that start at the LEO are removed. Such entries
+        come from leaders that appended nothing.
         """
         if offset < 0:
             raise ValueError(f"cannot truncate to {offset}")
@@ -369,7 +373,7 @@ class ReplicaLog:
         return producers
 
     def _replay_producers(self, producers: ProducerStateManager, end: int) -> None:
-        """Bring a producer state up to an offset."""
+        """Update a producer state by replaying the batches up to an offset."""
         producers.replay(self.producer_batches(producers.end_offset, end))
         producers.end_offset = end
 
@@ -383,7 +387,7 @@ class ReplicaLog:
     def producer_batches(self, start: int, end: int) -> Iterator[Batch]:
         """Return the batches with a producer ID that end in (start, end].
 
-        A batch is left out if the log holds only a part of it, because a fetch was limited to that part.
+        If the log holds only part of a batch because the size of a fetch was limited, this batch is left out.
         """
         for run in self.physical_runs(start):
             if run.term.has_producer_ids and run.start < end:
@@ -393,7 +397,7 @@ class ReplicaLog:
                         yield batch
 
     def reload_producers(self, *, restarted: bool = False) -> None:
-        """Rebuild the state of the producers from the newest snapshot and the batches after it: after a truncation, or in a new process.
+        """After a truncation or in a new process, rebuild the state of the producers from the newest snapshot and the batches after it.
 
         Kafka: `UnifiedLog#rebuildProducerState`.
         """
@@ -406,13 +410,13 @@ class ReplicaLog:
             producers.take_snapshot()
 
     def take_producer_snapshot(self) -> None:
-        """Write a snapshot of the producers at the LEO, as a clean shutdown does (`ProducerStateManager#takeSnapshot`)."""
+        """Write a snapshot of the producers' state at the LEO. A clean shutdown does this (`ProducerStateManager#takeSnapshot`)."""
         producers = self.producer_state()
         if producers is not None:
             producers.take_snapshot()
 
     def _take_producer_snapshots(self, bases: tuple[int, ...]) -> None:
-        """Write a snapshot for each new segment (`UnifiedLog#roll`)."""
+        """Write a snapshot of the producers' state at the base of each new segment (`UnifiedLog#roll`)."""
         producers = self.producer_state()
         if producers is not None:
             newest = producers.snapshots[-1].offset if producers.snapshots else -1
@@ -435,7 +439,7 @@ class ReplicaLog:
         return min(max(first, self._base_of_log_start()), high_watermark)
 
     def _base_of_log_start(self) -> int:
-        """Return the first offset of the batch that holds the log start, because the deletion of records inside a batch does not split the batch."""
+        """Return the first offset of the batch that contains the log start. Deleting records inside a batch does not split the batch."""
         if not self.log_start < self.leo:
             return self.log_start
         term = self.terms[bisect_right(self.starts, self.log_start) - 1]
@@ -445,7 +449,7 @@ class ReplicaLog:
     # --- compaction ------------------------------------------------------------------------------------------------
 
     def replace_segments(self, bases: tuple[int, ...], runs: tuple[Run, ...]) -> None:
-        """Put cleaned segments in place of the former ones (`UnifiedLog#replaceSegments`)."""
+        """Replace segments with their cleaned versions (`UnifiedLog#replaceSegments`)."""
         self.bases = bases
         self.starts = tuple(run.start for run in runs)
         self.terms = tuple(run.term for run in runs)
@@ -470,7 +474,7 @@ class ReplicaLog:
         return True
 
     def _start_at(self, offset: int) -> None:
-        """Move the log start. Before 2.3, producers without records above it are forgotten (KAFKA-7190)."""
+        """Move the log start. Before 2.3, this forgets producers that have no records above it (KAFKA-7190)."""
         self.log_start = offset
         self.epochs.truncate_from_start(offset)
         if not self.release.producers_outlive_segments:
@@ -479,7 +483,7 @@ class ReplicaLog:
                 producers.truncate_head(offset)
 
     def drop_below(self, offset: int) -> None:
-        """Drop deleted segments. The log start becomes at least the base of the first remaining segment."""
+        """Drop deleted segments. If the log start is below the base of the first remaining segment, move it there."""
         producers = self.producer_state()
         if producers is not None:
             producers.segments_deleted(offset)
@@ -493,9 +497,10 @@ class ReplicaLog:
             self._start_at(offset)
 
     def open_at(self, log_start: int) -> None:
-        """Open the log in a new process. The log start becomes the checkpointed one or the first segment's base, whichever is larger.
+        """Open the log in a new process. The log start becomes the larger of the checkpointed log start and the first segment's base.
 
-        The epoch file can name epochs that have no records, for example the epoch of a leader that appended nothing. Opening drops such epochs.
+        The leader-epoch file can contain epochs that have no records, for example the epoch of a leader that appended nothing. Opening the
+        log drops such epochs.
         Kafka: `LogLoader#load`.
         """
         self.log_start = max(self.first_offset, min(log_start, self.leo))
@@ -506,7 +511,7 @@ class ReplicaLog:
             self.epochs.truncate_from_start(self.log_start)
 
     def differences(self, other: ReplicaLog) -> list[tuple[int, int]]:
-        """Return the ranges [start, end) of offsets where both logs have records, but different ones."""
+        """Return the offset ranges [start, end) in which both logs have records, but the records differ."""
         if self.starts == other.starts and self.terms == other.terms:
             return []
         at = max(self.log_start, other.log_start)
@@ -530,7 +535,7 @@ class ReplicaLog:
 
 
 def _originals(runs: tuple[Run, ...]) -> tuple[Run, ...]:
-    """Return the runs with their terms as the leaders wrote them."""
+    """Return the runs, with each term as its leader wrote it."""
     found: list[Run] = []
     for start, end, term in runs:
         if found and found[-1].term is term.origin:

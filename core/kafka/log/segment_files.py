@@ -1,6 +1,7 @@
 """The files of each segment of a log: their names and sizes, the position of each batch, and the index entries (Kafka: `LogSegment`, `LogFileUtils`).
 
-The positions count the `bytes` of batches, like segment.bytes, retention, and events. `record_format.wire_size` gives the size in Kafka's format.
+Positions add up the `bytes` of batches, as segment.bytes, retention, and events do. `record_format.wire_size` returns the size in Kafka's
+format.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ PRODUCER_SNAPSHOT: Final = ".snapshot"
 
 
 def file_name(base: int, suffix: str) -> str:
-    """Return the name of a file: the base offset with 20 digits, and a suffix (`LogFileUtils#filenamePrefixFromOffset`)."""
+    """Return the name of a file, which consists of the base offset with 20 digits and a suffix
+    (`LogFileUtils#filenamePrefixFromOffset`)."""
     return f"{base:020d}{suffix}"
 
 
@@ -39,11 +41,11 @@ class PositionedBatch(NamedTuple):
     Attributes:
         batch: the batch.
         start: its first offset in the log.
-        end: the offset after its last record in the log. A log can have only a part of a batch, if a fetch was limited.
+        end: the offset after its last record in the log. A log can contain only part of a batch if the size of a fetch was limited.
         position: its position in the file.
         bytes: its size in the file.
         leader_epoch: the epoch of the leader that appended it.
-        offsets: the offsets of its records; log compaction can remove some or all of them.
+        offsets: the offsets of the records that are left after log compaction; empty if none is left.
         horizon: the delete horizon, µs; NO_HORIZON if none is set.
     """
 
@@ -58,7 +60,7 @@ class PositionedBatch(NamedTuple):
 
     @property
     def last_offset(self) -> int:
-        """The last offset of the batch, which does not change when the record is removed."""
+        """The last offset of the batch, which does not change when records are removed."""
         return self.end - 1
 
     @property
@@ -78,7 +80,7 @@ class PositionedBatch(NamedTuple):
 
 
 class SegmentFiles:
-    """The files of one segment. The batches and the index entries are computed when they are first read.
+    """The files of one segment. Batches and index entries are computed when they are first read.
 
     Attributes:
         base: the base offset.
@@ -98,7 +100,7 @@ class SegmentFiles:
         self.active = active
 
     def name(self, suffix: str = LOG) -> str:
-        """Return the name of the file with a suffix."""
+        """Return the name of the file that has the given suffix."""
         return file_name(self.base, suffix)
 
     @cached_property
@@ -108,7 +110,7 @@ class SegmentFiles:
 
     @cached_property
     def largest_timestamp(self) -> int:
-        """The largest timestamp of the records, ms; NO_TIMESTAMP if there are none (`LogSegment#largestTimestamp`)."""
+        """The largest timestamp among the records, ms; NO_TIMESTAMP if there are none (`LogSegment#largestTimestamp`)."""
         return largest_timestamp(self._log, self.base, self.end) // US_PER_MS if self.base < self.end else NO_TIMESTAMP
 
     @cached_property
@@ -145,12 +147,12 @@ class SegmentFiles:
 
     @property
     def has_snapshot(self) -> bool:
-        """Whether the directory has a snapshot of the producers at the base offset."""
+        """Whether the directory has a snapshot of the producers' state at the base offset."""
         producers = self._log.producers
         return producers is not None and any(snapshot.offset == self.base for snapshot in producers.snapshots)
 
     def batch_at(self, position: int) -> int:
-        """Return the number of the first batch at or after a position."""
+        """Return the index of the first batch at or after a position."""
         return bisect_left(self.batches, position, key=lambda each: each.position)
 
 

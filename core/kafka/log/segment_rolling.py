@@ -1,8 +1,8 @@
-"""The base offsets of a log's segments, computed on demand from its batches, so that appends do no work for them.
+"""The base offsets of a log's segments. They are computed from the batches on demand, so that appends stay fast.
 
-Kafka rolls segments while it appends. Here the bases are computed when they are needed (for retention, a checkpoint, power loss, or
-recovery), by bisection over the batches since the last computation. The result is the same, because a base depends only on the settings and
-on the batches before it, and the bases are brought up to date before the settings change.
+Kafka rolls segments while it appends. isrlab computes the bases when it needs them, for example for retention or recovery, by bisecting the
+batches that were appended since the last computation. The result is the same, because a base depends only on the settings and on the
+batches before it, and isrlab updates the bases before the settings change.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from core.kafka.log.log_config import LogConfig
 
 
 def rolled(bases: tuple[int, ...], runs: tuple[Run, ...], config: LogConfig) -> tuple[int, ...]:
-    """Return the base offsets of all segments: the known ones, `bases`, and those of newer segments (`LogSegment#shouldRoll`).
+    """Return the base offsets of all segments: those in `bases`, which are already known, and those of newer segments
+    (`LogSegment#shouldRoll`).
 
-    A batch starts a new segment if the active segment is not empty and one of these holds: the batch would make the segment larger than
-    segment.bytes, the batch is younger than the segment's first batch by more than segment.ms, or an index of the segment is full.
+    A batch starts a new segment if the active segment is not empty and one of these conditions is true: the batch would make the segment
+    larger than segment.bytes, the batch is more than segment.ms newer than the segment's first batch, or an index of the segment is full.
     """
     if config.index_can_fill:
         return _rolled_batch_by_batch(bases, runs, config)
@@ -48,7 +49,7 @@ def rolled(bases: tuple[int, ...], runs: tuple[Run, ...], config: LogConfig) -> 
 
 
 def _rolled_batch_by_batch(bases: tuple[int, ...], runs: tuple[Run, ...], config: LogConfig) -> tuple[int, ...]:
-    """Return the same as `rolled`, but visit every batch, because each batch affects whether an index is full."""
+    """Return the same result as `rolled`, but examine every batch, because each batch affects whether an index is full."""
     found = [*bases]
     indexes, since = SegmentIndexes(found[-1], config), -1
     for run in runs:
@@ -69,7 +70,7 @@ def _rolled_batch_by_batch(bases: tuple[int, ...], runs: tuple[Run, ...], config
 
 
 def _first_younger(term: Term, time: int, first: int) -> int:
-    """Return the index of the first batch, from index `first` on, whose timestamp is after `time`."""
+    """Return the index of the first batch, starting at index `first`, whose timestamp is after `time`."""
     if not term.stamped:
         return bisect_right(term.written, time, first, key=timestamp_of)
     return next((i for i in range(first, len(term.written)) if timestamp_of(term.written[i]) > time), len(term.written))

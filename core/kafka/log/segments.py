@@ -1,4 +1,4 @@
-"""Operations on whole segments: retention deletes old ones, and recovery removes a torn batch from the last one."""
+"""Operations on segments: retention deletes old segments, and recovery removes a torn batch from the last one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.kafka.log.replica_log import ReplicaLog
 
 
 class Deleted(NamedTuple):
-    """Segments [start, end) that retention deleted, and the setting that caused it.
+    """The offsets [start, end) of segments that retention deleted, and the setting that caused the deletion.
 
     The rule `log-start` means that DeleteRecords had moved the log start past the segments.
     """
@@ -21,7 +21,7 @@ class Deleted(NamedTuple):
 
 
 def delete_old_segments(log: ReplicaLog, now: int) -> list[Deleted]:
-    """Delete segments by retention, oldest first, but no segment above the high watermark (`UnifiedLog#deleteOldSegments`).
+    """Apply retention: delete old segments, oldest first, but none above the high watermark (`UnifiedLog#deleteOldSegments`).
 
     If cleanup.policy does not contain `delete`, only segments below the log start are deleted.
     The active segment is deleted only if it has records; in that case, a new segment is rolled first.
@@ -77,7 +77,7 @@ def _too_old(log: ReplicaLog, bases: tuple[int, ...], now: int) -> int:
 
 
 def largest_timestamp(log: ReplicaLog, start: int, end: int) -> int:
-    """Return the largest timestamp of the records in [start, end), µs; 0 if there are none."""
+    """Return the largest timestamp among the records in [start, end), µs; 0 if there are none."""
     if not log.starts or end <= log.starts[0]:
         return 0
     runs = log.physical_runs(start)

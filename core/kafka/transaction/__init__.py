@@ -1,1 +1,2 @@
-"""The transaction coordinator: the part of a broker that keeps the state of transactions in `__transaction_state` (Kafka: `TransactionCoordinator`)."""
+"""The transaction coordinator, which is the part of a broker that keeps the state of transactions in `__transaction_state` (Kafka:
+`TransactionCoordinator`)."""

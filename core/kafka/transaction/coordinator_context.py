@@ -1,4 +1,4 @@
-"""A broker as its transaction coordinator sees it."""
+"""The interface of a broker that its transaction coordinator uses."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ class CoordinatorContext(Protocol):
 
     @property
     def release(self) -> Release:
-        """The rules of the release."""
+        """The rules of Kafka's release."""
 
     @property
     def handlers(self) -> dict[type, Callable[[Any, str], None]]:
-        """The handlers by message type."""
+        """The message handlers, by message type."""
 
     @property
     def timers(self) -> dict[str, Callable[[Any], None]]:
-        """The functions by timer name."""
+        """The timer functions, by timer name."""
 
     def send(self, node: str, message: object, /) -> None:
         """Send a message to another node."""
@@ -56,22 +56,23 @@ class CoordinatorContext(Protocol):
         """Respond to a message."""
 
     def timer(self, delay: int, name: str, about: object = None, /) -> None:
-        """Call a timer after a delay, µs."""
+        """Call a timer function after a delay in µs."""
 
     def next_correlation(self) -> int:
         """Return a new correlation ID."""
 
     def topic_leaders(self, topic: str, /) -> tuple[tuple[int, int], ...]:
-        """Return (leader, leader epoch) of each partition according to this broker's metadata. The result is empty for an unknown topic."""
+        """Return (leader, leader epoch) for each partition of a topic, according to this broker's metadata. The result is empty for an
+        unknown topic."""
 
     def is_alive(self, broker: int, /) -> bool:
         """Return whether a broker is alive according to this broker's metadata."""
 
     def append_internally(self, tp: TopicPartition, make: Callable[[int], BatchFields], timeout: int, completion: Completion, /) -> None:
-        """Append a batch to a partition that this broker leads, with acks=all. `make` makes the batch for a given offset."""
+        """Append a batch, with acks=all, to a partition that this broker leads. `make` creates the batch for a given offset."""
 
     def contents(self, tp: TopicPartition, /) -> tuple[Any, ...]:
-        """Return the contents of the records of an internal partition, from the log start to the LEO."""
+        """Return the contents of the records in a partition of an internal topic, from the log start to the LEO."""
 
     def generate_producer_id(self) -> int:
-        """Return a new producer ID; -1 while the broker waits for a block of IDs."""
+        """Return a new producer ID, or -1 while the broker is waiting for a block of IDs."""

@@ -1,4 +1,5 @@
-"""A coordinator's answers to EndTxn, which depend on the state of the transactional.id (Kafka: `TransactionCoordinator#endTransaction`)."""
+"""A coordinator's answers to EndTxn requests, which depend on the state of the transactional.id (Kafka:
+`TransactionCoordinator#endTransaction`)."""
 
 from __future__ import annotations
 
@@ -10,12 +11,12 @@ from core.kafka.transaction.transaction_state import TransactionState
 
 
 def end_txn_answer(metadata: TransactionMetadata, request: EndTxnRequest, release: Release) -> str | None:
-    """Return the answer to an EndTxn that changes nothing; None if the request ends the transaction."""
+    """Return the answer to an EndTxn request that changes nothing; None if the request ends the transaction."""
     return _answer_v2(metadata, request) if request.version >= 2 else _answer(metadata, request, release)
 
 
 def _answer(metadata: TransactionMetadata, request: EndTxnRequest, release: Release) -> str | None:
-    """Return the answer before transaction.version 2."""
+    """Return the answer in versions before transaction.version 2."""
     if metadata.producer_id != request.producer_id:
         return errors.INVALID_PRODUCER_ID_MAPPING
     exact = release.end_txn_epoch_must_match
@@ -27,9 +28,9 @@ def _answer(metadata: TransactionMetadata, request: EndTxnRequest, release: Rele
 
 
 def _answer_v2(metadata: TransactionMetadata, request: EndTxnRequest) -> str | None:
-    """Return the answer with transaction.version 2: the epoch distinguishes a retry of the last EndTxn from the next EndTxn (KIP-890).
+    """Return the answer in transaction.version 2, where the epoch distinguishes a retry of the last EndTxn from the next EndTxn (KIP-890).
 
-    A pending transition is checked first, because the producer can already use the producer ID that is still pending.
+    A pending transition is checked first, because the producer might already use a producer ID whose transition is still pending.
     """
     if metadata.pending_state is not None:
         return errors.CONCURRENT_TRANSACTIONS

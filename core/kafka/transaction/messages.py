@@ -1,4 +1,4 @@
-"""The messages of transactions, between clients, brokers, and coordinators. Times are in µs. IDs and epochs are Kafka's; -1 means none."""
+"""The messages that clients, brokers, and coordinators exchange for transactions. Times are in µs. An ID or epoch of -1 means none."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class FindCoordinatorRequest(NamedTuple):
 
 
 class FindCoordinatorResponse(NamedTuple):
-    """The response to FindCoordinator: the broker that coordinates the key; -1 if there is an error."""
+    """The response to FindCoordinator: the broker that coordinates the key, or -1 if there is an error."""
 
     correlation: int
     key: str
@@ -48,7 +48,7 @@ class InitTransactionalIdRequest(NamedTuple):
 
 
 class InitTransactionalIdResponse(NamedTuple):
-    """The response to InitProducerId: the producer ID and epoch to use; -1 if there is an error."""
+    """The response to InitProducerId: the producer ID and epoch to use, or -1 if there is an error."""
 
     correlation: int
     error: str
@@ -65,7 +65,7 @@ class AddPartitionsToTxnRequest(NamedTuple):
         producer_id: the producer ID.
         producer_epoch: the producer epoch.
         partitions: the partitions.
-        verify_only: whether the coordinator only checks that the transaction has the partitions (KIP-890).
+        verify_only: whether the coordinator only checks that the transaction contains the partitions (KIP-890).
         version: the transaction.version of the client.
     """
 
@@ -104,7 +104,8 @@ class AddOffsetsToTxnResponse(NamedTuple):
 
 
 class EndTxnRequest(NamedTuple):
-    """A client's request to end a transaction; `commit` is false for an abort. `version` is the transaction.version of the client."""
+    """A client's request to end a transaction. `commit` is false if the transaction is to be aborted. `version` is the transaction.version
+    of the client."""
 
     correlation: int
     transactional_id: str
@@ -115,7 +116,8 @@ class EndTxnRequest(NamedTuple):
 
 
 class EndTxnResponse(NamedTuple):
-    """The result of an EndTxn; with transaction.version 2, the producer ID and epoch are those of the next transaction, otherwise -1."""
+    """The result of EndTxn. With transaction.version 2, it contains the producer ID and epoch for the next transaction; otherwise, both are
+    -1."""
 
     correlation: int
     error: str
@@ -124,7 +126,7 @@ class EndTxnResponse(NamedTuple):
 
 
 class TxnMarkerEntry(NamedTuple):
-    """The markers of one transaction for the partitions that one broker leads."""
+    """The markers of one transaction for the partitions that the receiving broker leads."""
 
     transactional_id: str
     producer_id: int

@@ -1,7 +1,8 @@
 """The requests that a transaction coordinator serves, and its periodic checks (Kafka: `TransactionCoordinator`).
 
-Each request that changes a state goes through the same steps: check it against the present state, prepare the transition, write the new state
-to the transaction log, and respond when the write is committed. `continue_with` lists the steps after a write.
+For each request that changes a state, the coordinator goes through the same steps: it checks the request against the current state,
+prepares the transition, writes the new state to the transaction log, and responds when the write is committed. `continue_with` lists the
+steps that can follow a write.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class TransactionCoordinator:
     # --- leadership of __transaction_state -------------------------------------------------------------------------
 
     def elected(self, partition: int, coordinator_epoch: int) -> None:
-        """Start to coordinate the IDs of a partition, and finish the transactions whose result is decided (`#onElection`)."""
+        """Start to coordinate the IDs in a partition, and finish the transactions whose result is already decided (`#onElection`)."""
         self.markers.remove_partition(partition)
         cache = self.states.load(partition, coordinator_epoch)
         if not self._timers_armed and not self.broker.by_hand:
@@ -94,7 +95,7 @@ class TransactionCoordinator:
                 self.markers.add(metadata, coordinator_epoch)
 
     def resigned(self, partition: int) -> None:
-        """Stop coordinating the IDs of a partition (`#onResignation`)."""
+        """Stop coordinating the IDs in a partition (`#onResignation`)."""
         if self.states.unload(partition):
             self.markers.remove_partition(partition)
 
@@ -108,7 +109,7 @@ class TransactionCoordinator:
         self._timers_armed = False
 
     def disconnected(self, node: str) -> None:
-        """Send the markers for a broker again, because the connection to it broke."""
+        """Resend the markers to a broker, because the connection to it broke."""
         self.markers.disconnected(node)
 
     def _owner_error(self, transactional_id: str) -> str:
@@ -121,7 +122,8 @@ class TransactionCoordinator:
     # --- InitProducerId --------------------------------------------------------------------------------------------
 
     def _init_producer_id(self, request: InitTransactionalIdRequest, sender: str) -> None:
-        """Give a producer its ID and the next epoch; abort the transaction that its predecessor left open (`#handleInitProducerId`)."""
+        """Give a producer its ID and the next epoch. If its predecessor left a transaction open, abort this transaction
+        (`#handleInitProducerId`)."""
         error = self._check_init(request)
         if error != errors.NONE:
             self._respond_init(sender, request, error)
@@ -153,7 +155,7 @@ class TransactionCoordinator:
         return self._owner_error(request.transactional_id)
 
     def _prepare_init(self, metadata: TransactionMetadata, request: InitTransactionalIdRequest, sender: str) -> str:
-        """Prepare and write the transition of an InitProducerId, or return the error (`#prepareInitProducerIdTransit`)."""
+        """Prepare and write the transition for an InitProducerId request, or return the error (`#prepareInitProducerIdTransit`)."""
         transactional_id, now = request.transactional_id, self.broker.journal.now
         epoch = self._coordinator_epoch(transactional_id)
         if metadata.pending_state is not None:
@@ -192,7 +194,8 @@ class TransactionCoordinator:
         )
 
     def _fenced(self, about: tuple[int, str, InitTransactionalIdRequest], error: str) -> None:
-        """Respond after the abort of a predecessor's transaction is decided. The producer asks again until the abort is complete."""
+        """Respond when the decision to abort a predecessor's transaction is committed. The producer repeats its request until the abort is
+        complete."""
         coordinator_epoch, sender, request = about
         self._aborted_by_coordinator((coordinator_epoch, request.transactional_id), error)
         self._respond_init(sender, request, errors.CONCURRENT_TRANSACTIONS if error == errors.NONE else error)
@@ -204,7 +207,7 @@ class TransactionCoordinator:
     # --- AddPartitionsToTxn ----------------------------------------------------------------------------------------
 
     def _add_partitions(self, request: AddPartitionsToTxnRequest, sender: str) -> None:
-        """Add partitions to a transaction, or verify that the transaction has them (`#handleAddPartitionsToTransaction`)."""
+        """Add partitions to a transaction, or verify that the transaction contains them (`#handleAddPartitionsToTransaction`)."""
         unknown = frozenset(tp for tp in request.partitions if tp.partition >= len(self.broker.topic_leaders(tp.topic)))
         if unknown:
             self._respond_add_partitions(sender, request, errors.UNKNOWN_TOPIC_OR_PARTITION, unknown)
@@ -248,7 +251,7 @@ class TransactionCoordinator:
     def _respond_add_partitions(
         self, sender: str, request: AddPartitionsToTxnRequest, error: str, unknown: frozenset[TopicPartition] = frozenset()
     ) -> None:
-        """Respond. If some partitions are unknown, the others get OPERATION_NOT_ATTEMPTED."""
+        """Respond to AddPartitionsToTxn. If some partitions are unknown, the others get OPERATION_NOT_ATTEMPTED."""
         error = self._refuse("AddPartitionsToTxn", request.transactional_id, error)
         other = errors.OPERATION_NOT_ATTEMPTED if unknown else error
         results = tuple((tp, error if tp in unknown else other) for tp in request.partitions)
@@ -271,7 +274,7 @@ class TransactionCoordinator:
         self.states.append(request.transactional_id, epoch, transit, "offsets-added", (sender, request))
 
     def _offsets_partition(self, group: str) -> TopicPartition:
-        """Return the partition of `__consumer_offsets` that holds a group. The topic does not need to exist yet."""
+        """Return the partition of `__consumer_offsets` that a group belongs to, even if the topic does not exist yet."""
         known = len(self.broker.topic_leaders(GROUP_METADATA_TOPIC))
         count = known or self.broker.settings.integer("offsets.topic.num.partitions", broker=self.broker.id)
         return TopicPartition(GROUP_METADATA_TOPIC, partition_for(group, count))
@@ -284,7 +287,8 @@ class TransactionCoordinator:
     # --- EndTxn ----------------------------------------------------------------------------------------------------
 
     def _end_transaction(self, request: EndTxnRequest, sender: str) -> None:
-        """Decide a transaction; its markers follow when the decision is committed (`#endTransaction`)."""
+        """Decide whether a transaction is committed or aborted. When the decision is in the log, the coordinator writes the markers
+        (`#endTransaction`)."""
         error = self._owner_error(request.transactional_id) if request.transactional_id else errors.INVALID_REQUEST
         metadata = self.states.get(request.transactional_id)
         if error == errors.NONE and metadata is None:
@@ -357,7 +361,7 @@ class TransactionCoordinator:
             self.states.append(transactional_id, epoch, transit, "timed-out", (epoch, transactional_id))
 
     def _abort_fenced(self, metadata: TransactionMetadata, step: str, about: tuple[Any, ...]) -> None:
-        """Abort an open transaction under the epoch that fences its producer (`#endTransaction` with `isFromClient` false)."""
+        """Abort an open transaction in the new epoch, which fences its producer (`#endTransaction` with `isFromClient` false)."""
         transit = metadata.prepare_fence(self.broker.journal.now, bump_again=not self.broker.release.fence_survives_failed_append)
         self.states.append(metadata.transactional_id, about[0], transit, step, about)
 

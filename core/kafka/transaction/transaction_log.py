@@ -21,7 +21,7 @@ BATCH_HEADER_BYTES: Final = 61
 """The size of a record batch, excluding its records."""
 
 MAX_TOMBSTONE_BATCH: Final = 16_384
-"""The largest batch of tombstones, bytes (`TransactionStateManager#removeExpiredTransactionalIds`)."""
+"""The maximum size of a batch of tombstones, in bytes (`TransactionStateManager#removeExpiredTransactionalIds`)."""
 
 
 def partition_for(key: str, partitions: int) -> int:
@@ -41,7 +41,7 @@ def java_hash(text: str) -> int:
 
 
 def check_transit(transit: TransactionTransit) -> None:
-    """Check that a state can be written (`TransactionLog#valueToBytes`).
+    """Check that a state is allowed in the log (`TransactionLog#valueToBytes`).
 
     Raises:
         ValueError: the state is Empty, but has partitions.
@@ -51,14 +51,14 @@ def check_transit(transit: TransactionTransit) -> None:
 
 
 def record_bytes(transactional_id: str, transit: TransactionTransit | None) -> int:
-    """Return the approximate size of a batch with one record, bytes. A tombstone (None) has no value."""
+    """Return the approximate size of a batch that contains one record, in bytes. A tombstone (None) has no value."""
     key = 4 + len(transactional_id.encode("utf-8", "surrogatepass"))
     value = 0 if transit is None else 37 + sum(6 + len(tp.topic) for tp in transit.partitions)
     return BATCH_HEADER_BYTES + 8 + key + value
 
 
 def tombstone_batches(transactional_ids: list[str]) -> list[tuple[tuple[str, ...], int]]:
-    """Return the batches of tombstones for these IDs, each with its size in bytes. No batch is larger than MAX_TOMBSTONE_BATCH."""
+    """Return the batches of tombstones for these IDs, each together with its size in bytes. No batch is larger than MAX_TOMBSTONE_BATCH."""
     batches: list[tuple[tuple[str, ...], int]] = []
     for each in transactional_ids:
         size = record_bytes(each, None) - BATCH_HEADER_BYTES
@@ -71,7 +71,7 @@ def tombstone_batches(transactional_ids: list[str]) -> list[tuple[tuple[str, ...
 
 
 def replayed(records: tuple[tuple[str, object], ...]) -> dict[str, TransactionTransit]:
-    """Return the last state of each ID that has not been removed, in the order of the log."""
+    """Return the last state of each ID that has not been removed, in log order."""
     states: dict[str, TransactionTransit] = {}
     for key, value in records:
         states.pop(key, None)

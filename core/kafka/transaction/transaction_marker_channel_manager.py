@@ -1,7 +1,8 @@
-"""The writing of the markers of decided transactions, and the completion of the transactions (Kafka: `TransactionMarkerChannelManager`).
+"""The manager that writes the markers of decided transactions and then completes the transactions (Kafka:
+`TransactionMarkerChannelManager`).
 
 Only one request to each broker is in flight at a time. It carries the markers of all transactions for the partitions that the broker leads.
-Markers are repeated until each partition has one, so a partition can get more than one.
+The manager resends markers until each partition has one, so a partition might get more than one.
 """
 
 from __future__ import annotations
@@ -31,14 +32,15 @@ RETRIED: Final = frozenset(
         errors.KAFKA_STORAGE_ERROR,
     }
 )
-"""The errors after which a marker is sent again, to the leader that is known at that time (`TransactionMarkerRequestCompletionHandler`)."""
+"""The errors after which a marker is sent again, to the broker that is known to be the leader by then
+(`TransactionMarkerRequestCompletionHandler`)."""
 
 CANCELING: Final = frozenset({errors.INVALID_PRODUCER_EPOCH, errors.TRANSACTION_COORDINATOR_FENCED})
-"""The errors after which the coordinator sends no more markers of the transaction: a newer coordinator or epoch has taken over."""
+"""The errors after which the coordinator sends no more markers for the transaction, because a newer coordinator or epoch has taken over."""
 
 
 DONE: Final = frozenset({errors.NONE, errors.UNSUPPORTED_VERSION})
-"""The answers after which a partition needs no further marker. UNSUPPORTED_VERSION comes from a leader whose message format is too old for
+"""The results after which a partition needs no further marker. UNSUPPORTED_VERSION comes from a leader whose message format is too old for
 transactions."""
 
 
@@ -47,9 +49,9 @@ class PendingMarkers:
 
     Attributes:
         transactional_id: the transactional.id.
-        coordinator_epoch: the coordinator epoch of the decision.
+        coordinator_epoch: the coordinator epoch in which the transaction was decided.
         transit: the state that follows when every partition has its marker.
-        entry: the marker, and the partitions that have none yet.
+        entry: the marker, and the partitions that do not have it yet.
     """
 
     __slots__ = ("coordinator_epoch", "entry", "transactional_id", "transit")
@@ -98,7 +100,7 @@ class TransactionMarkerChannelManager:
         self._retry_armed = False
 
     def remove_partition(self, partition: int) -> None:
-        """Forget the markers of a partition of `__transaction_state` (`#removeMarkersForTxnTopicPartition`)."""
+        """Forget the markers for the transactions in a partition of `__transaction_state` (`#removeMarkersForTxnTopicPartition`)."""
         for transactional_id in [each for each in self.pending if self.states.partition_for(each) == partition]:
             del self.pending[transactional_id]
 
@@ -142,7 +144,8 @@ class TransactionMarkerChannelManager:
             self._retry_later()
 
     def _leader_of(self, tp: TopicPartition) -> int | None:
-        """Return the broker to send a marker to; NO_LEADER while there is none, None if the partition is skipped."""
+        """Return the broker to send a marker to; NO_LEADER while the partition has no leader, and None if the partition is to be
+        skipped."""
         leaders = self.broker.topic_leaders(tp.topic)
         if tp.partition >= len(leaders):
             return None
@@ -167,7 +170,7 @@ class TransactionMarkerChannelManager:
         self._send_all()
 
     def _timed_out(self, about: object) -> None:
-        """Resend the markers of a request that was not answered in time."""
+        """Resend the markers from a request that got no response in time."""
         assert isinstance(about, tuple)
         leader, correlation = about
         known = self.in_flight.get(leader)
@@ -183,7 +186,7 @@ class TransactionMarkerChannelManager:
     # --- answers ---------------------------------------------------------------------------------------------------
 
     def _handle_response(self, response: WriteTxnMarkersResponse, sender: str) -> None:
-        """Record the markers that have been written, and send the others again (`TransactionMarkerRequestCompletionHandler#onComplete`)."""
+        """Record which markers have been written, and resend the others (`TransactionMarkerRequestCompletionHandler#onComplete`)."""
         broker = int(sender[1:])
         known = self.in_flight.get(broker)
         if known is None or known[0] != response.correlation:
@@ -211,7 +214,7 @@ class TransactionMarkerChannelManager:
             self._send_all()
 
     def _written(self, pending: PendingMarkers, tp: TopicPartition) -> None:
-        """Record that a partition needs no more markers; after the last partition, the transaction is complete."""
+        """Record that a partition needs no more markers. If it was the last partition, the transaction is complete."""
         left = tuple(each for each in pending.entry.partitions if each != tp)
         pending.entry = pending.entry._replace(partitions=left)
         metadata = self.states.get(pending.transactional_id)
@@ -230,6 +233,6 @@ class TransactionMarkerChannelManager:
         self.states.append(pending.transactional_id, pending.coordinator_epoch, pending.transit, "completed", pending, retries=True)
 
     def completed(self, pending: PendingMarkers, error: str) -> None:
-        """Handle the result of the last write: write it again if the transaction log was not available."""
+        """Handle the result of the write that completes a transaction. If the transaction log was not available, write again."""
         if error == errors.COORDINATOR_NOT_AVAILABLE:
             self.broker.timer(RETRY, "transaction-completion", pending)

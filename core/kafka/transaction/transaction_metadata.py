@@ -1,6 +1,6 @@
 """The coordinator's state for one transactional.id, and its transitions (Kafka: `TransactionMetadata`, `TxnTransitMetadata`).
 
-A request prepares a transition: the target state becomes pending, and is written to the transaction log. The target becomes the current
+When a request prepares a transition, the target state becomes pending and is written to the transaction log. The target becomes the current
 state only when the write is committed. While a transition is pending, other requests for the ID get CONCURRENT_TRANSACTIONS.
 """
 
@@ -21,12 +21,13 @@ NO_PRODUCER_EPOCH: Final = -1
 MAX_EPOCH: Final = 2**15 - 1
 """The largest producer epoch.
 
-Only a marker can have this epoch: a producer gets a new producer ID before it reaches the epoch (`TransactionMetadata#isEpochExhausted`).
+Only a marker can have this epoch, because a producer gets a new producer ID before it reaches this epoch
+(`TransactionMetadata#isEpochExhausted`).
 """
 
 
 class TransactionTransit(NamedTuple):
-    """The target of a transition; the fields are those of `TransactionMetadata`."""
+    """The target of a transition. The fields are those of `TransactionMetadata`."""
 
     producer_id: int
     previous_producer_id: int
@@ -47,16 +48,17 @@ class TransactionMetadata:
     Attributes:
         transactional_id: the transactional.id.
         producer_id: the producer ID, NO_PRODUCER_ID before the first one.
-        previous_producer_id: the producer ID before the epochs were exhausted.
-        next_producer_id: the producer ID that replaces an exhausted one when the transaction is complete (transaction.version 2).
+        previous_producer_id: the producer ID that was replaced when its epochs were exhausted.
+        next_producer_id: the producer ID that replaces the current one, whose epochs are exhausted, when the transaction is complete
+            (transaction.version 2).
         producer_epoch: the epoch of the current producer.
-        last_producer_epoch: the epoch before the last bump, which identifies the retry of an InitProducerId. It is not stored.
+        last_producer_epoch: the epoch before the last bump, which identifies a retry of InitProducerId. It is not stored in the log.
         timeout_us: transaction.timeout.ms of the producer, µs.
-        state: the state that the log holds.
-        partitions: the transaction's partitions whose marker is not confirmed yet, in the order in which they were added.
-        start_time: the time of the first partition of the transaction, µs; -1 if it has none.
+        state: the last state that was committed to the log.
+        partitions: those partitions of the transaction whose marker is not confirmed yet, in the order in which they were added.
+        start_time: the time when the transaction's first partition was added, µs; -1 if it has no partitions.
         update_time: the time of the last change, µs.
-        client_version: the transaction.version of the client that added the partitions.
+        client_version: the transaction.version that was used by the client that added the partitions.
         pending_state: the state that is being written; None if no transition is pending.
         has_failed_epoch_fence: whether the epoch was already bumped for an abort whose write failed (KAFKA-9666).
     """
@@ -86,7 +88,7 @@ class TransactionMetadata:
 
     @classmethod
     def loaded(cls, transactional_id: str, stored: TransactionTransit) -> TransactionMetadata:
-        """Return the state that the transaction log holds. The last epoch is not stored."""
+        """Return the state from the transaction log, which does not contain the last epoch."""
         made = cls(transactional_id, stored.producer_id, stored.timeout_us, stored.update_time)
         made._apply(stored)
         made.last_producer_epoch = NO_PRODUCER_EPOCH
@@ -98,7 +100,7 @@ class TransactionMetadata:
         return self.producer_epoch >= MAX_EPOCH - 1
 
     def current(self) -> TransactionTransit:
-        """Return the present state as the target of a transition."""
+        """Return the current state in the form of a transition's target."""
         return TransactionTransit(
             self.producer_id, self.previous_producer_id, self.next_producer_id, self.producer_epoch, self.last_producer_epoch,
             self.timeout_us, self.state, self.partitions, self.start_time, self.update_time, self.client_version,
@@ -107,12 +109,13 @@ class TransactionMetadata:
     # --- preparing a transition ------------------------------------------------------------------------------------
 
     def prepare_increment_epoch(self, timeout_us: int, expected_epoch: int, now: int) -> TransactionTransit | None:
-        """Prepare the next epoch for a producer that is initializing; None if the producer is fenced (`#prepareIncrementProducerEpoch`).
+        """Prepare the next epoch for a producer that is initializing. Return None if the producer is fenced
+        (`#prepareIncrementProducerEpoch`).
 
         Args:
             timeout_us: transaction.timeout.ms of the producer, µs.
-            expected_epoch: the epoch that the producer believes it has; NO_PRODUCER_EPOCH if it names none.
-            now: the present time, µs.
+            expected_epoch: the epoch that the producer believes it has; NO_PRODUCER_EPOCH if the request names no epoch.
+            now: the current time, µs.
         """
         if self.producer_epoch >= MAX_EPOCH:
             raise ValueError(f"{self.transactional_id}: the producer epoch {self.producer_epoch} cannot be incremented")
@@ -155,7 +158,7 @@ class TransactionMetadata:
         )
 
     def prepare_add_partitions(self, added: tuple[TopicPartition, ...], now: int, *, version: int) -> TransactionTransit:
-        """Prepare to add partitions; the first ones begin the transaction (`#prepareAddPartitions`)."""
+        """Prepare to add partitions. If they are the first ones, this begins the transaction (`#prepareAddPartitions`)."""
         begins = self.state is TransactionState.EMPTY or self.state.is_complete
         partitions = tuple(dict.fromkeys((*self.partitions, *added)))
         return self._prepare(
@@ -171,12 +174,12 @@ class TransactionMetadata:
     def prepare_fence(self, now: int, *, bump_again: bool = False) -> TransactionTransit:
         """Prepare PREPARE_ABORT for an open transaction whose producer is fenced (`#prepareFenceProducerEpoch`, `#prepareAbortOrCommit`).
 
-        The epoch rises by one. With transaction.version 2, the former epoch is kept as the last epoch, so the producer can recognize the
-        abort and continue. Before that, the epoch rises in memory even if the write fails.
+        The epoch rises by one. With transaction.version 2, the former epoch is kept as the last epoch, so that the producer can recognize
+        the abort and continue. In earlier versions, the epoch rises in memory even if the write fails.
 
         Args:
-            now: the present time, µs.
-            bump_again: whether the epoch rises again if it already rose for an earlier attempt that failed (before 2.6).
+            now: the current time, µs.
+            bump_again: whether the epoch rises again if it already rose in an earlier attempt that failed (before 2.6).
 
         Raises:
             ValueError: the epoch cannot rise.
@@ -196,13 +199,13 @@ class TransactionMetadata:
     def prepare_end(
         self, state: TransactionState, now: int, *, version: int, next_producer_id: int = NO_PRODUCER_ID, empty: bool = False
     ) -> TransactionTransit:
-        """Prepare PREPARE_COMMIT or PREPARE_ABORT; transaction.version 2 bumps the epoch (`#prepareAbortOrCommit`).
+        """Prepare PREPARE_COMMIT or PREPARE_ABORT. With transaction.version 2, this bumps the epoch (`#prepareAbortOrCommit`).
 
         Args:
             state: PREPARE_COMMIT or PREPARE_ABORT.
-            now: the present time, µs.
+            now: the current time, µs.
             version: the transaction.version of the client.
-            next_producer_id: the producer ID that follows when the epochs are exhausted.
+            next_producer_id: the producer ID to use next if the epochs are exhausted.
             empty: whether no partition was ever added to the transaction.
         """
         epoch, last = self.producer_epoch, self.last_producer_epoch
@@ -221,7 +224,8 @@ class TransactionMetadata:
         )
 
     def prepare_complete(self, now: int) -> TransactionTransit:
-        """Prepare COMPLETE_COMMIT or COMPLETE_ABORT after the last marker; a reserved producer ID replaces the exhausted one (`#prepareComplete`)."""
+        """Prepare COMPLETE_COMMIT or COMPLETE_ABORT after the last marker. If the epochs are exhausted, the reserved producer ID replaces
+        the current one (`#prepareComplete`)."""
         state = TransactionState.COMPLETE_COMMIT if self.state is TransactionState.PREPARE_COMMIT else TransactionState.COMPLETE_ABORT
         target = self.current()._replace(state=state, partitions=(), update_time=now)
         if self.next_producer_id != NO_PRODUCER_ID:
@@ -239,7 +243,7 @@ class TransactionMetadata:
         """Make a transition pending (`TransactionMetadata#prepareTransitionTo`).
 
         Raises:
-            ValueError: another transition is pending, or the state cannot follow the present one.
+            ValueError: another transition is pending, or the target state cannot follow the current state.
         """
         if self.pending_state is not None:
             raise ValueError(f"{self.transactional_id}: {target.state.value} while {self.pending_state.value} is pending")
@@ -251,10 +255,10 @@ class TransactionMetadata:
     # --- completing a transition -----------------------------------------------------------------------------------
 
     def complete_transition(self, target: TransactionTransit) -> None:
-        """Make the target the current state, because it is in the log (`TransactionMetadata#completeTransitionTo`).
+        """Make the target the current state, because it has been committed to the log (`TransactionMetadata#completeTransitionTo`).
 
         Raises:
-            ValueError: this target is not the pending one.
+            ValueError: this target is not the pending target.
         """
         if self.pending_state is not target.state:
             raise ValueError(f"{self.transactional_id}: {target.state.value} was not prepared")

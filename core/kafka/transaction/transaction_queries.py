@@ -1,4 +1,4 @@
-"""The answers of brokers to ListTransactions and DescribeTransactions, and the search for hanging transactions (KIP-664).
+"""Brokers' answers to ListTransactions and DescribeTransactions, and the search for hanging transactions (KIP-664).
 
 The functions in this module change nothing. Kafka: `TransactionStateManager#listTransactionStates`,
 `TransactionCoordinator#handleDescribeTransactions`, `TransactionsCommand.FindHangingTransactionsCommand`.
@@ -17,7 +17,7 @@ from core.kafka.transaction.transaction_state_manager import TransactionStateMan
 
 
 class OpenTransaction(NamedTuple):
-    """A transaction that is open on a partition, as shown by the producer state of a replica."""
+    """A transaction that is open on a partition, according to a replica's producer state."""
 
     tp: TopicPartition
     producer: ActiveProducer
@@ -26,13 +26,15 @@ class OpenTransaction(NamedTuple):
 def list_transactions(
     states: TransactionStateManager, now: int, *, producer_ids: Collection[int] = (), longer_than: int = -1
 ) -> list[TransactionMetadata]:
-    """Return the transactional IDs of a coordinator, by partition of `__transaction_state`. An ID that is being removed is not listed.
+    """Return the transactional IDs that a coordinator manages, by partition of `__transaction_state`. An ID that is being removed is not
+    listed.
 
     Args:
         states: the transactional IDs that a broker coordinates.
-        now: the present time, µs.
-        producer_ids: the producer IDs to list; all if this is empty.
-        longer_than: only transactions that began more than this many µs ago; -1 for all. An ID that has no start time is always listed (3.8).
+        now: the current time, µs.
+        producer_ids: the producer IDs to list. If this is empty, all are listed.
+        longer_than: list only transactions that began more than this many µs ago; -1 lists all. An ID that has no start time is always
+            listed (since 3.8).
     """
     return [
         each
@@ -60,8 +62,7 @@ def is_hanging(tp: TopicPartition, owner: TransactionMetadata | None) -> bool:
 
     Args:
         tp: the partition.
-        owner: the coordinator's state for the transactional ID that has the producer ID; None if there is no such ID or no coordinator
-            knows it.
+        owner: the coordinator's state for the transactional ID that uses the producer ID; None if no coordinator knows such an ID.
     """
     return owner is None or tp not in owner.partitions
 

@@ -10,9 +10,9 @@ class TransactionState(enum.Enum):
     """A state; the value is the name that Kafka's tools print."""
 
     EMPTY = "Empty"
-    """The ID has a producer, but no transaction yet."""
+    """A producer has initialized the ID, but has not begun a transaction."""
     ONGOING = "Ongoing"
-    """Partitions were added to a transaction."""
+    """A transaction is open, and partitions have been added to it."""
     PREPARE_COMMIT = "PrepareCommit"
     """The transaction is committed. Its markers are being written."""
     PREPARE_ABORT = "PrepareAbort"
@@ -28,7 +28,7 @@ class TransactionState(enum.Enum):
 
     @property
     def is_prepared(self) -> bool:
-        """Whether the result of the transaction is decided, but some markers might not be written yet."""
+        """Whether the result of the transaction is decided, but some markers might not have been written yet."""
         return self in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 
     @property

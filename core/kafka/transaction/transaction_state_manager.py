@@ -1,7 +1,8 @@
 """The transactional.ids that a broker coordinates, and their log (Kafka: `TransactionStateManager`).
 
-A broker coordinates the IDs of each partition of `__transaction_state` that it leads. The leader epoch of that partition is the coordinator
-epoch. The broker loads its cache from the local log when its leadership begins, and drops the cache when its leadership ends.
+A broker coordinates the IDs in those partitions of `__transaction_state` that it leads. For each of these partitions, the leader epoch is
+also the coordinator epoch. The broker loads a partition's IDs from the local log when its leadership begins, and drops them when its
+leadership ends.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from core.kafka.transaction.transaction_state import TransactionState
 from core.sim.units import SECOND
 
 LOG_WRITER: Final = "transaction-coordinator"
-"""The producer name of the records in `__transaction_state`."""
+"""The name that appears as the producer of the records in `__transaction_state`."""
 
 TOMBSTONE_TIMEOUT: Final = 30 * SECOND
-"""How long a write of tombstones can wait for its replication, µs (request.timeout.ms of the broker)."""
+"""How long a write of tombstones can wait to be replicated, µs (the broker's request.timeout.ms)."""
 
 APPEND_ERRORS: Final = {
     errors.UNKNOWN_TOPIC_OR_PARTITION: errors.COORDINATOR_NOT_AVAILABLE,
@@ -40,18 +41,18 @@ APPEND_ERRORS: Final = {
     errors.KAFKA_STORAGE_ERROR: errors.NOT_COORDINATOR,
     errors.MESSAGE_TOO_LARGE: errors.UNKNOWN_SERVER_ERROR,
 }
-"""The error that a client gets for each error of the transaction log (`TransactionStateManager#appendTransactionToLog`)."""
+"""The errors that clients get, by the error from the transaction log (`TransactionStateManager#appendTransactionToLog`)."""
 
 
 class Coordinator(Protocol):
-    """What a state manager needs from its coordinator."""
+    """The interface of the coordinator that its state manager uses."""
 
     def continue_with(self, step: str, about: Any, error: str, /) -> None:
-        """Perform the step after a write; `error` is NONE if the state was written."""
+        """Perform the step that follows a write. `error` is NONE if the state was written."""
 
 
 class CoordinatorCache:
-    """The IDs of one partition of `__transaction_state`, under the leadership of `coordinator_epoch` (`TxnMetadataCacheEntry`)."""
+    """The IDs in one partition of `__transaction_state`, as loaded in the leader epoch `coordinator_epoch` (`TxnMetadataCacheEntry`)."""
 
     __slots__ = ("coordinator_epoch", "entries")
 
@@ -64,7 +65,7 @@ class CoordinatorCache:
 
 
 class TransactionLogAppend:
-    """A state that is being written to the transaction log, and the step after the write.
+    """A state that is being written to the transaction log, and the step that follows the write.
 
     Attributes:
         retries: whether the state stays pending after COORDINATOR_NOT_AVAILABLE, because the caller writes it again.
@@ -94,7 +95,7 @@ class TransactionLogAppend:
         self.retries = retries
 
     def append_completed(self, error: str) -> None:
-        """Make or abandon the transition, then perform the next step."""
+        """Complete or abandon the transition, and then perform the next step."""
         self.manager.append_completed(self, error)
 
 
@@ -122,7 +123,7 @@ class TombstonesAppend:
 
 
 class TransactionStateManager:
-    """The transactional.ids of one broker.
+    """The transactional.ids that one broker coordinates.
 
     Attributes:
         caches: the IDs by partition of `__transaction_state`.
@@ -155,7 +156,7 @@ class TransactionStateManager:
         return None if cache is None else cache.entries.get(transactional_id)
 
     def timed_out(self, now: int) -> list[TransactionMetadata]:
-        """Return the open transactions that have exceeded their timeout, and have no pending transition (`#timedOutTransactions`)."""
+        """Return the open transactions that have exceeded their timeout and have no pending transition (`#timedOutTransactions`)."""
         return [
             each
             for cache in self.caches.values()
@@ -178,7 +179,7 @@ class TransactionStateManager:
     # --- leadership ------------------------------------------------------------------------------------------------
 
     def load(self, partition: int, coordinator_epoch: int) -> CoordinatorCache:
-        """Load the IDs of a partition from its log, up to the LEO (`#loadTransactionsForTxnTopicPartition`)."""
+        """Load the IDs in a partition from its log, up to the LEO (`#loadTransactionsForTxnTopicPartition`)."""
         cache = self.caches[partition] = CoordinatorCache(coordinator_epoch)
         for transactional_id, stored in replayed(self.broker.contents(partition_of(partition))).items():
             cache.entries[transactional_id] = TransactionMetadata.loaded(transactional_id, stored)
@@ -188,7 +189,7 @@ class TransactionStateManager:
         return cache
 
     def unload(self, partition: int) -> bool:
-        """Drop the IDs of a partition. Return False if they were not loaded (`#removeTransactionsForTxnTopicPartition`)."""
+        """Drop the IDs in a partition. Return False if they were not loaded (`#removeTransactionsForTxnTopicPartition`)."""
         cache = self.caches.pop(partition, None)
         if cache is None:
             return False
@@ -202,7 +203,7 @@ class TransactionStateManager:
     def append(
         self, transactional_id: str, coordinator_epoch: int, transit: TransactionTransit, step: str, about: object, *, retries: bool = False
     ) -> None:
-        """Write a prepared state to the log, then perform the next step (`#appendTransactionToLog`)."""
+        """Write a prepared state to the log, and then perform the next step (`#appendTransactionToLog`)."""
         check_transit(transit)
         partition = self.partition_for(transactional_id)
         write = TransactionLogAppend(self, partition, coordinator_epoch, transactional_id, transit, step, about, retries=retries)
@@ -218,7 +219,7 @@ class TransactionStateManager:
         self.broker.append_internally(TopicPartition(TRANSACTION_STATE_TOPIC, partition), batch, transit.timeout_us, write)
 
     def append_completed(self, write: TransactionLogAppend, error: str) -> None:
-        """Handle the result of a write: if the write was committed, its state becomes the state of the ID."""
+        """Handle the result of a write. If the write was committed, the written state becomes the ID's state."""
         outcome = APPEND_ERRORS.get(error, error)
         cache = self.caches.get(write.partition)
         metadata = None if cache is None else cache.entries.get(write.transactional_id)
@@ -236,7 +237,7 @@ class TransactionStateManager:
         journal.cause = before
 
     def remove_expired(self, now: int, expiration: int) -> None:
-        """Write tombstones for the IDs that have expired, several in one batch (`#removeExpiredTransactionalIds`)."""
+        """Write tombstones, several in one batch, for the IDs that have expired (`#removeExpiredTransactionalIds`)."""
         expired = self.expired(now, expiration)
         for partition, cache in list(self.caches.items()):
             here = [each for each in expired if cache.entries.get(each.transactional_id) is each]
@@ -251,7 +252,7 @@ class TransactionStateManager:
                 self.broker.append_internally(partition_of(partition), batch, TOMBSTONE_TIMEOUT, write)
 
     def tombstones_completed(self, write: TombstonesAppend, error: str) -> None:
-        """Handle the result of a write of tombstones: an ID whose state has not changed is removed."""
+        """Handle the result of writing tombstones. Remove each ID whose state has not changed in the meantime."""
         cache = self.caches.get(write.partition)
         if cache is None or cache.coordinator_epoch != write.coordinator_epoch:
             return

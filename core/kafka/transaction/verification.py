@@ -1,4 +1,4 @@
-"""A batch that belongs to a transaction and waits until the transaction coordinator has confirmed its partition (KIP-890)."""
+"""Batches that belong to a transaction and wait until the transaction coordinator has confirmed their partition (KIP-890)."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class TransactionalBatch(Protocol):
 
     @property
     def adds_partition(self) -> bool:
-        """Whether the leader adds the partition to the transaction (transaction.version 2)."""
+        """Whether the leader asks the coordinator to add the partition to the transaction (transaction.version 2)."""
 
 
 class OffsetsBatch(NamedTuple):
-    """The offsets that a producer commits in its transaction, as a `TransactionalBatch`. Their sequence number is always 0."""
+    """The offsets that a producer commits in its transaction, in the form of a `TransactionalBatch`. The sequence number is always 0."""
 
     tp: TopicPartition
     transactional_id: str
@@ -51,7 +51,7 @@ class VerificationCompletion(Protocol):
 
     @property
     def retries_concurrent(self) -> bool:
-        """Whether the leader, instead of the client, repeats the request for a while after CONCURRENT_TRANSACTIONS."""
+        """Whether the leader, rather than the client, repeats the request for a while after the error CONCURRENT_TRANSACTIONS."""
 
     def verified(self, error: str, guard: int, /) -> None:
         """Handle the answer. If `error` is NONE, the batch can be appended with this guard."""

@@ -1,1 +1,1 @@
-"""Log compaction: each replica removes, for itself, the records whose key has a newer record (Kafka: `LogCleaner`)."""
+"""Log compaction: each replica cleans its own log by removing the records whose key has a newer record (Kafka: `LogCleaner`)."""

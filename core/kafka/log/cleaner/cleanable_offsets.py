@@ -15,9 +15,9 @@ class OffsetsToClean(NamedTuple):
     """The range of offsets that can be cleaned.
 
     Attributes:
-        first_dirty: the first offset that was never cleaned.
+        first_dirty: the first offset that has never been cleaned.
         first_uncleanable: the first offset that cannot be cleaned yet.
-        resets_checkpoint: whether the checkpoint was outside the log and is therefore reset to the log start.
+        resets_checkpoint: whether the cleaner resets the checkpoint to the log start, because the checkpoint is outside the log.
     """
 
     first_dirty: int
@@ -26,7 +26,7 @@ class OffsetsToClean(NamedTuple):
 
 
 def cleanable_offsets(log: ReplicaLog, checkpoint: int | None, now: int, release: Release) -> OffsetsToClean:
-    """Return the range that can be cleaned, given the offset in the checkpoint (None if there is none).
+    """Return the range that can be cleaned. The offset in the cleaner's checkpoint is an argument (None if there is none).
 
     The range ends before the active segment, before open transactions, and before segments that are younger than min.compaction.lag.ms.
     """
@@ -49,7 +49,8 @@ def cleanable_offsets(log: ReplicaLog, checkpoint: int | None, now: int, release
 
 
 def _first_unstable(log: ReplicaLog, release: Release) -> int:
-    """Return the first offset that cannot be cleaned because of transactions or, since KAFKA-13194, the high watermark; NO_OFFSET if there is none."""
+    """Return the first offset that cannot be cleaned because of a transaction or, since KAFKA-13194, because of the high watermark. If
+    there is none, return NO_OFFSET."""
     if release.cleans_below_high_watermark:
         return log.last_stable_offset()
     producers = log.producer_state()
@@ -57,13 +58,13 @@ def _first_unstable(log: ReplicaLog, release: Release) -> int:
 
 
 def _dirty_segments(bases: tuple[int, ...], first_dirty: int) -> list[tuple[int, int]]:
-    """Return the segments, starting with the one that contains the first dirty offset and excluding the active segment."""
+    """Return the segments from the one that contains the first dirty offset up to, but not including, the active segment."""
     first = bisect_right(bases, first_dirty) - 1
     return [*zip(bases[first:-1], bases[first + 1 :], strict=True)]
 
 
 class LogToClean(NamedTuple):
-    """The part of a log that a pass of the cleaner covers.
+    """The part of a log that one cleaning pass covers.
 
     Attributes:
         log: the log.
@@ -94,7 +95,8 @@ class LogToClean(NamedTuple):
 
 
 def log_to_clean(log: ReplicaLog, offsets: OffsetsToClean, now: int) -> LogToClean:
-    """Return the part of a log that a pass would cover. The pass ends before the segment with the first uncleanable offset."""
+    """Return the part of a log that a cleaning pass would cover. The pass ends before the segment that contains the first uncleanable
+    offset."""
     bases = log.roll()
     floor = bases[bisect_right(bases, offsets.first_uncleanable) - 1]
     first = bases[bisect_right(bases, min(offsets.first_dirty, floor)) - 1]

@@ -1,6 +1,6 @@
 """The transactions that the cleaner encounters while it reads a log (Kafka: `CleanedTransactionMetadata`).
 
-The cleaner drops the records of aborted transactions, and keeps a marker at least as long as any record of its transaction remains.
+The cleaner drops the records of aborted transactions. It keeps a transaction's marker at least until no record of that transaction remains.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from core.kafka.log.index.transaction_index import AbortedTransaction
 
 
 class CleanedTransactions:
-    """The state of the transactions at one point of a pass.
+    """The state of the transactions at one point in a cleaning pass.
 
     Attributes:
         index: the entries of the transaction index that remain, in the order of their markers.
@@ -26,7 +26,7 @@ class CleanedTransactions:
         self.index: list[AbortedTransaction] = []
 
     def starting_anew(self, aborted: Iterable[AbortedTransaction]) -> CleanedTransactions:
-        """Return a state that knows only these aborted transactions, and adds entries to the same index."""
+        """Return a new state that knows only the given aborted transactions and adds its entries to the same index."""
         anew = CleanedTransactions(aborted)
         anew.index = self.index
         return anew

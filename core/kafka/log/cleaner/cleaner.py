@@ -1,8 +1,8 @@
-"""One pass of the cleaner through one log (Kafka: `Cleaner#doClean`).
+"""One cleaning pass over one log (Kafka: `Cleaner#doClean`).
 
-The pass reads the dirty part of the log and records the last offset of each key. Then it copies the segments, starting with the first one.
-It leaves out records whose key has a newer record, records of aborted transactions, and tombstones and markers that have been kept long
-enough.
+The pass reads the dirty part of the log and records the last offset of each key. Then it copies the segments, starting with the oldest one.
+The copies leave out records whose key has a newer record, records of aborted transactions, and tombstones and markers that have been kept
+long enough.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from core.kafka.release import Release
 
 
 class Cleaned(NamedTuple):
-    """The result of a pass.
+    """The result of a cleaning pass.
 
     Attributes:
         start: the first offset that was dirty before the pass.
@@ -48,7 +48,7 @@ class Cleaned(NamedTuple):
 
 
 def held_batches(log: ReplicaLog, start: int, end: int) -> Iterator[tuple[Run, RetainedBatch]]:
-    """Yield the batches in [start, end), each with its run."""
+    """Yield the batches in [start, end), each together with the run that contains it."""
     for run in log.physical_runs(start):
         low, high = max(run.start, start), min(run.end, end)
         if low < high:
@@ -59,8 +59,8 @@ def held_batches(log: ReplicaLog, start: int, end: int) -> Iterator[tuple[Run, R
 def build_offset_map(log: ReplicaLog, start: int, end: int, offsets: OffsetMap, *, skips_gaps: bool = True) -> None:
     """Record the last offset of each key in [start, end), until the map is full (`Cleaner#buildOffsetMap`).
 
-    Records of aborted transactions, markers, and records without keys do not enter the map. With `skips_gaps`, the map also covers offsets before
-    `end` that the log lacks.
+    Records of aborted transactions, markers, and records without keys do not enter the map. With `skips_gaps`, the map also covers offsets
+    before `end` for which the log has no record.
     """
     transactions = CleanedTransactions(_aborted_between(log, start, end))
     for run, each in held_batches(log, start, end):
@@ -84,7 +84,7 @@ def _aborted_between(log: ReplicaLog, start: int, end: int) -> tuple[AbortedTran
 
 
 class Pass:
-    """A pass through one log."""
+    """A cleaning pass over one log."""
 
     def __init__(self, to_clean: LogToClean, offsets: OffsetMap, now: int, release: Release) -> None:
         self.log: Final = to_clean.log
@@ -96,7 +96,7 @@ class Pass:
         self.horizon = NO_HORIZON
 
     def run(self) -> Cleaned:
-        """Clean the log. Return what was removed."""
+        """Clean the log, and return what was removed."""
         log, offsets, start = self.log, self.offsets, self.to_clean.first_dirty
         size = log.size
         legacy_horizon = self._legacy_horizon()
@@ -108,7 +108,7 @@ class Pass:
         return Cleaned(start, end, self.removed, self.tombstones, self.markers, size - log.size, self.stamped, self.horizon)
 
     def _legacy_horizon(self) -> int:
-        """Return the modification time up to which segments lose their tombstones and markers (before KIP-534), µs."""
+        """Return the modification time up to which segments lose their tombstones and markers, µs (before KIP-534)."""
         bases = self.log.roll()
         number = bisect_left(bases, self.to_clean.first_dirty)
         if not number:
@@ -117,7 +117,7 @@ class Pass:
         return last_modified(self.log, bases[number - 1], end, self.now) - self.log.config.delete_retention_us
 
     def _copy(self, groups: list[Segments], legacy_horizon: int) -> None:
-        """Copy the segments and put the copies in their place (`Cleaner#cleanSegments`)."""
+        """Replace the segments with cleaned copies (`Cleaner#cleanSegments`)."""
         log = self.log
         end = groups[-1][-1][1]
         known = end if self.release.cleans_with_whole_index else self.offsets.latest_offset + 1
@@ -138,7 +138,7 @@ class Pass:
             producers.aborted = [*transactions.index, *(entry for entry in producers.aborted if entry.last_offset >= end)]
 
     def _left_of(self, each: RetainedBatch, retention: Retention) -> RetainedBatch | None:
-        """Return what remains of a batch; None if nothing remains (`MemoryRecords#filterTo`)."""
+        """Return what remains of a batch, or None if nothing remains (`MemoryRecords#filterTo`)."""
         kept, marker_without_data = retention.of_batch(each)
         offsets = each.offsets
         if kept is not BatchRetention.DELETE:
@@ -184,5 +184,5 @@ def _is_tombstone(each: RetainedBatch, offset: int) -> bool:
 
 
 def clean(to_clean: LogToClean, offsets: OffsetMap, now: int, release: Release) -> Cleaned:
-    """Clean a log with an empty map. Return what was removed."""
+    """Clean a log, starting with an empty offset map. Return what was removed."""
     return Pass(to_clean, offsets, now, release).run()

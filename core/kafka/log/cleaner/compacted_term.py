@@ -1,8 +1,9 @@
-"""A leadership term in a log that was cleaned: the batches that are left in it, some with fewer records.
+"""A leadership term in a cleaned log: the batches that are left in it, some of which have fewer records.
 
 Terms are shared between replicas, but each replica cleans its own log. Therefore, cleaning does not change a term. Instead, cleaning
-replaces the term in the runs of one log with a `CompactedTerm`, which refers to the original. Followers that fetch from a cleaned log get
-runs that refer to the same `CompactedTerm`. Offsets never change, and a run still covers the offsets of removed records.
+replaces the term in the runs of one log with a `CompactedTerm`, which refers to the original. Followers that fetch from a cleaned log
+receive runs that refer to the same `CompactedTerm`. Cleaning never changes offsets, and a run still covers the offsets of the records that
+were removed.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ HEADER_BYTES: Final = 61
 
 
 class RetainedBatch(NamedTuple):
-    """A batch in a log, and what cleaning left of it.
+    """A batch in a log, and the records that cleaning left in it.
 
     Attributes:
-        batch: the batch as it was written, but with its present size.
+        batch: the batch as it was written, except that its size is the current one.
         offsets: the offsets of the records that are left, in ascending order; empty if only the header is left.
         horizon: the time from which the cleaner can remove the batch's tombstones or marker, µs; NO_HORIZON if none is set.
     """
@@ -45,9 +46,9 @@ class RetainedBatch(NamedTuple):
         return content[offset - self.batch.base] if type(content) is tuple else None
 
     def with_records(self, offsets: tuple[int, ...], horizon: int) -> RetainedBatch:
-        """Return the batch with only the given records and a delete horizon.
+        """Return a copy of the batch that has only the given records and the given delete horizon.
 
-        In a batch with a horizon, timestamps are relative to the horizon, so each timestamp can take more bytes.
+        If a batch has a delete horizon, its timestamps are stored relative to the horizon, so each timestamp might take more bytes.
         """
         size = self.batch.bytes
         if len(offsets) != len(self.offsets):
@@ -59,15 +60,15 @@ class RetainedBatch(NamedTuple):
 
 
 def _varint_bytes(value: int) -> int:
-    """Return the size of a number in zigzag encoding with seven bits per byte."""
+    """Return the size of a number in zigzag encoding, which stores seven bits per byte."""
     zigzag = value * 2 if value >= 0 else -2 * value - 1
     return max(1, (zigzag.bit_length() + 6) // 7)
 
 
 def _readable(each: RetainedBatch) -> Batch:
-    """Return a batch with the content of the records that are left.
+    """Return a batch whose content is reduced to the records that are left.
 
-    A marker without its record no longer identifies the state of its producer.
+    If cleaning removed a marker's record, the result has no producer ID, so it no longer ends a transaction.
     """
     batch, offsets, _ = each
     if batch.marker is not None:
@@ -110,7 +111,7 @@ class CompactedTerm(Term):
         return self.source
 
     def retained_within(self, start: int, end: int) -> list[RetainedBatch]:
-        """Return the batches that overlap [start, end), with their records in that range."""
+        """Return the batches that overlap [start, end), each with only its records in that range."""
         ends = self.ends
         found = []
         for each in self.retained[bisect_right(ends, start) : bisect_left(ends, end) + 1]:
@@ -126,7 +127,7 @@ class CompactedTerm(Term):
         return [batch for batch in super().batches_within(start, end) if batch.base < end]
 
     def last_end(self, start: int, end: int) -> int:
-        """Return the end of the last batch in [start, end), at most `end`. If the range has no batch, return `start`."""
+        """Return the end offset of the last batch in [start, end), but at most `end`. If the range has no batch, return `start`."""
         found = self.batches_within(start, end)
         return min(end, found[-1].base + found[-1].records) if found else start
 
@@ -149,7 +150,8 @@ class CompactedTerm(Term):
         return -1
 
     def offset_within(self, start: int, end: int, limit: int) -> int:
-        """Return the end of the last whole batch with at most `limit` bytes of this term below it, but at least one batch after `start`."""
+        """Return the end offset of the last whole batch that ends within the first `limit` bytes of this term. Include at least one batch
+        after `start`."""
         ends = self.ends
         first = bisect_right(ends, start)
         number = max(bisect_right(self.totals, limit) - 1, first)
@@ -157,7 +159,7 @@ class CompactedTerm(Term):
 
 
 def retained_within(term: Term, start: int, end: int) -> list[RetainedBatch]:
-    """Return the parts of a term's batches that are in a run [start, end)."""
+    """Return the parts of a term's batches that lie in a run [start, end)."""
     if isinstance(term, CompactedTerm):
         return term.retained_within(start, end)
     return [

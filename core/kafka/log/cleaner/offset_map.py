@@ -1,18 +1,18 @@
-"""The offset of the last record of each key, for one pass of the cleaner (Kafka: `OffsetMap`, `SkimpyOffsetMap`)."""
+"""A map from each key to the offset of its last record, for one cleaning pass (Kafka: `OffsetMap`, `SkimpyOffsetMap`)."""
 
 from __future__ import annotations
 
 from typing import Final
 
 NO_ENTRY: Final = -1
-"""The offset of a key that is not in the map."""
+"""The result for a key that is not in the map."""
 
 ENTRY_BYTES: Final = 24
-"""The size of an entry: a hash of 16 bytes, and an offset of 8 bytes."""
+"""The size of an entry, in bytes: a 16-byte hash and an 8-byte offset."""
 
 
 class OffsetMap:
-    """A map with a limited number of entries.
+    """An offset map with a limited number of entries.
 
     Attributes:
         capacity: the maximum number of keys.
@@ -28,7 +28,7 @@ class OffsetMap:
 
     @staticmethod
     def of_bytes(size: int, load_factor: float) -> OffsetMap:
-        """Return a map that takes at most `size` bytes."""
+        """Return an empty map that takes at most `size` bytes."""
         return OffsetMap(size // ENTRY_BYTES, load_factor)
 
     def __len__(self) -> int:
@@ -47,5 +47,5 @@ class OffsetMap:
         return self._offsets.get(key, NO_ENTRY)
 
     def covers_up_to(self, offset: int) -> None:
-        """Record that the map covers an offset."""
+        """Record that the map covers all offsets up to the given one."""
         self.latest_offset = max(self.latest_offset, offset)

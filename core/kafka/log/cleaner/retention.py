@@ -14,14 +14,14 @@ from core.kafka.log.producer_state_entry import increment_sequence
 from core.kafka.release import Release
 
 MARKER_KEYS: Final = {ABORT: "\x00\x00\x00\x00", COMMIT: "\x00\x00\x00\x01"}
-"""The keys of markers: a version and the type, with two bytes each (`ControlRecordType`)."""
+"""The keys of markers. A key consists of a version and a type, which take two bytes each (`ControlRecordType`)."""
 
 
 class BatchRetention(enum.IntEnum):
-    """The fate of a batch."""
+    """What the cleaner does with a batch."""
 
     DELETE = 0
-    """The batch is removed with all its records."""
+    """The batch and all of its records are removed."""
     RETAIN_EMPTY = 1
     """The header stays even if no record is left."""
     DELETE_EMPTY = 2
@@ -29,11 +29,11 @@ class BatchRetention(enum.IntEnum):
 
 
 class Retention:
-    """The rules of one pass.
+    """The rules that decide what one cleaning pass keeps.
 
     Attributes:
-        transactions: the transactions that were read so far.
-        keeps_legacy_deletes: whether the present segment keeps its tombstones and markers (before KIP-534).
+        transactions: the transactions that have been read so far.
+        keeps_legacy_deletes: whether the current segment keeps its tombstones and markers (before KIP-534).
     """
 
     def __init__(
@@ -55,9 +55,10 @@ class Retention:
         self._discards = False
 
     def of_batch(self, each: RetainedBatch) -> tuple[BatchRetention, bool]:
-        """Return the fate of the next batch, and whether it is a marker without data (`RecordFilter#checkBatchRetention`).
+        """Return what the cleaner does with the next batch, and whether the batch is a marker whose transaction has no records left
+        (`RecordFilter#checkBatchRetention`).
 
-        From then on, `keeps_record` refers to this batch.
+        After this call, `keeps_record` refers to this batch.
         """
         is_marker = each.batch.marker is not None
         if is_marker:
@@ -76,7 +77,7 @@ class Retention:
         return not self.keeps_legacy_deletes
 
     def _is_last_of_producer(self, each: RetainedBatch) -> bool:
-        """Return whether the state of an active producer needs the batch."""
+        """Return whether the batch must stay because it is the last one from an active producer."""
         batch = each.batch
         entry = None if self.producers is None else self.producers.entries.get(batch.producer_id)
         if entry is None or batch.producer_id < 0:
@@ -90,7 +91,7 @@ class Retention:
         return is_marker and batch.producer_epoch == entry.epoch
 
     def keeps_record(self, each: RetainedBatch, offset: int) -> bool:
-        """Return whether a record of the present batch stays."""
+        """Return whether a record in the current batch stays."""
         if self._discards:
             return False
         if offset > self.offsets.latest_offset:

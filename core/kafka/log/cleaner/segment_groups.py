@@ -1,4 +1,4 @@
-"""The segments that a pass of the cleaner joins into one (Kafka: `Cleaner#groupSegmentsBySize`)."""
+"""The segments that a cleaning pass joins into one (Kafka: `Cleaner#groupSegmentsBySize`)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.settings.setting import MAX_INT
 
 Segments = tuple[tuple[int, int], ...]
-"""Segments as ranges [base, end) of offsets."""
+"""Segments, each as an offset range [base, end)."""
 
 
 def grouped_by_size(log: ReplicaLog, end: int) -> list[Segments]:
-    """Return the segments with offsets below `end`, in groups that each fit into one segment."""
+    """Return the segments that have offsets below `end`, in groups. Each group fits into one segment."""
     bases = log.roll()
     segments = [*zip(bases, (*bases[1:], log.leo), strict=True)][: bisect_left(bases, end)]
     groups: list[list[tuple[int, int]]] = []
@@ -31,8 +31,8 @@ def grouped_by_size(log: ReplicaLog, end: int) -> list[Segments]:
 def last_modified(log: ReplicaLog, start: int, end: int, now: int) -> int:
     """Return the modification time of a segment, µs.
 
-    Cleaning preserves this time, so it is the time of the last append. That is the timestamp of the segment's last batch, even if that
-    batch was removed. A producer with a wrong clock can make this time wrong, but never later than now.
+    Cleaning preserves this time, so it is the time of the last append. The result is the timestamp of the segment's last batch, even if
+    that batch was removed. If a producer's clock is wrong, the result can be wrong, but it is never later than now.
     """
     for run in reversed(log.physical_runs(start)):
         if max(run.start, start) < min(run.end, end):

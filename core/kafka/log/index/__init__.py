@@ -1,1 +1,1 @@
-"""The offset, time, and transaction index of a segment."""
+"""The indexes of a segment: the offset index, the time index, and the transaction index."""

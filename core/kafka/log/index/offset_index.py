@@ -1,4 +1,4 @@
-"""The offset index of a segment: positions in the segment file by offset (Kafka: `OffsetIndex`, file `.index`)."""
+"""The offset index of a segment, which maps offsets to positions in the segment file (Kafka: `OffsetIndex`, file `.index`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from core.kafka.log.index.sparse_index import SparseIndex
 
 ENTRY_BYTES: Final = 8
-"""The size of an entry: four bytes each for the offset relative to the base offset and for the position."""
+"""The size of an entry, in bytes: four for the offset relative to the base offset, and four for the position."""
 
 
 class OffsetPosition(NamedTuple):
@@ -37,14 +37,14 @@ class OffsetIndex(SparseIndex):
         return self.keys[-1] if self.keys else self.base
 
     def entry(self, slot: int) -> OffsetPosition:
-        """Return the entry at a slot."""
+        """Return the entry in a slot."""
         return OffsetPosition(self.keys[slot], self.values[slot])
 
     def append(self, offset: int, position: int) -> None:
         """Append an entry.
 
         Raises:
-            ValueError: the index is full, or the offset is not larger than the last one.
+            ValueError: the index is full, or the offset is not larger than the last offset.
         """
         if self.is_full:
             raise ValueError(f"the index is full: it has {self.entries} entries")
@@ -59,9 +59,9 @@ class OffsetIndex(SparseIndex):
         return OffsetPosition(self.base, 0) if slot < 0 else self.entry(slot)
 
     def fetch_upper_bound_offset(self, fetched: OffsetPosition, size: int) -> OffsetPosition | None:
-        """Return the first entry that is at least `size` bytes after an entry; None if there is none.
+        """Return the first entry whose position is at least `size` bytes after an entry's position; None if there is none.
 
-        The offset of the entry is an upper bound of the offsets in a fetch of `size` bytes (`OffsetIndex#fetchUpperBoundOffset`).
+        The offset of the result is an upper bound for the offsets in a fetch of `size` bytes (`OffsetIndex#fetchUpperBoundOffset`).
         """
         slot = bisect_left(self.values, fetched.position + size)
         return self.entry(slot) if slot < self.entries else None

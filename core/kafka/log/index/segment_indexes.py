@@ -1,7 +1,7 @@
 """The offset index and the time index of one segment, built from its batches (Kafka: `LogSegment#append`, `LogSegment#recover`).
 
-A broker appends index entries while it appends batches. Here, the entries are derived from the batches when they are first read, as if each
-batch had been appended on its own. This is what a broker does when it recovers a segment.
+A broker appends index entries while it appends batches. isrlab derives the entries from the batches when the index is first read, as if
+each batch had been appended on its own. A broker does the same when it recovers a segment.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class SegmentIndexes:
     Attributes:
         offsets: the offset index.
         times: the time index.
-        size: the bytes of the batches so far.
+        size: the total size of the batches so far, in bytes.
         max_timestamp: the largest timestamp so far, ms.
         offset_of_max: the last offset of the batch with this timestamp.
     """
@@ -45,10 +45,10 @@ class SegmentIndexes:
         return self.offsets.is_full or self.times.is_full
 
     def append(self, last_offset: int, timestamp_us: int, size: int) -> None:
-        """Add a batch. If more than index.interval.bytes have been appended since the last entries, the batch gets an entry in each index.
+        """Add a batch. If more than index.interval.bytes have been appended since the last entry, the batch gets an entry in each index.
 
         The entry of the offset index names the last offset of the batch and the position of its first byte. If an index is full because
-        segment.index.bytes became smaller, the batch gets no entries.
+        segment.index.bytes was reduced, the batch gets no entries.
         """
         timestamp = timestamp_us // US_PER_MS
         if timestamp > self.max_timestamp:

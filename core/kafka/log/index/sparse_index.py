@@ -1,7 +1,7 @@
-"""The common part of the offset index and the time index of a segment (Kafka: `AbstractIndex`).
+"""The base class for a segment's offset index and time index (Kafka: `AbstractIndex`).
 
-An index is a file of entries of the same size, in ascending order. It does not have an entry for each record, so a lookup finds the entry
-before the record, and a scan of the segment finds the record.
+An index is a file of entries that have the same size and are in ascending order. Because not every record has an entry, a lookup finds the
+last entry before the record. A scan of the segment, which starts there, then finds the record.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 WARM_BYTES: Final = 8192
-"""The size of the part at the end of an index that a search tries first, because the pages of this part are in memory."""
+"""The size of the last part of an index, in bytes. A search tries this part first, because its pages are in memory."""
 
 
 class Found(NamedTuple):
@@ -56,7 +56,7 @@ class SparseIndex:
 
     @property
     def size(self) -> int:
-        """The bytes of the entries."""
+        """The total size of the entries, in bytes."""
         return len(self.keys) * self.entry_bytes
 
     @property
@@ -65,7 +65,7 @@ class SparseIndex:
         return self.max_entries * self.entry_bytes
 
     def search(self, target: int) -> Found:
-        """Find the last entry whose key is at most `target` (`AbstractIndex#largestLowerBoundSlotFor`)."""
+        """Find the last entry whose key is less than or equal to `target` (`AbstractIndex#largestLowerBoundSlotFor`)."""
         keys = self.keys
         if not keys:
             return Found(-1, 0, True)
@@ -95,7 +95,7 @@ class SparseIndex:
         return low, probes
 
     def truncate_to_entries(self, count: int) -> None:
-        """Drop the entry at a slot and all later entries."""
+        """Drop the entry in a slot and all later entries."""
         del self.keys[count:]
         del self.values[count:]
 
@@ -104,5 +104,5 @@ class SparseIndex:
         self.max_entries = max(max_bytes // self.entry_bytes, self.entries)
 
     def trim_to_valid_size(self) -> None:
-        """Trim the file to its entries, as a roll and a shutdown do (`AbstractIndex#trimToValidSize`)."""
+        """Trim the file to its entries. A broker does this when it rolls a segment or shuts down (`AbstractIndex#trimToValidSize`)."""
         self.resize(self.size)

@@ -1,4 +1,4 @@
-"""The time index of a segment: offsets by timestamp (Kafka: `TimeIndex`, file `.timeindex`)."""
+"""The time index of a segment, which maps timestamps to offsets (Kafka: `TimeIndex`, file `.timeindex`)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Final, NamedTuple
 from core.kafka.log.index.sparse_index import SparseIndex
 
 ENTRY_BYTES: Final = 12
-"""The size of an entry: eight bytes for the timestamp, and four bytes for the offset relative to the base offset."""
+"""The size of an entry, in bytes: eight for the timestamp, and four for the offset relative to the base offset."""
 
 NO_TIMESTAMP: Final = -1
-"""The timestamp of the start of a segment (`RecordBatch.NO_TIMESTAMP`)."""
+"""The timestamp that stands for the start of a segment (`RecordBatch.NO_TIMESTAMP`)."""
 
 
 class TimestampOffset(NamedTuple):
-    """An entry: the largest timestamp (ms) of the records up to an offset."""
+    """An entry: an offset, and the largest timestamp (ms) among the records up to that offset."""
 
     timestamp: int
     offset: int
@@ -31,7 +31,8 @@ class TimeIndex(SparseIndex):
 
     @property
     def is_full(self) -> bool:
-        """Whether only the last slot is free, which is reserved for the entry that is appended when the segment is closed."""
+        """Whether the file has no room for another entry. The last slot is reserved for the entry that is appended when the segment is
+        closed."""
         return self.entries >= self.max_entries - 1
 
     @property
@@ -44,12 +45,12 @@ class TimeIndex(SparseIndex):
         return TimestampOffset(self.keys[slot], self.values[slot])
 
     def maybe_append(self, timestamp: int, offset: int, *, skip_full_check: bool = False) -> None:
-        """Append an entry if its timestamp is larger than the last one.
+        """Append an entry if its timestamp is larger than the last timestamp.
 
         Args:
             timestamp: the largest timestamp so far, ms.
             offset: the last offset of the batch with this timestamp.
-            skip_full_check: whether the entry can take the reserved slot, because the segment is closed.
+            skip_full_check: whether the entry can take the reserved slot, because the segment is being closed.
 
         Raises:
             ValueError: the index is full, or the timestamp or the offset is smaller than the last one.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 ENTRY_BYTES: Final = 34
-"""The size of an entry: two bytes for the version, and eight bytes each for the producer ID, both offsets, and the last stable offset."""
+"""The size of an entry, in bytes: two for the version, and eight each for the producer ID, the two offsets, and the last stable offset."""
 
 
 class CompletedTransaction(NamedTuple):
@@ -21,7 +21,8 @@ class CompletedTransaction(NamedTuple):
 class AbortedTransaction(NamedTuple):
     """An entry of the transaction index (`AbortedTxn`).
 
-    `last_stable_offset` is the first offset of the oldest other open transaction at that time, or the offset after the marker.
+    `last_stable_offset` is the first offset of the oldest transaction that was still open when this one was aborted. If there was none, it
+    is the offset after the marker.
     """
 
     producer_id: int
@@ -34,7 +35,7 @@ class IndexSearch(NamedTuple):
     """The result of a search (`TxnIndexSearchResult`).
 
     Attributes:
-        aborted: the aborted transactions with records or a marker in the range.
+        aborted: the aborted transactions that have records or a marker in the range.
         complete: whether no later entry can belong to the range.
     """
 

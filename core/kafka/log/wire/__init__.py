@@ -1,1 +1,1 @@
-"""Batches as bytes in a file and on the network, and the cost of sending them."""
+"""The bytes of batches in files and on the network, and the cost of sending them."""

@@ -1,6 +1,6 @@
 """The bytes of a batch in Kafka's format v2: encoding, checks, and decoding (Kafka: `DefaultRecordBatch`, `DefaultRecord`).
 
-The model replicates batches without bytes. This module shows the bytes of one batch, and the checks that a broker makes on them.
+The simulation replicates batches without encoding them. This module shows how one batch is encoded, and how a broker checks its bytes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _GZIP_WINDOW: Final = 31
 
 
 class Record(NamedTuple):
-    """A record of a batch. Its deltas are relative to the base offset and the base timestamp (ms) of the batch."""
+    """A record in a batch. Its deltas are relative to the batch's base offset and base timestamp (ms)."""
 
     offset_delta: int
     key: bytes | None = None
@@ -43,7 +43,7 @@ class Record(NamedTuple):
 
 
 class RecordBatchHeader(NamedTuple):
-    """The fields of a header that do not follow from the records; timestamps are in ms, and -1 means none."""
+    """The fields of a batch header that cannot be derived from the records. Timestamps are in ms, and -1 means none."""
 
     base_offset: int = 0
     last_offset_delta: int = 0
@@ -75,7 +75,7 @@ class RecordBatchHeader(NamedTuple):
 
     @property
     def attributes(self) -> int:
-        """The attributes: the codec in bits 0 to 2, bit 4 for a transactional batch, and bit 5 for a control batch."""
+        """The attributes of the batch: bits 0 to 2 name the codec, bit 4 marks a transactional batch, and bit 5 marks a control batch."""
         return self.codec | (_TRANSACTIONAL if self.transactional else 0) | (_CONTROL if self.control else 0)
 
 
@@ -92,7 +92,7 @@ _TABLE: Final = _crc_table()
 
 
 def crc32c(data: bytes) -> int:
-    """Return the CRC-32C (Castagnoli) of some bytes."""
+    """Return the CRC-32C (Castagnoli) checksum of some bytes."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc = crc >> 8 ^ _TABLE[(crc ^ byte) & 0xFF]
@@ -132,7 +132,7 @@ def ensure_valid(data: bytes) -> None:
     """Check the length and the CRC of a batch (`DefaultRecordBatch#ensureValid`).
 
     Raises:
-        KafkaError: CORRUPT_MESSAGE, if one of them is wrong.
+        KafkaError: CORRUPT_MESSAGE, if the length or the CRC is wrong.
     """
     length = int.from_bytes(data[8:12], "big", signed=True) + LOG_OVERHEAD
     if length < HEADER_BYTES or len(data) < length:
@@ -146,7 +146,7 @@ def ensure_valid(data: bytes) -> None:
 
 
 def decode_header(data: bytes) -> RecordBatchHeader:
-    """Return the header of a batch, without checks."""
+    """Return the header of a batch without checking it."""
     base, _, leader_epoch, _, _, bits, last, first_time, last_time, producer_id, epoch, sequence, count = _HEADER.unpack_from(data)
     return RecordBatchHeader(
         base, last, leader_epoch, first_time, last_time, producer_id, epoch, sequence, count, bits & _CODEC,
@@ -158,7 +158,8 @@ def decode_records(data: bytes) -> list[Record]:
     """Return the records of a batch (`DefaultRecordBatch#iterator`).
 
     Raises:
-        KafkaError: INVALID_RECORD, if the header counts more or fewer records than the batch has, or a record is incomplete.
+        KafkaError: INVALID_RECORD, if the number of records in the header differs from the number in the batch, or if a record is
+            incomplete.
     """
     header = decode_header(data)
     body = data[HEADER_BYTES:]

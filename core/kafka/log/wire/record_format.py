@@ -1,7 +1,7 @@
 """The sizes of records and batches in Kafka's format v2 (Kafka: `DefaultRecord`, `DefaultRecordBatch`, `ByteUtils`).
 
-The `bytes` of a batch in the model are the bytes of its keys and values. The functions of this module add what the format adds: a header of
-61 bytes for each batch, and 7 bytes or more for each record. Nothing in the model depends on the result.
+In the simulation, the `bytes` of a batch count only its keys and values. The functions in this module add the overhead of the format: a
+header of 61 bytes for each batch, and at least 7 bytes for each record. Nothing in the simulation depends on the result.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from core.kafka.log.control_record import MARKER_BYTES
 from core.kafka.log.leader_term import Batch
 
 HEADER_BYTES: Final = 61
-"""The size of the header of a batch."""
+"""The size of a batch header, in bytes."""
 
 LOG_OVERHEAD: Final = 12
-"""The combined size of the fields for the base offset and the length, which the length does not include, in bytes."""
+"""The combined size of the base offset and length fields, in bytes. The length in a batch header does not include these fields."""
 
 MAX_RECORD_OVERHEAD: Final = 21
-"""The upper bound on the size of a record that has no key, no value, and no headers. Producers reserve it before they know the deltas."""
+"""The maximum size of a record that has no key, no value, and no headers. Producers reserve this size because they do not know the deltas
+yet."""
 
 
 def zigzag(value: int) -> int:
-    """Return the zigzag encoding of a signed number: 0, -1, 1, -2 become 0, 1, 2, 3."""
+    """Return the zigzag encoding of a signed number, which turns 0, -1, 1, -2 into 0, 1, 2, 3."""
     return value * 2 if value >= 0 else -value * 2 - 1
 
 
@@ -62,17 +63,17 @@ def decode_varint(data: bytes, at: int = 0) -> tuple[int, int]:
 
 
 def varint_size(value: int) -> int:
-    """Return the size of an encoded number: 1 byte from -64 to 63, 2 bytes to 8191, and so on."""
+    """Return the size of an encoded number: 1 byte for numbers from -64 to 63, 2 bytes for numbers from -8192 to 8191, and so on."""
     return max(1, -(-zigzag(value).bit_length() // 7))
 
 
 class RecordShape(NamedTuple):
-    """The sizes of the parts of a record, bytes.
+    """The sizes of the parts of a record, in bytes.
 
     Attributes:
         key: the size of the key; None for a null key.
         value: the size of the value; None for a null value, as in a tombstone.
-        headers: for each header, the sizes of its key and of its value, which can be null.
+        headers: for each header, the size of its key and the size of its value (None for a null value).
     """
 
     key: int | None = None
@@ -81,7 +82,7 @@ class RecordShape(NamedTuple):
 
 
 def _field_size(size: int | None) -> int:
-    """Return the size of a key or value with its length field. The length of null is -1."""
+    """Return the size of a key or value, including its length field. The length of null is -1."""
     return varint_size(-1) if size is None else varint_size(size) + size
 
 
@@ -99,9 +100,9 @@ def record_size_upper_bound(shape: RecordShape) -> int:
 
 
 def records_size(count: int, shape: RecordShape, timestamp_step: int = 0) -> int:
-    """Return the size of `count` records of the same shape, each `timestamp_step` ms later than the one before.
+    """Return the size of `count` records that have the same shape. Each record is `timestamp_step` ms later than the one before.
 
-    The cost does not depend on `count`: the size of a record changes only where a delta needs one more byte.
+    The time that this takes does not depend on `count`, because the size of a record changes only when a delta needs one more byte.
     """
     changes = {0, count}
     for power in range(6, 63, 7):
@@ -113,31 +114,32 @@ def records_size(count: int, shape: RecordShape, timestamp_step: int = 0) -> int
 
 
 def batch_size(count: int, shape: RecordShape, timestamp_step: int = 0) -> int:
-    """Return the size of an uncompressed batch of `count` records of the same shape."""
+    """Return the size of an uncompressed batch of `count` records that have the same shape."""
     return HEADER_BYTES + records_size(count, shape, timestamp_step)
 
 
 def compressed_batch_size(records_bytes: int, ratio: float) -> int:
-    """Return the size of a compressed batch: the header is plain, and all records are one compressed block of `ratio` times their size."""
+    """Return the size of a compressed batch: an uncompressed header, and one compressed block that contains all records at `ratio` times
+    their size."""
     return HEADER_BYTES + ceil(records_bytes * ratio)
 
 
 def records_that_fit(limit: int, shape: RecordShape, timestamp_step: int = 0) -> int:
-    """Return the number of records of a shape that an uncompressed batch of at most `limit` bytes (batch.size) can contain."""
+    """Return how many records of a shape fit in an uncompressed batch of at most `limit` bytes (batch.size)."""
     most = max(limit, 0) // record_size(shape)
     return bisect_right(range(1, most + 1), limit, key=lambda count: batch_size(count, shape, timestamp_step))
 
 
 def wire_size(batch: Batch, records: int, size: int) -> int:
-    """Return the size of a batch of the model in Kafka's format, uncompressed, as it is on disk and on the network.
+    """Return the size that a simulated batch has in Kafka's format, uncompressed, on disk and on the network.
 
-    The model knows only the total size of the records. Therefore, the values are assumed to share this size equally, the keys to be null,
-    and the timestamps to be equal. A control batch has 78 bytes. For batches of internal topics, `bytes` already includes the overhead of
-    the format.
+    The simulation knows only the total size of the records. Therefore, the function assumes that all values have the same size, that keys
+    are null, and that timestamps are equal. A control batch has 78 bytes. For batches of internal topics, `bytes` already includes the
+    overhead of the format.
 
     Args:
         batch: the batch.
-        records: the number of its records that a log has.
+        records: the number of records in the batch that the log has.
         size: the bytes of these records.
     """
     if batch.marker is not None:
@@ -151,7 +153,7 @@ def wire_size(batch: Batch, records: int, size: int) -> int:
 
 @lru_cache(maxsize=10_000)  # most batches of a log have the same size
 def _plain_size(records: int, size: int) -> int:
-    """Return the size of a batch whose values share `size` bytes in equal parts."""
+    """Return the size of a batch whose values are equally large and have `size` bytes in total."""
     value, larger = divmod(size, records)
     grown = records_size(records, RecordShape(value=value))
     if larger:  # the records that the division leaves over have a value that is one byte longer

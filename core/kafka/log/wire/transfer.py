@@ -1,8 +1,9 @@
-"""The cost of sending a part of a segment to a client: by zero copy, by reading and writing, and over TLS (`FileRecords#writeTo`, `SslTransportLayer`).
+"""The cost of sending part of a segment to a client: by zero copy, by read and write calls, and over TLS (`FileRecords#writeTo`,
+`SslTransportLayer`).
 
-A plain connection sends with the system call sendfile, so the bytes never enter the broker's memory. TLS has to read the bytes in order to
-encrypt them. The method of reading and writing shows what a broker would do without sendfile. Kafka's sources determine the calls and the
-sizes of the buffers. The numbers of copies and of switches are those that textbooks give for Linux, not measurements.
+A plain connection sends with the system call sendfile, so the bytes never enter the broker's memory. A TLS connection must read the bytes
+to encrypt them. The method with read and write calls shows what a broker would do without sendfile. The calls and the buffer sizes come
+from Kafka's source code. The numbers of copies and of switches come from textbooks about Linux; they are not measurements.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ TLS_READ: Final = 32_768
 """The size of the direct buffer that a TLS connection reads a segment into."""
 
 TLS_RECORD: Final = 16_384
-"""The approximate size of a TLS record, which is written on its own."""
+"""The approximate size of a TLS record. Each TLS record is written separately."""
 
 
 class Method(enum.Enum):
-    """A way to send bytes of a file to a socket."""
+    """A way to send bytes from a file to a socket."""
 
     SENDFILE = "sendfile"
     READ_WRITE = "read+write"
@@ -44,7 +45,7 @@ class Transfer(NamedTuple):
         bytes: the number of bytes that are sent.
         cpu_copies: the number of times that the CPU copies each byte; encryption counts as a copy.
         dma_copies: the number of times that a device copies each byte.
-        chunks: the number of chunks that the bytes are sent in.
+        chunks: the number of chunks in which the bytes are sent.
         switches: the number of switches between user mode and kernel mode.
         user_copies: the number of user-space buffers that each byte passes through.
     """
@@ -64,7 +65,7 @@ class Transfer(NamedTuple):
 
     @property
     def cpu_bytes(self) -> int:
-        """The number of bytes that the CPU copies."""
+        """The total number of bytes that the CPU copies."""
         return self.bytes * self.cpu_copies
 
     @property
@@ -73,7 +74,7 @@ class Transfer(NamedTuple):
         return self.bytes * self.user_copies
 
     def cpu_bytes_per_record(self, records: int) -> float:
-        """Return the number of bytes that the CPU copies for each record; all of them if there is no record."""
+        """Return the number of bytes that the CPU copies for each record. If there is no record, return the total."""
         return self.cpu_bytes / max(records, 1)
 
 
@@ -83,10 +84,10 @@ def transfer(method: Method, size: int, *, cached: bool = True, scatter_gather: 
     Args:
         method: the method.
         size: the number of bytes.
-        cached: whether the bytes are in the page cache, as they are if a consumer reads what was just written; if not, the disk copies them
-            there first.
+        cached: whether the bytes are in the page cache, for example because they were written recently. If not, the disk copies them there
+            first.
         scatter_gather: whether the network card can read from the page cache. If it cannot, sendfile copies the bytes to the socket buffer.
-        chunk: the number of bytes that a call sends without TLS.
+        chunk: the number of bytes that one call sends if TLS is not used.
     """
     dma = 1 if cached else 2
     match method:

@@ -148,7 +148,7 @@ class BrokerChanges(ControllerComponent):
         self.queue.submit((GetData(f"{paths.LOG_DIR_EVENTS}/{name}") for name in names), self._log_dir_events_read, names)
 
     def _log_dir_events_read(self, results: tuple[Result, ...], names: tuple[str, ...]) -> None:
-        """Send LeaderAndIsr with the present state to the brokers that reported a failed log directory (`#onBrokerLogDirFailure`).
+        """Send LeaderAndIsr with the current state to the brokers that reported a failed log directory (`#onBrokerLogDirFailure`).
 
         These brokers respond with KAFKA_STORAGE_ERROR for each offline replica.
         """
