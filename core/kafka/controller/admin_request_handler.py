@@ -1,4 +1,5 @@
-"""Execution of administrative requests on the controller: immediately by a single controller, and on commit by a quorum."""
+"""The controller's handling of administrative requests. A single controller executes them immediately, and a quorum executes them on
+commit."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from core.kafka.errors import KafkaError
 
 
 def handle_admin_request(controller: ConfiguredController, request: AdminRequest) -> None:
-    """Execute a request. A refused topic request emits an event. A reassignment that is no longer possible changes nothing.
+    """Execute a request. If a topic request is refused, emit an event. If a reassignment is no longer possible, change nothing.
 
     Raises:
         ValueError: the name, value, or scope of a setting is wrong.

@@ -1,4 +1,4 @@
-"""The fencing, unfencing, and unregistration of brokers, with the effects on a broker's registration, its ISRs, and its leaderships.
+"""What happens when a broker is fenced, unfenced, or unregistered: how its registration, its ISRs, and its leaderships change.
 
 `QuorumController` decides when these happen, based on heartbeats and expired sessions (`BrokerHeartbeatManager`) and on requests.
 """
@@ -35,7 +35,8 @@ def handle_broker_unfenced(replication: ReplicationControlManager, registration:
 
 
 def handle_broker_in_controlled_shutdown(replication: ReplicationControlManager, registration: BrokerRegistration) -> None:
-    """Begin a broker's controlled shutdown: remove it from every ISR, and move its leaderships (`#handleBrokerInControlledShutdown`)."""
+    """Begin a broker's controlled shutdown: remove the broker from every ISR, and move its leaderships to other brokers
+    (`#handleBrokerInControlledShutdown`)."""
     journal = replication.journal
     journal.cause = journal.emit(events.ShutdownBegun.kind, registration.id)
     commit_broker_registration(replication, attrs.evolve(registration, in_controlled_shutdown=True))
@@ -43,7 +44,7 @@ def handle_broker_in_controlled_shutdown(replication: ReplicationControlManager,
 
 
 def handle_broker_unregistered(replication: ReplicationControlManager, registration: BrokerRegistration) -> None:
-    """Remove a broker from every ISR, then delete its registration (`#handleBrokerUnregistered`)."""
+    """Remove a broker from every ISR, and then delete its registration (`#handleBrokerUnregistered`)."""
     broker, journal = registration.id, replication.journal
     journal.cause = journal.emit(events.BrokerUnregistered.kind, broker, registration.epoch)
     remove_from_isrs(replication, broker, f"b{broker} unregistered")
@@ -62,7 +63,7 @@ def commit_broker_registration(replication: ReplicationControlManager, registrat
 def remove_from_isrs(replication: ReplicationControlManager, broker: int, reason: str, *, unclean_shutdown: bool = False) -> None:
     """Remove a broker from every ISR, and elect new leaders for the partitions that it leads.
 
-    After an unclean shutdown, the broker also leaves every ELR. Kafka: `#handleBrokerFenced`, `#handleBrokerUncleanShutdown`.
+    If the broker had an unclean shutdown, also remove it from every ELR. Kafka: `#handleBrokerFenced`, `#handleBrokerUncleanShutdown`.
     """
 
     def acceptable(candidate: int) -> bool:

@@ -1,4 +1,4 @@
-"""The heartbeat state of brokers: the brokers that are alive, and the next state of each (Kafka: `BrokerHeartbeatManager`).
+"""The heartbeat state of brokers: which brokers are alive, and which state each broker enters next (Kafka: `BrokerHeartbeatManager`).
 
 This state is kept in memory only; it is not in the metadata log. All times are virtual µs that the caller passes in.
 """
@@ -16,7 +16,7 @@ from core.sim.repr_mixin import ReprMixin
 from core.sim.units import US_PER_MS
 
 NEXT_FENCING_DELAY: Final = 10 * US_PER_MS
-"""The delay before the next periodic check after a check that fenced a broker, µs (`PeriodicTaskControlManager#nextDelayTimeNs`)."""
+"""The delay between a check that fenced a broker and the next check, µs (`PeriodicTaskControlManager#nextDelayTimeNs`)."""
 
 _CHECKS_A_SESSION: Final = 8
 """The number of periodic checks per session timeout (`QuorumController#maybeFenceStaleBrokerPeriodNs`)."""
@@ -26,14 +26,14 @@ _NOT_SHUTTING_DOWN: Final = -1
 
 
 class BrokerControlState(enum.StrEnum):
-    """A broker's state as the controller sees it (Kafka: `BrokerControlState`)."""
+    """A broker's state from the controller's point of view (Kafka: `BrokerControlState`)."""
 
     FENCED = "FENCED"
     """The broker is registered, but it can neither lead nor be in an ISR."""
     UNFENCED = "UNFENCED"
     """The broker is alive and usable."""
     CONTROLLED_SHUTDOWN = "CONTROLLED_SHUTDOWN"
-    """The broker is shutting down, and its leaderships first move to other brokers."""
+    """The broker is shutting down. Before it stops, its leaderships move to other brokers."""
     SHUTDOWN_NOW = "SHUTDOWN_NOW"
     """The broker is allowed to stop."""
 
@@ -54,7 +54,7 @@ class _HeartbeatState(ReprMixin):
 
 
 class BrokerHeartbeatManager:
-    """The heartbeat state of all registered brokers. It finds the oldest contact without scanning all brokers."""
+    """The heartbeat state of all registered brokers. It finds the broker with the oldest contact without scanning all brokers."""
 
     __slots__ = ("_brokers", "_unfenced", "session_timeout_us")
 
@@ -124,7 +124,7 @@ class BrokerHeartbeatManager:
     def stale_broker(self, now: int) -> int | None:
         """Return the unfenced broker with the oldest contact if its session has expired, else None (Kafka: `#findOneStaleBroker`).
 
-        The controller fences one broker at a time, so each fencing sees the ISRs that the previous one left.
+        The controller fences one broker at a time, so each step starts from the ISRs that the previous step produced.
         """
         for broker, state in self._unfenced.items():
             return broker if state.last_contact + self.session_timeout_us < now else None
@@ -133,7 +133,7 @@ class BrokerHeartbeatManager:
     def next_check_time(self) -> int | None:
         """Return the last time at which the oldest session is still valid, µs; None if no broker is unfenced (Kafka: `#nextCheckTimeNs`).
 
-        `stale_broker` can return that broker 1 µs later at the earliest.
+        The earliest time at which `stale_broker` can return that broker is 1 µs later.
         """
         for state in self._unfenced.values():
             return state.last_contact + self.session_timeout_us
@@ -141,7 +141,7 @@ class BrokerHeartbeatManager:
 
     @property
     def fencing_period(self) -> int:
-        """The time between two periodic checks, µs. A broker can be fenced up to this much later than its session expires."""
+        """The time between two periodic checks, µs. A broker might be fenced up to this long after its session expires."""
         return max(US_PER_MS, self.session_timeout_us // _CHECKS_A_SESSION)
 
     def next_check_in(self, now: int, *, periodic: bool, fenced: bool) -> int | None:
@@ -149,8 +149,8 @@ class BrokerHeartbeatManager:
 
         Args:
             now: the current time, µs.
-            periodic: whether the controller checks at fixed intervals (`Release.fences_periodically`) or when the oldest session may have
-                expired.
+            periodic: whether the controller checks at fixed intervals (`Release.fences_periodically`). If not, it checks when the oldest
+                session might have expired.
             fenced: whether the controller has just fenced a broker.
         """
         if periodic:
@@ -169,12 +169,14 @@ class BrokerHeartbeatManager:
         return state is not None and state.controlled_shutdown_offset >= 0
 
     def controlled_shutdown_offset(self, broker: int) -> int | None:
-        """Return the metadata offset that every active broker must reach before this broker can stop; None outside controlled shutdown."""
+        """Return the metadata offset that every active broker must reach before this broker can stop; None if this broker is not in
+        controlled shutdown."""
         state = self._brokers.get(broker)
         return state.controlled_shutdown_offset if state is not None and state.controlled_shutdown_offset >= 0 else None
 
     def maybe_update_controlled_shutdown_offset(self, broker: int, offset: int) -> None:
-        """Put a broker in controlled shutdown. Set its offset unless it is already set (Kafka: `#maybeUpdateControlledShutdownOffset`).
+        """Put a broker in controlled shutdown, and set its offset unless the offset is already set (Kafka:
+        `#maybeUpdateControlledShutdownOffset`).
 
         Raises:
             ValueError: the broker is not registered or is fenced.
@@ -211,14 +213,14 @@ class BrokerHeartbeatManager:
         registration_offset: int,
         has_leaderships: Callable[[], bool],
     ) -> BrokerControlStates:
-        """Return the state that a heartbeat moves its sender to (Kafka: `#calculateNextBrokerState`). This method changes nothing.
+        """Return the state that the sender of a heartbeat enters (Kafka: `#calculateNextBrokerState`). This method changes nothing.
 
         Args:
-            want_fence: whether the broker asks to become, or stay, fenced.
+            want_fence: whether the broker asks to be fenced or to remain fenced.
             want_shut_down: whether the broker asks to shut down.
             metadata_offset: the last offset of the metadata log that the broker has read.
-            registration_offset: the offset of the broker's registration record; the broker must read the record before it is unfenced.
-            has_leaderships: returns whether the broker leads a partition; called only if the result matters.
+            registration_offset: the offset of the broker's registration record, which the broker must read before it can be unfenced.
+            has_leaderships: a function that returns whether the broker leads any partition. It is called only if the result matters.
 
         Raises:
             ValueError: the broker is not registered.

@@ -12,7 +12,7 @@ from core.sim.journal import Journal
 
 
 class ConfiguredController(Protocol):
-    """The part of a controller (KRaft or ZooKeeper) that is used to change a setting."""
+    """The interface of a controller (KRaft or ZooKeeper) that is needed to change a setting."""
 
     @property
     def journal(self) -> Journal:

@@ -1,4 +1,5 @@
-"""Additions of partitions to a topic (Kafka: `ReplicationControlManager#createPartitions`; with ZooKeeper, `AdminUtils#addPartitions`)."""
+"""CreatePartitions requests, which add partitions to a topic (Kafka: `ReplicationControlManager#createPartitions`; with ZooKeeper,
+`AdminUtils#addPartitions`)."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 def create_partitions(
     replication: TopicRegistry, name: str, count: int, assignment: tuple[tuple[int, ...], ...]
 ) -> tuple[TopicPartition, ...]:
-    """Add partitions to a topic until it has `count` of them. `assignment` places them; if empty, the controller places them.
+    """Add partitions to a topic until it has `count` partitions. `assignment` names their replicas; if it is empty, the controller places
+    them.
 
     Returns:
         The new partitions.

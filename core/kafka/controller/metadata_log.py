@@ -1,7 +1,7 @@
-"""The committed metadata log (KRaft's `__cluster_metadata`): registrations of brokers and partitions, and settings, in a single order.
+"""The committed metadata log (KRaft's `__cluster_metadata`), which orders all changes to brokers, partitions, and settings.
 
-Records are immutable, so all brokers share one log. Each broker knows the log only up to its own offset, and looks up values as of that
-offset. The offsets of each partition's and broker's records are indexed, so a lookup is a binary search.
+Records are immutable, so all brokers share one log. Each broker knows the log only up to its own offset, and looks up the values that are
+valid at that offset. The offsets of each partition's and broker's records are indexed, so a lookup is a binary search.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from core.sim.repr_mixin import ReprMixin
 
 @attrs.frozen(repr=False)
 class BrokerRegistration(ReprMixin):
-    """A broker as the controller registered it (Kafka: `BrokerRegistration`).
+    """The controller's registration of a broker (Kafka: `BrokerRegistration`).
 
     Attributes:
         id: the broker's id.
         epoch: the broker epoch, which is the offset of the registration's first record.
-        incarnation: the number of the process, which rises with every start.
+        incarnation: the number of the broker's process. It increases each time the broker starts.
         fenced: whether the broker is fenced.
         in_controlled_shutdown: whether the broker is in controlled shutdown.
-        directories: the broker's working log directories; empty if they are unknown, in which case all of them count as working.
+        directories: the broker's working log directories. If it is empty, they are unknown, and all of them count as working.
     """
 
     id: int
@@ -44,7 +44,7 @@ class BrokerRegistration(ReprMixin):
 
 
 class BrokerUnregistration(NamedTuple):
-    """The end of a broker's registration (Kafka: `UnregisterBrokerRecord`)."""
+    """The record that ends a broker's registration (Kafka: `UnregisterBrokerRecord`)."""
 
     id: int
     epoch: int
@@ -104,7 +104,7 @@ class MetadataLog:
         return len(self.records)
 
     def append(self, record: Record) -> int:
-        """Append a record. Return its offset."""
+        """Append a record, and return its offset."""
         offset = len(self.records)
         self.records.append(record)
         if type(record) is PartitionRecord:
@@ -149,7 +149,7 @@ class MetadataLog:
         self._removed[record.topic] = offset
 
     def partition(self, tp: TopicPartition, end: int) -> PartitionRegistration | None:
-        """Return a partition's state as of the records below `end`; None if the partition did not exist at that offset."""
+        """Return a partition's state after the records below `end`; None if the partition did not exist then."""
         history = self._partitions.get(tp)
         if history is None:
             return None
@@ -165,7 +165,7 @@ class MetadataLog:
         return None
 
     def broker(self, broker: int, end: int) -> BrokerRegistration | None:
-        """Return a broker's registration as of the records below `end`; None if the broker was not registered at that offset."""
+        """Return a broker's registration after the records below `end`; None if the broker was not registered then."""
         history = self._brokers.get(broker)
         if history is None:
             return None
@@ -173,9 +173,9 @@ class MetadataLog:
         return history[1][i - 1] if i else None
 
     def changed_partitions(self, broker: int, start: int, end: int) -> dict[TopicPartition, int]:
-        """Return the partitions that the records [start, end) change, and that have a replica on the broker before or after the change.
+        """Return the partitions that the records in [start, end) change and that have a replica on the broker before or after the change.
 
-        The partitions are in the order of their first change in that range. Each maps to the sequence number of the event that records its
+        The partitions are in the order in which the range first changes them. Each one maps to the sequence number of the event for its
         last change.
         """
         hosted = self._hosted.get(broker, ())
@@ -187,7 +187,7 @@ class MetadataLog:
         return changed
 
     def removed_topics(self, start: int, end: int) -> list[tuple[int, RemoveTopicRecord]]:
-        """Return the offset and the record of each topic deletion among the records [start, end)."""
+        """Return the offset and the record of each topic deletion in [start, end)."""
         found: list[tuple[int, RemoveTopicRecord]] = []
         for offset in self._configs[bisect_left(self._configs, start) : bisect_left(self._configs, end)] if self._removed else ():
             record = self.records[offset]
@@ -196,11 +196,12 @@ class MetadataLog:
         return found
 
     def is_removed(self, topic: str, end: int) -> bool:
-        """Return whether a topic existed and has been deleted as of the records below `end`."""
+        """Return whether the records below `end` created a topic and then deleted it."""
         return self._removed.get(topic, end) < end and not self.leaders(topic, end)
 
     def leaders(self, topic: str, end: int) -> tuple[tuple[int, int], ...]:
-        """Return (leader, leader epoch) for each partition of a topic as of the records below `end`; empty if the topic does not exist."""
+        """Return (leader, leader epoch) for each partition of a topic after the records below `end`. If the topic does not exist, the
+        result is empty."""
         found = []
         for tp in self._topics.get(topic, ()):
             registration = self.partition(tp, end)
@@ -216,7 +217,7 @@ class MetadataLog:
         return len(self._topics.get(topic, ()))
 
     def apply_settings(self, settings: Settings, start: int, end: int) -> bool:
-        """Apply the settings that the records [start, end) change. Return True if there are any."""
+        """Apply the settings that the records in [start, end) change. Return True if there are any."""
         first = bisect_left(self._configs, start)
         changed = False
         for offset in self._configs[first:]:

@@ -1,6 +1,6 @@
-"""The construction of the record that changes a partition, from a target ISR, target replicas, or an election.
+"""The function that builds the record for a change to a partition: a new ISR, new replicas, or an election.
 
-The steps and their order are those of Kafka's `PartitionChangeBuilder#build`. `PartitionRegistration#merge` applies the record.
+The steps and their order are the same as in Kafka's `PartitionChangeBuilder#build`. `PartitionRegistration#merge` applies the record.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class PartitionChange(ReprMixin):
     Attributes:
         replicas: the replicas.
         isr: the ISR.
-        leader: the new leader. It is set if the leader changes (also to NO_LEADER), or if only the leader epoch has to rise.
+        leader: the new leader. It is set if the leader changes, even to NO_LEADER, or if only the leader epoch must rise.
         elr: the eligible leader replicas (KIP-966).
         last_known_elr: the last known leader, or the other former ISR members; see `build_partition_change`.
         adding: the replicas that a reassignment adds.
         removing: the replicas that a reassignment removes.
         recovering: whether the leader is in the RECOVERING state (KIP-704).
-        election: the way the leader was elected: clean, unclean, preferred (the first replica, on request), eligible (from the ELR),
-            last-known, or none (no replica can lead); '' if no election changed the leader.
+        election: how the leader was elected: clean, unclean, preferred (the first replica, on request), eligible (from the ELR),
+            last-known, or none (no replica can lead). It is '' if no election changed the leader.
     """
 
     replicas: tuple[int, ...] | None = None
@@ -52,19 +52,20 @@ class PartitionChange(ReprMixin):
 
 @attrs.frozen(repr=False)
 class ElectionResult(ReprMixin):
-    """The result of an election: the leader, and the way it was elected (Kafka: `PartitionChangeBuilder.ElectionResult`)."""
+    """The result of an election: the leader, and how it was elected (Kafka: `PartitionChangeBuilder.ElectionResult`)."""
 
     node: int
     kind: ElectionKind
 
     @property
     def unclean(self) -> bool:
-        """Whether the new leader becomes the only member of the ISR. If so, the records that this leader lacks are lost."""
+        """Whether the new leader becomes the only member of the ISR. In that case, all records that this leader lacks are lost."""
         return self.kind in ("unclean", "last-known")
 
 
 def is_valid_new_leader(replica: int, isr: Collection[int], elr: Collection[int], acceptable: Callable[[int], bool]) -> bool:
-    """Return whether a replica can lead without loss (Kafka: `#isValidNewLeader`): it is in the ISR, or in the ELR if the ISR is empty."""
+    """Return whether a replica can lead without losing records (Kafka: `#isValidNewLeader`). It must be in the ISR or, if the ISR is empty,
+    in the ELR."""
     return (replica in isr or (not isr and replica in elr)) and acceptable(replica)
 
 
@@ -93,10 +94,11 @@ def elect_leader(
         replicas: the target replicas.
         isr: the target ISR.
         elr: the target ELR.
-        acceptable: returns whether a broker is active and its log directory is online.
+        acceptable: a function that returns whether a broker is active and its log directory is online.
         election: the requested kind of election.
-        last_known_leader: whether the last known leader can be elected, which requires the ELR.
-        longest_log: returns a replica's (log end, last epoch); if given, the replica with the longest log leads, whether in sync or not.
+        last_known_leader: whether the last known leader can be elected. This requires the ELR.
+        longest_log: a function that returns a replica's (log end, last epoch). If it is given, the replica with the longest log becomes
+            leader, even if it is not in sync.
     """
     if longest_log is not None and not acceptable(partition.leader):
         living = [replica for replica in replicas if acceptable(replica)]
@@ -155,14 +157,15 @@ def build_partition_change(
 ) -> PartitionChange | None:
     """Return the record that changes a partition to its target; None if nothing changes (Kafka: `PartitionChangeBuilder#build`).
 
-    A target of None keeps the present value. If all target replicas of a reassignment are in the target ISR, the record also completes
-    the reassignment.
+    If a target is None, the current value is kept. If all target replicas of a reassignment are in the target ISR, the record also
+    completes the reassignment.
 
     Args:
         partition: the partition before the change.
-        acceptable: returns whether a broker can lead, that is, it is active and its log directory is online
+        acceptable: a function that returns whether a broker can lead, which means that it is active and its log directory is online
             (`ReplicationControlManager#isAcceptableLeader`).
-        election: UNCLEAN if the topic's `unclean.leader.election.enable` is true; otherwise ONLINE. PREFERRED on request.
+        election: PREFERRED if a preferred election was requested; otherwise UNCLEAN if the topic's `unclean.leader.election.enable` is
+            true, and ONLINE if it is false.
         target_isr: the ISR to set.
         target_replicas: the replicas to set.
         target_adding: the adding replicas to set.
@@ -170,11 +173,11 @@ def build_partition_change(
         target_recovering: the leader recovery state to set.
         min_isr: the effective `min.insync.replicas` of the topic (`effective_min_isr`).
         elr_enabled: whether eligible leader replicas are kept; the ISR can then become empty (KIP-966).
-        unclean_shutdown: the brokers that returned after an unclean shutdown and therefore leave the ELR.
-        bump_epoch_on_shrink: whether an ISR shrink raises the leader epoch (before 3.6, KAFKA-15021).
+        unclean_shutdown: the brokers that returned after an unclean shutdown, which removes them from the ELR. bump_epoch_on_shrink:
+        whether an ISR shrink raises the leader epoch (before 3.6, KAFKA-15021).
         recovery_state: whether an unclean election marks the leader as RECOVERING (KIP-704, since 3.2).
         use_last_known_leader: whether lastKnownElr holds only the last known leader, which can be elected when no other replica is left.
-        longest_log: makes the election choose by the length of the logs (guard `elect-from-isr` off); see `elect_leader`.
+        longest_log: a function that makes the election choose the longest log (guard `elect-from-isr` off); see `elect_leader`.
     """
     isr = partition.isr if target_isr is None else target_isr
     replicas = partition.replicas if target_replicas is None else target_replicas
@@ -250,9 +253,9 @@ def build_partition_change(
 
 
 def merge(partition: PartitionRegistration, change: PartitionChange) -> PartitionRegistration:
-    """Return the partition with a record applied (Kafka: `PartitionRegistration#merge`).
+    """Return the partition after applying a record to it (Kafka: `PartitionRegistration#merge`).
 
-    The partition epoch rises by one. The leader epoch rises by one if the record has the leader field.
+    The partition epoch rises by one. The leader epoch rises by one if the record contains a leader.
     """
     return PartitionRegistration(
         replicas=partition.replicas if change.replicas is None else change.replicas,

@@ -1,6 +1,6 @@
-"""Replica placement for new partitions: KRaft's `StripedReplicaPlacer`, and the older assignment of `AdminUtils`.
+"""Replica placement for new partitions: KRaft's `StripedReplicaPlacer`, and the older algorithm in `AdminUtils`.
 
-Both spread leaders and replicas evenly over brokers and racks. Both draw their starting points from the given random source.
+Both algorithms spread leaders and replicas evenly over brokers and racks, and draw their starting points from the given random source.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ class RandomSource(Protocol):
 
 @attrs.frozen(repr=False)
 class UsableBroker(ReprMixin):
-    """A broker that can get replicas, because it is registered and not in controlled shutdown (Kafka: `UsableBroker`).
+    """A broker that can be assigned replicas, because it is registered and not in controlled shutdown (Kafka: `UsableBroker`).
 
     Attributes:
         broker: the broker's id.
         rack: the broker's `broker.rack`; None if it has none.
-        fenced: whether the broker is fenced. A fenced broker never leads; it follows only if its rack has no unfenced broker left.
+        fenced: whether the broker is fenced. A fenced broker never becomes leader. It becomes a follower only if its rack has no unfenced
+            broker left.
     """
 
     broker: int
@@ -50,7 +51,7 @@ class UsableBroker(ReprMixin):
 class BrokerList(ReprMixin):
     """A circular list of brokers (Kafka: `BrokerList`).
 
-    Each epoch goes through the list once, starting one broker later than the previous epoch.
+    Each epoch goes through the list once. It starts one broker later than the previous epoch.
     """
 
     brokers: list[int] = attrs.field(factory=list)
@@ -89,7 +90,7 @@ class _Rack(ReprMixin):
 
 
 class RackList:
-    """The racks of a cluster; each partition starts at the next rack (Kafka: `StripedReplicaPlacer.RackList`)."""
+    """The racks of a cluster. Each partition starts at the next rack (Kafka: `StripedReplicaPlacer.RackList`)."""
 
     __slots__ = ("_epoch", "_offset", "_racks", "_random", "rack_names", "total_brokers", "unfenced_brokers")
 
@@ -193,9 +194,10 @@ def assign_replicas_to_brokers(
         brokers: the live brokers.
         partitions: the number of new partitions.
         replication_factor: the number of replicas of each partition.
-        random: draws the first broker and the first shift of the followers; unused with a fixed start.
-        fixed_start_index: the position of the first leader in the broker list, and the first shift; if negative, both are drawn.
-        start_partition: the number of the first new partition, if the topic already has partitions.
+        random: draws the first broker and the first shift of the followers. It is not used if the start is fixed.
+        fixed_start_index: the position of the first leader in the broker list, which is also the first shift. If it is negative, both are
+            drawn.
+        start_partition: the number of the first new partition if the topic already has partitions.
 
     Raises:
         KafkaError: INVALID_PARTITIONS or INVALID_REPLICATION_FACTOR. The error is UNKNOWN_SERVER_ERROR

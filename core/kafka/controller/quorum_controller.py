@@ -1,6 +1,7 @@
-"""The active controller (Kafka: `QuorumController`): broker registration and heartbeats, AlterPartition requests, and the metadata log.
+"""The active controller (Kafka: `QuorumController`), which handles broker registrations, heartbeats, and AlterPartition requests, and
+writes the metadata log.
 
-Brokers fetch the metadata log by long polling. A broker behind a cut link continues to act on the metadata that it has already read.
+Brokers fetch the metadata log by long polling. If its link is cut, a broker continues to act on the metadata that it has already read.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class QuorumController(Node):
     """The controller node.
 
     Attributes:
-        settings: the settings as the controller sees them; changes reach the brokers through the metadata log.
+        settings: the settings that the controller uses; changes reach the brokers through the metadata log.
         metadata: the metadata log.
         brokers: the broker registrations by id.
         heartbeats: the heartbeat state of the brokers.
@@ -122,12 +123,13 @@ class QuorumController(Node):
         self.timers.update({"session-check": self._session_check, "periodic": self._periodic_due})
 
     def handle(self, message: object, sender: str) -> None:
-        """Handle a message, then send the committed metadata to waiting brokers."""
+        """Handle a message, and then send the committed metadata to waiting brokers."""
         super().handle(message, sender)
         self.publish()
 
     def publish(self) -> None:
-        """Respond to brokers that are waiting for metadata, just as a Raft leader completes waiting fetches. Schedule the periodic tasks that have work to do."""
+        """Respond to brokers that are waiting for metadata, as a Raft leader completes waiting fetches. Schedule the periodic tasks that
+        have work to do."""
         end = len(self.metadata)
         for broker, offset in list(self._waiting_fetches.items()):
             if offset < end:
@@ -149,12 +151,12 @@ class QuorumController(Node):
         return registration.epoch
 
     def broker_bounced(self, broker: int) -> None:
-        """Do nothing in by-hand mode, because the restarted process missed no heartbeat and has read the metadata log again."""
+        """Do nothing. In by-hand mode, a restarted process has missed no heartbeat and has already read the metadata log again."""
 
     def boot(self, seed: int) -> None:
         """Schedule the periodic tasks at the start of the simulation.
 
-        The controller has been active for a while, so the time of the next periodic session check is drawn at random.
+        The simulation starts with a controller that has been active for a while, so the time of the next session check is drawn at random.
         """
         if not self.by_hand:
             if self.settings.release.fences_periodically and self._check_due < 0:
@@ -225,7 +227,7 @@ class QuorumController(Node):
         )
 
     def fence(self, broker: int, *, by_session: bool) -> None:
-        """Fence a broker, because its session has expired, or for another reason."""
+        """Fence a broker, because its session has expired or for another reason."""
         silent = self.journal.now - self.last_contact.get(broker, self.journal.now)
         limit = self.settings.us("broker.session.timeout.ms") if by_session else -1
         handle_broker_fenced(self.replication, broker, silent, limit)
@@ -243,7 +245,7 @@ class QuorumController(Node):
         return registration
 
     def unregister(self, broker: int) -> None:
-        """Remove a broker from every ISR, then delete its registration (`ReplicationControlManager#unregisterBroker`).
+        """Remove a broker from every ISR, and then delete its registration (`ReplicationControlManager#unregisterBroker`).
 
         Raises:
             KafkaError: the broker is not registered.
@@ -267,7 +269,7 @@ class QuorumController(Node):
     def _session_check(self, _: object) -> None:
         """Fence the broker that has been silent longest if its session has expired (`ReplicationControlManager#maybeFenceOneStaleBroker`).
 
-        If several sessions have expired, Kafka 4.0 and later fence them in the order of a hash table. That order cannot be predicted.
+        If several sessions have expired, Kafka 4.0 and later fence the brokers in the order of a hash table, which cannot be predicted.
         """
         self._check_due = -1
         if self.by_hand:
@@ -358,11 +360,11 @@ class QuorumController(Node):
     # --- administration --------------------------------------------------------------------------------------------
 
     def refresh_session_timeout(self) -> None:
-        """Read `broker.session.timeout.ms` again, converted to the controller's own clock."""
+        """Read `broker.session.timeout.ms` again, and convert it to the controller's own clock."""
         self.heartbeats.session_timeout_us = self.settings.us("broker.session.timeout.ms")
 
     def config_changed(self, name: str, value: str, topic: str | None, broker: int | None) -> None:
-        """Write a changed setting to the metadata log for the brokers, and apply the setting to this controller."""
+        """Write a changed setting to the metadata log, from which brokers read it, and apply the setting to this controller."""
         self.metadata.append(ConfigRecord(name, value, topic, broker))
         if name == "broker.session.timeout.ms":
             self.refresh_session_timeout()

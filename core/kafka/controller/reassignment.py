@@ -1,4 +1,4 @@
-"""The rules of a partition reassignment: its replica lists, completion, reversal, and refusal."""
+"""The rules for partition reassignments: the replica lists, and when a reassignment is completed, reverted, or refused."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class CompletedReassignment(ReprMixin):
 
 @attrs.frozen(repr=False)
 class PartitionReassignmentReplicas(ReprMixin):
-    """The replica lists of a partition that may be in a reassignment (Kafka: `PartitionReassignmentReplicas`).
+    """The replica lists of a partition that might be in a reassignment (Kafka: `PartitionReassignmentReplicas`).
 
     Attributes:
-        replicas: all replicas: first the target replicas in their order, then the replicas to remove.
+        replicas: all replicas, first the target replicas in the requested order, and then the replicas to remove.
         adding: the replicas that were not assigned before, in ascending order.
         removing: the replicas that are not in the target, in ascending order.
     """
@@ -44,17 +44,19 @@ class PartitionReassignmentReplicas(ReprMixin):
 
     @staticmethod
     def of(partition: PartitionRegistration) -> PartitionReassignmentReplicas:
-        """Return the lists in a partition's registration."""
+        """Return the lists from a partition's registration."""
         return PartitionReassignmentReplicas(partition.replicas, partition.adding, partition.removing)
 
     @property
     def in_progress(self) -> bool:
-        """Whether a replica is being added or removed (Kafka: `#isReassignmentInProgress`). A change in order alone is not a reassignment."""
+        """Whether a replica is being added or removed (Kafka: `#isReassignmentInProgress`). If only the order changes, this is not a
+        reassignment."""
         return bool(self.adding or self.removing)
 
     @property
     def original_replicas(self) -> tuple[int, ...]:
-        """The replicas before the reassignment, in their current order, because their former order is not kept (Kafka: `#originalReplicas`)."""
+        """The replicas before the reassignment (Kafka: `#originalReplicas`). They are in their current order, because their former order is
+        not stored."""
         return _without(self.replicas, self.adding)
 
     def maybe_complete(self, isr: tuple[int, ...]) -> CompletedReassignment | None:
@@ -74,9 +76,10 @@ class PartitionReassignmentRevert(ReprMixin):
     """The state of a partition after its reassignment is canceled (Kafka: `PartitionReassignmentRevert`).
 
     Attributes:
-        replicas: the current replicas without the adding replicas.
-        isr: the current ISR without the adding replicas; if that is empty, the first of `replicas`.
-        unclean: whether the ISR without the adding replicas is empty. If so, the caller must check that unclean leader election is enabled.
+        replicas: the current replicas, except those that the reassignment is adding.
+        isr: the current ISR, except for replicas that the reassignment is adding. If none is left, it is the first of `replicas`.
+        unclean: whether all ISR members are replicas that the reassignment is adding. If so, the caller must check that unclean leader
+            election is enabled.
     """
 
     replicas: tuple[int, ...]
@@ -88,7 +91,7 @@ class PartitionReassignmentRevert(ReprMixin):
         """Return the state of a partition after its reassignment is canceled.
 
         Raises:
-            KafkaError: INVALID_REPLICA_ASSIGNMENT, if every replica is an adding replica, so that there is no earlier assignment.
+            KafkaError: INVALID_REPLICA_ASSIGNMENT, if the reassignment is adding every replica, so that there is no earlier assignment.
         """
         replicas = PartitionReassignmentReplicas.of(partition).original_replicas
         isr = _without(partition.isr, partition.adding)
@@ -100,7 +103,8 @@ class PartitionReassignmentRevert(ReprMixin):
 
 
 def dead_target_error(release: Release, tp: TopicPartition, replicas: Sequence[int], live: Collection[int]) -> str:
-    """Return the message that refuses a reassignment to brokers that are not alive; empty if the release accepts the reassignment.
+    """Return the error message for a reassignment to brokers that are not alive. If the release accepts the reassignment, the message is
+    empty.
 
     Kafka: `ReassignPartitionsCommand#verifyBrokerIds`; before 2.6, `parseAndValidate`; before 0.10.1, the controller's log.
     """

@@ -1,4 +1,4 @@
-"""The log directories of replicas: which directory holds a replica, and what happens to the replicas in a directory that fails (KIP-858)."""
+"""The log directories of replicas: which directory holds a replica, and what happens to the replicas when a directory fails (KIP-858)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from core.kafka.ids import TopicPartition
 
 
 def handle_directories_offline(replication: ReplicationControlManager, broker: int, offline: tuple[str, ...]) -> tuple[str, ...]:
-    """Remove a broker from the ISRs and leaderships of the replicas in its failed log directories (`#handleDirectoriesOffline`).
+    """For the replicas in a broker's failed log directories, remove the broker from the ISR and move the leadership to another broker
+    (`#handleDirectoriesOffline`).
 
     Directories that are not in the broker's registration are ignored.
 

@@ -1,6 +1,6 @@
-"""The controller's changes to partitions: elections, ISR changes, and reassignments (Kafka: `ReplicationControlManager`).
+"""The component of the controller that changes partitions: elections, ISR changes, and reassignments (Kafka: `ReplicationControlManager`).
 
-`partition_change` builds every change. This module commits the change, and records the event if a leader was elected.
+`partition_change` builds every change. This module commits the change and, if a leader was elected, records the event.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class ReplicationControlManager(TopicRegistry):
     """The partitions and topics of a KRaft controller.
 
     Attributes:
-        log_ends: returns a replica's (log end, last epoch); called only if the longest log leads (guard `elect-from-isr` off).
+        log_ends: a function that returns a replica's (log end, last epoch). It is called only if elections choose the longest log (guard
+            `elect-from-isr` off).
     """
 
     __slots__ = ("log_ends",)
@@ -69,13 +70,14 @@ class ReplicationControlManager(TopicRegistry):
         Args:
             tp: the partition.
             reason: the reason to give in the events.
-            election: the kind of election; None to take it from the topic's configuration.
+            election: the kind of election; None means that the topic's configuration determines it.
             target_isr: the ISR to set.
             target: the replica lists to set.
             removal: whether the controller itself removes a replica from the ISR.
             recovered: whether the leader reports that it has recovered (KIP-704).
-            unclean_shutdown: the brokers that had an unclean shutdown and therefore leave the ELR.
-            acceptable: returns whether a broker can lead; by default, whether it is active.
+            unclean_shutdown: the brokers that had an unclean shutdown, which removes them from the ELR.
+            acceptable: a function that returns
+            whether a broker can lead; by default, whether it is active.
         """
         old = self.partitions[tp]
         may_lead = acceptable or self.is_active
@@ -171,7 +173,8 @@ class ReplicationControlManager(TopicRegistry):
     def check_reassignment(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:
         """Check a request to move a partition to other replicas, or to cancel its reassignment if `replicas` is None.
 
-        The brokers must be registered, but can be fenced (`#validateManualPartitionAssignment`). Only Kafka's tool refuses fenced brokers.
+        The brokers must be registered, but they can be fenced (`#validateManualPartitionAssignment`). Only Kafka's command-line tool
+        refuses fenced brokers.
 
         Raises:
             KafkaError: Kafka refuses the request.
@@ -206,9 +209,9 @@ class ReplicationControlManager(TopicRegistry):
     def reassign(self, tp: TopicPartition, replicas: tuple[int, ...]) -> bool:
         """Move a partition to other replicas (`#changePartitionReassignment`). Return False if nothing changes.
 
-        All current replicas count as the original ones, even those that a running reassignment is adding. Original replicas that the new target
-        lacks can lead until this reassignment is complete, and are then removed. If the new adding list is empty, the adding list of a running
-        reassignment stays; the same holds for the removing list.
+        All current replicas count as original replicas, even those that a running reassignment is adding. Original replicas that are not in
+        the new target can lead until the new reassignment is complete. Then they are removed. If the new reassignment adds no replicas, the
+        list of added replicas from the running reassignment stays in effect. The same applies to the list of removed replicas.
         """
         current = self.partitions[tp]
         lists = PartitionReassignmentReplicas.between(current.replicas, replicas)
@@ -232,7 +235,7 @@ class ReplicationControlManager(TopicRegistry):
         """Run `kafka-leader-election` for one partition or for all partitions (`#electLeaders`).
 
         Returns:
-            The error code of each partition. If all partitions were requested, those with ELECTION_NOT_NEEDED are omitted.
+            The error code for each partition. If the request was for all partitions, those with ELECTION_NOT_NEEDED are omitted.
         """
         results = []
         for each in [tp] if tp is not None else list(self.partitions):
@@ -269,7 +272,8 @@ class ReplicationControlManager(TopicRegistry):
         return False
 
     def maybe_elect_unclean_leaders(self) -> bool:
-        """Elect leaders for leaderless partitions whose topic now allows unclean election. Return True if the pass stopped at its limit.
+        """Elect leaders for partitions that have no leader and whose topic now allows unclean election. Return True if the pass stopped at
+        its limit.
 
         Kafka: `#maybeElectUncleanLeaders`.
         """
@@ -282,7 +286,8 @@ class ReplicationControlManager(TopicRegistry):
         return False
 
     def min_isr_changed(self, topic: str | None) -> None:
-        """Clear the ELRs of a topic, or of all topics if `topic` is None, because `min.insync.replicas` was set (KIP-966: `ClearElrRecord`).
+        """Clear the ELRs of a topic, or of all topics if `topic` is None, because `min.insync.replicas` has been set (KIP-966:
+        `ClearElrRecord`).
 
         The ELR depends on the earlier value, so Kafka clears it regardless of the new value.
         """
@@ -293,5 +298,5 @@ class ReplicationControlManager(TopicRegistry):
 
 
 def _no_logs(broker: int, tp: TopicPartition) -> tuple[int, int]:
-    """Return the (log end, last epoch) of an empty log. This is the default of `log_ends`, used if the logs are unknown."""
+    """Return the (log end, last epoch) of an empty log. This function is the default for `log_ends`, in case the logs are unknown."""
     return (0, NO_EPOCH)

@@ -1,4 +1,4 @@
-"""Topics and partitions as a control plane knows them: their creation, their registrations, and indexes for later lookups."""
+"""The topics and partitions that a control plane knows: how they are created, their registrations, and indexes for lookups."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ class Topic(ReprMixin):
 
     Attributes:
         name: the topic's name.
-        topic_id: the topic id, as Kafka prints it.
-        config: the topic's own settings, as they were written.
+        topic_id: the topic id, in the form in which Kafka prints it.
+        config: the topic's own settings, in the form in which they were
+        written.
         partitions: the topic's partitions, by number.
     """
 
@@ -49,21 +50,21 @@ class TopicRegistry:
     `ReplicationControlManager` extends it for KRaft, and `ZooKeeperReplication` for ZooKeeper.
 
     Attributes:
-        settings: the settings as the controller sees them.
-        release: the rules of the release.
+        settings: the settings that the controller uses.
+        release: the rules of Kafka's release.
         account: the durability account.
         metadata: the metadata log.
         journal: the event journal.
         brokers: the broker registrations by id.
         racks: the rack of each broker.
-        partitions: the registrations by partition, in the order of creation.
+        partitions: the registrations by partition, in the order in which the partitions were created.
         topics: the topics by name.
         brokers_to_isrs: for each broker, the partitions whose ISR contains it (ordered sets; Kafka: `BrokersToIsrs`).
         leader_counts: the number of partitions that each broker leads.
         replica_counts: the number of replicas that each broker has.
-        directories: for brokers with several log directories, the directory of each replica.
-        leaderless: the partitions without a leader (ordered set).
-        unbalanced: the partitions whose leader is not the preferred one (ordered set).
+        directories: the directory of each replica on brokers that have several log directories.
+        leaderless: the partitions that have no leader (ordered set).
+        unbalanced: the partitions whose leader is not the preferred leader (ordered set).
         controller_node: the broker whose process runs the active controller; None if the controller has its own process.
     """
 
@@ -135,7 +136,7 @@ class TopicRegistry:
     def min_isr(self, tp: TopicPartition) -> int:
         """Return the effective `min.insync.replicas` of a partition's topic (`#getTopicEffectiveMinIsr`).
 
-        Since 3.7, it is at most the replication factor of the topic's first partition.
+        Since 3.7, this value is at most the replication factor of the topic's first partition.
         """
         configured = self.settings.integer("min.insync.replicas", topic=tp.topic, broker=self.controller_node)
         first = self.partitions[self.topics[tp.topic].partitions[0]]
@@ -144,7 +145,7 @@ class TopicRegistry:
     def election_mode(self, tp: TopicPartition) -> ElectionMode:
         """Return UNCLEAN if unclean leader election is enabled for the topic, else ONLINE.
 
-        If the topic does not override the setting, the configuration of the controller's own node applies. It may differ from the
+        If the topic does not override the setting, the configuration of the controller's own node applies. This can differ from the
         cluster-wide configuration (`ConfigurationControlManager#uncleanLeaderElectionEnabledForTopic`).
         """
         unclean = self.settings.flag("unclean.leader.election.enable", topic=tp.topic, broker=self.controller_node)
@@ -153,7 +154,7 @@ class TopicRegistry:
     # --- topics ----------------------------------------------------------------------------------------------------
 
     def create_topic(self, spec: TopicSpec) -> None:
-        """Create a topic (`#createTopic`). The topic's assignment places the replicas; if there is none, the controller places them.
+        """Create a topic (`#createTopic`). If the request contains no replica assignment, the controller places the replicas.
 
         Raises:
             KafkaError: Kafka refuses the topic. Nothing has changed.
@@ -218,7 +219,7 @@ class TopicRegistry:
         """Return the registration of a partition whose replicas are assigned manually.
 
         Raises:
-            KafkaError: INVALID_REPLICA_ASSIGNMENT, if a broker is not registered or no broker of the assignment is active.
+            KafkaError: INVALID_REPLICA_ASSIGNMENT, if a broker is not registered or no broker in the assignment is active.
         """
         given = spec.assignment[number]
         for broker in given.replicas:
@@ -240,7 +241,8 @@ class TopicRegistry:
         return PartitionRegistration(given.replicas, isr, leader, given.leader_epoch, 0, elr=given.elr, last_known_elr=given.last_known_elr)
 
     def _build_partition_registration(self, replicas: tuple[int, ...]) -> PartitionRegistration:
-        """Return a new partition whose ISR is its active replicas; the first of them leads (`#buildPartitionRegistration`)."""
+        """Return a new partition. Its ISR consists of its active replicas, and the first of them is the leader
+        (`#buildPartitionRegistration`)."""
         isr = tuple(broker for broker in replicas if self.is_active(broker))
         return PartitionRegistration(replicas, isr, isr[0], 0, 0)
 
@@ -314,7 +316,7 @@ class TopicRegistry:
     # --- what an administrator asks for ----------------------------------------------------------------------------
 
     def elect_leaders(self, tp: TopicPartition | None, election: ElectionMode) -> list[tuple[TopicPartition, str]]:
-        """Elect leaders, or request their election, for one partition, or for all if `tp` is None.
+        """Elect leaders or request their election, either for one partition or, if `tp` is None, for all partitions.
 
         Return an error code for each partition.
         """

@@ -1,1 +1,1 @@
-"""The metadata quorum: voters that agree on a log, and the controller that executes what is committed."""
+"""The metadata quorum: voters that agree on a log, and the controller that executes the committed entries."""

@@ -1,12 +1,12 @@
-"""The active controller: the role of the leader of the metadata quorum (Kafka: `QuorumController`, `KafkaRaftClient.Listener`).
+"""The active controller, a role that the leader of the metadata quorum has (Kafka: `QuorumController`, `KafkaRaftClient.Listener`).
 
 It receives requests from brokers, appends the requests that change metadata, and responds when they are committed.
 
-Kafka's active controller generates records immediately, on a state that can still be rolled back. It holds its responses in a purgatory
-until the records are committed. Here the request itself is appended, and it is executed when it is committed. In Kafka and here, requests
-take effect in log order, so the records are the same; but here, no state that could be rolled back is ever visible. As in Kafka, heartbeats
-that change nothing are not written to the log. Only this controller knows which brokers have been silent, so its successor starts with new
-sessions (`ClusterControlManager#activate`).
+Kafka's active controller immediately generates records from a state that can still be rolled back. It holds its responses in a purgatory
+until the records are committed. In isrlab, the request itself is appended, and it is executed when it is committed. The records are the
+same, because requests take effect in log order in both cases. However, isrlab never shows a state that could be rolled back. As in Kafka,
+heartbeats that change nothing are not written to the log. Because only the active controller knows which brokers have been silent, its
+successor starts with new sessions (`ClusterControlManager#activate`).
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from core.sim.node import Node
 from core.sim.units import US_PER_MS
 
 METADATA_WAIT: Final = 500 * US_PER_MS
-"""The longest time that a broker's metadata fetch waits for new records, µs (`KafkaRaftClient.MAX_FETCH_WAIT_MS`)."""
+"""The maximum time that a broker's metadata fetch waits for new records, µs (`KafkaRaftClient.MAX_FETCH_WAIT_MS`)."""
 
 
 class LeaderVoter(Protocol):
-    """The voter that leads the epoch, as its active controller uses it."""
+    """The interface of the voter that leads the epoch, which its active controller uses."""
 
     @property
     def host(self) -> Node: ...
@@ -54,7 +54,7 @@ class LeaderVoter(Protocol):
 
 
 class CommittedState(Protocol):
-    """The committed state of the quorum, as an active controller uses it."""
+    """The interface of the quorum's committed state, which an active controller uses."""
 
     @property
     def controller(self) -> QuorumController: ...
@@ -75,7 +75,7 @@ class ActiveController:
         claimed: whether the first entry of the controller's epoch is committed; the controller is active only after that.
         heartbeats: the heartbeat state of the brokers.
         last_contact: the time of each broker's last heartbeat, µs.
-        waiting_fetches: the (offset, number) of each waiting metadata fetch, by broker.
+        waiting_fetches: (offset, number) of each metadata fetch that is waiting, by broker.
         scheduled: the due time of each scheduled periodic task, µs.
     """
 
@@ -111,7 +111,7 @@ class ActiveController:
         self.arm_session_check()
 
     def _begin_sessions(self) -> None:
-        """Give every broker a new session in its registered state (`ClusterControlManager#activate`)."""
+        """Start a new session for every broker, and keep the broker's registered state (`ClusterControlManager#activate`)."""
         now = self.journal.now
         for broker, registration in self.quorum.controller.brokers.items():
             self.heartbeats.touch(broker, registration.fenced, -1, now)
@@ -139,7 +139,7 @@ class ActiveController:
         self.schedule_task(delay, task)
 
     def periodic_task_done(self, task: str, *, more: bool) -> None:
-        """Record that a periodic task has run. If `more` is true, the task reached its limit and continues soon."""
+        """Record that a periodic task has run. If `more` is true, the task reached its limit, so schedule it to continue soon."""
         self.scheduled.pop(task, None)
         if more:
             self._schedule(task, CONTINUE_DELAY)
@@ -156,7 +156,7 @@ class ActiveController:
             self.voter.append(BrokerWrite(request, sender))
 
     def _heartbeat(self, request: BrokerHeartbeatRequest, sender: str) -> None:
-        """Handle a heartbeat. Only a change of the broker's state or of its log directories is written to the log."""
+        """Handle a heartbeat. Write it to the log only if it changes the broker's state or its log directories."""
         broker, quorum = request.broker, self.quorum
         registration = quorum.metadata.broker(broker, quorum.metadata_end(self.voter.high_watermark))
         if registration is None or registration.epoch != request.broker_epoch or broker not in self.heartbeats:
@@ -182,7 +182,7 @@ class ActiveController:
             self._answer_when_committed(sender, BrokerHeartbeatResponse(errors.NONE, fenced, False, request.offline_dirs))
 
     def _answer_when_committed(self, node: str, message: object) -> None:
-        """Respond when all present entries of the log are committed (`DeferredEventQueue`)."""
+        """Respond when all entries that are now in the log are committed (`DeferredEventQueue`)."""
         end = len(self.voter.log)
         if self.voter.high_watermark >= end:
             self.voter.send_response(node, message)

@@ -1,9 +1,10 @@
 """A voter of the metadata quorum (Kafka: `KafkaRaftClient`, KIP-595): epochs, elections, and its replica of the log.
 
-Voters fetch from their leader. An entry from the leader's own epoch is committed when a majority has it, together with all earlier entries.
-A voter that receives nothing from its leader for `controller.quorum.fetch.timeout.ms` first asks whether it would be elected (pre-vote,
+Voters fetch from their leader. When a majority has an entry from the leader's own epoch, this entry and all earlier entries are committed.
+If a voter receives nothing from its leader for `controller.quorum.fetch.timeout.ms`, it first asks whether it would be elected (pre-vote,
 KIP-996), and then becomes a candidate. A leader resigns if a majority has not fetched from it for 1.5 times that timeout (KAFKA-15489), so
-a controller without a majority does not stay active. The module `active_controller` contains what the leader does as the active controller.
+that a controller that cannot reach a majority does not remain active. The module `active_controller` describes what the leader does as the
+active controller.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ from core.sim.random_stream import RandomStream
 from core.sim.units import US_PER_MS
 
 FETCH_WAIT: Final = 500 * US_PER_MS
-"""The longest time that a fetch waits at the leader for new entries, µs (`KafkaRaftClient.MAX_FETCH_WAIT_MS`)."""
+"""The maximum time that a fetch waits at the leader for new entries, µs (`KafkaRaftClient.MAX_FETCH_WAIT_MS`)."""
 
 RETRY: Final = 50 * US_PER_MS
-"""The delay before a follower repeats a fetch that the leader refused or did not answer, µs."""
+"""The delay before a follower repeats a fetch that the leader refused or did not respond to, µs."""
 
 
 class Role(enum.StrEnum):
@@ -63,7 +64,7 @@ class Role(enum.StrEnum):
 
 @attrs.define(slots=True, eq=False)
 class FollowerProgress:
-    """A leader's view of another voter (Kafka: `LeaderState.ReplicaState`).
+    """What a leader knows about another voter (Kafka: `LeaderState.ReplicaState`).
 
     Attributes:
         end: the log end of the voter; -1 if it is unknown.
@@ -75,7 +76,7 @@ class FollowerProgress:
 
 
 class QuorumContext(CommittedState, Protocol):
-    """The quorum as one of its voters sees it: the voters, the timeouts, and the committed state."""
+    """The interface of the quorum that its voters use: the voters, the timeouts, and the committed state."""
 
     @property
     def voters(self) -> Collection[str]: ...
@@ -93,7 +94,7 @@ class QuorumContext(CommittedState, Protocol):
 
 
 class KafkaRaftClient:
-    """A voter, whose epoch, vote, leader, and log are on disk and survive the process.
+    """A voter. Its epoch, vote, leader, and log are on disk, so they survive the process.
 
     Attributes:
         host: the node that the voter runs in: its own node, or a broker in combined mode.
@@ -104,7 +105,7 @@ class KafkaRaftClient:
         leader: the leader of the epoch; '' if it is unknown (`quorum-state`).
         log: the voter's replica of the log, with committed and uncommitted entries.
         role: the role of the running process.
-        high_watermark: the end of the committed entries, as the running process knows it.
+        high_watermark: the end of the committed entries, as far as the running process knows.
         active: the active controller if this voter leads, else None.
         followers: the progress of the other voters if this voter leads.
     """
@@ -160,7 +161,7 @@ class KafkaRaftClient:
     # --- life of the process ---------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start with the epoch and leader from disk. Follow that leader, unless the leader is unknown or is this voter."""
+        """Start with the epoch and leader from disk. Follow this leader, unless it is unknown or is this voter itself."""
         self.high_watermark = 0
         if self.leader and self.leader != self.name:
             self._transition_to_follower(self.leader)
@@ -168,7 +169,7 @@ class KafkaRaftClient:
             self._transition_to_unattached()
 
     def process_ended(self) -> None:
-        """Drop the state that was only in memory, because the process has ended."""
+        """Drop all state that was only in memory, because the process has ended."""
         self.role = Role.STOPPED
         self.active = None
         self._deadline += 1
@@ -188,7 +189,7 @@ class KafkaRaftClient:
             self.host.timer(self._random.randrange(FETCH_WAIT), "quorum-fetch", self._fetches)
 
     def assume_replicated(self, voters: list[str]) -> None:
-        """Mark the leader's log as replicated on these voters, at the start of the simulation."""
+        """At the start of the simulation, mark the leader's log as replicated on these voters."""
         for voter in voters:
             if voter != self.name:
                 self.followers[voter].end = len(self.log)
@@ -209,7 +210,7 @@ class KafkaRaftClient:
         return (self.log[end - 1].epoch if end else 0), end
 
     def append(self, write: object) -> None:
-        """Append a write as leader. The write is applied when a majority has it."""
+        """Append an entry as the leader. The entry is applied when a majority has it."""
         self.log.append(QuorumEntry(self.epoch, write, self.journal.cause))
         self._complete_fetches()
         self._maybe_commit()
@@ -224,7 +225,7 @@ class KafkaRaftClient:
             self.journal.emit(events.UncommittedDropped.kind, self.name, self.epoch, dropped)
 
     def _maybe_commit(self) -> None:
-        """Raise the high watermark to the largest offset that a majority has (`LeaderState#maybeUpdateHighWatermark`)."""
+        """Raise the high watermark to the largest offset that a majority has reached (`LeaderState#maybeUpdateHighWatermark`)."""
         if self.role is not Role.LEADER:
             return
         ends = sorted([len(self.log), *(follower.end for follower in self.followers.values())], reverse=True)
@@ -284,7 +285,8 @@ class KafkaRaftClient:
             self._become_leader()
 
     def _handle_vote_request(self, request: VoteRequest, sender: str) -> None:
-        """Grant the vote to the first candidate of an epoch whose log is not behind this voter's own (`#handleVoteRequest`)."""
+        """Handle a request for a vote. In each epoch, vote for the first candidate whose log is not behind this voter's own log
+        (`#handleVoteRequest`)."""
         if request.epoch > self.epoch and not request.pre:
             self._enter_epoch(request.epoch)
         long_enough = (request.last_epoch, request.end) >= (self.last_epoch, len(self.log))
@@ -321,7 +323,7 @@ class KafkaRaftClient:
         return [voter for voter in self.quorum.voters if voter not in (self.name, former)]
 
     def _enter_epoch(self, epoch: int) -> None:
-        """Enter a higher epoch, and resign if this voter leads the present one."""
+        """Enter a higher epoch. If this voter leads the current epoch, resign."""
         if self.role is Role.LEADER:
             self._resign(f"there is a higher epoch, {epoch}")
         self.epoch, self.voted_for, self._former_leader = epoch, "", ""
@@ -383,7 +385,7 @@ class KafkaRaftClient:
     def _handle_fetch_request(self, request: QuorumFetchRequest, sender: str) -> None:
         """Handle a voter's fetch (`#handleFetchRequest`).
 
-        Record the voter's log end, then send entries or the diverging epoch to truncate to.
+        Record the voter's log end, and then send entries or the diverging epoch, to which the voter truncates its log.
         """
         if request.epoch > self.epoch:
             self._enter_epoch(request.epoch)
@@ -476,7 +478,7 @@ class KafkaRaftClient:
             self.send_response(sender, NotController(self.leader if self.leader != self.name else "", self.epoch))
 
     def send_response(self, node: str, message: object) -> None:
-        """Respond to a broker, which may run in the same process."""
+        """Respond to a broker, which might run in the same process."""
         host, journal = self.host, self.journal
         if node == self.name:
             host.network.agenda.add(journal.now, node, node, host.incarnation, message, journal.cause)

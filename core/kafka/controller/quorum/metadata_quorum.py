@@ -1,8 +1,8 @@
 """The metadata quorum: its voters, and the committed log that they agree on.
 
-`MetadataQuorum.commit` keeps the committed entries. It raises an error if a voter commits a different entry at the same offset. Each entry is
-applied once to `ReplicatedController`, the state that the committed log produces. Brokers read this state through the metadata log, up to
-the offset that their controller knows to be committed.
+`MetadataQuorum.commit` keeps the committed entries. It raises an error if a voter commits a different entry at the same offset. Each entry
+is applied once to `ReplicatedController`, which is the state that results from the committed log. Brokers read this state through the
+metadata log, up to the offset that their controller knows to be committed.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class MetadataQuorum:
     """All voters and their committed log.
 
     Attributes:
-        controller: the state that the committed log produces.
+        controller: the state that results from the committed log.
         metadata: the metadata log.
         voters: the voters by name, in the order of `controller.quorum.voters`.
         committed: the committed entries.
-        majority_lost: whether, since the last active controller, a voter has reported that it cannot reach a majority.
+        majority_lost: whether a voter has reported that it cannot reach a majority since a controller was last active.
     """
 
     __slots__ = ("_ends", "_first_end", "committed", "controller", "journal", "majority_lost", "metadata", "voters")
@@ -107,10 +107,11 @@ class MetadataQuorum:
         return self._ends[high_watermark - 1] if high_watermark else self._first_end
 
     def commit(self, voter: KafkaRaftClient, start: int, end: int) -> None:
-        """Commit a voter's log from `start` to `end`: apply the new entries, and check that the others are the same.
+        """Commit a voter's log from `start` to `end`. Apply the new entries, and check that the others equal those that were committed
+        earlier.
 
         Raises:
-            AssertionError: at some offset, the voter's entry differs from the committed entry.
+            AssertionError: the voter's entry at some offset differs from the committed entry.
         """
         journal, committed = self.journal, self.committed
         before = journal.cause
@@ -137,7 +138,8 @@ class MetadataQuorum:
         self.controller.heartbeats, self.controller.last_contact = voter.active.heartbeats, voter.active.last_contact
 
     def report_no_majority(self, voter: KafkaRaftClient, in_touch: int) -> None:
-        """Report that a voter cannot reach a majority. This is reported only once until there is an active controller again."""
+        """Report that a voter cannot reach a majority. After the first report, ignore further reports until there is an active controller
+        again."""
         if not self.majority_lost and in_touch < self.majority and self.active() is None:
             self.majority_lost = True
             self.journal.emit(events.NoMajority.kind, voter.name, in_touch, len(self.voters), self.majority)
@@ -153,7 +155,7 @@ class MetadataQuorum:
         return max(claimed, key=lambda voter: voter.epoch, default=None)
 
     def active_count(self) -> int:
-        """Return the number of voters that consider themselves active (the sum of ActiveControllerCount over the cluster)."""
+        """Return the number of voters that consider themselves active, which is the sum of ActiveControllerCount over all controllers."""
         return sum(voter.active is not None and voter.active.claimed for voter in self.voters.values())
 
     def has_majority(self, paused: Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""The controller as a replicated state machine: it executes the committed entries of the quorum's log, in log order."""
+"""The controller as a replicated state machine, which executes the committed entries of the quorum's log in log order."""
 
 from __future__ import annotations
 

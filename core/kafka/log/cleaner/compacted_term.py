@@ -68,7 +68,7 @@ def _varint_bytes(value: int) -> int:
 def _readable(each: RetainedBatch) -> Batch:
     """Return a batch whose content is reduced to the records that are left.
 
-    If cleaning removed a marker's record, the result has no producer ID, so it no longer ends a transaction.
+    If cleaning removed a marker's record, the result has no producer ID.
     """
     batch, offsets, _ = each
     if batch.marker is not None:
