@@ -72,10 +72,19 @@ class AlterPartitionReassignment(NamedTuple):
     replicas: tuple[int, ...] | None
 
 
+class UpdateFeature(NamedTuple):
+    """A request to change the finalized level of a feature (`UpdateFeatures`)."""
+
+    feature: str
+    level: int
+
+
 class UnregisterBroker(NamedTuple):
     """A request to remove a broker's registration (`UnregisterBroker`)."""
 
     broker: int
 
 
-AdminRequest = AlterConfig | CreateTopic | CreatePartitions | DeleteTopic | ElectLeaders | AlterPartitionReassignment | UnregisterBroker
+AdminRequest = (
+    AlterConfig | CreateTopic | CreatePartitions | DeleteTopic | ElectLeaders | AlterPartitionReassignment | UnregisterBroker | UpdateFeature
+)

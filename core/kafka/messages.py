@@ -178,6 +178,17 @@ class ListOffsetsResponse(NamedTuple):
 # --- clients -------------------------------------------------------------------------------------------------------
 
 
+class ApiVersionsRequest(NamedTuple):
+    """A client's request for the finalized feature levels."""
+
+
+class ApiVersionsResponse(NamedTuple):
+    """The response to ApiVersions: the finalized level of `transaction.version`, and the broker's metadata offset (the epoch of the features)."""
+
+    epoch: int
+    transaction_version: int
+
+
 class MetadataRequest(NamedTuple):
     """A client's request for the leaders of the partitions in a topic, and in other topics."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from core.kafka.admin_requests import AdminRequest
 from core.kafka.broker.broker import Broker
+from core.kafka.clients.api_versions import ApiVersions
 from core.kafka.clients.client import Client
 from core.kafka.clients.client_config import CONSUMER, PRODUCER, client_config
 from core.kafka.clients.consumer.consumer import Consumer
@@ -167,6 +168,8 @@ class ClusterNodes(Simulation):
     def add_client(self, client: Client) -> None:
         """Add a client to the network."""
         client.by_hand = self.by_hand
+        if self.metadata.changes_features or any(each.api_versions is not None for each in self.clients.values()):
+            client.api_versions = ApiVersions()
         self.clients[client.name] = client
         self.nodes[client.address] = client
 

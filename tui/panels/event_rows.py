@@ -59,6 +59,7 @@ _HEADS: Final[dict[str, Callable[[EventTuple], str]]] = {
     "shutdown-begun": lambda e: f"b{e[4]} shuts down",
     "act": sentence,
     "setting-changed": sentence,
+    "feature-level-changed": sentence,
 }
 
 

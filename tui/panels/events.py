@@ -26,6 +26,7 @@ LEVEL_NAMES: Final = {NOTABLE: "notable events", NORMAL: "without fetches", DETA
 _GLYPHS: Final = {
     "act": ("▸", "you"),
     "setting-changed": ("▸", "you"),
+    "feature-level-changed": ("▸", "you"),
     "clock-set": ("▸", "you"),
     "controller-candidate": ("?", "muted"),
     "controller-elected": ("★", "leader"),

@@ -29,6 +29,8 @@ from core.kafka.group_coordinator.group_coordinator import GroupCoordinator
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.leader_term import Batch, BatchFields
 from core.kafka.messages import (
+    ApiVersionsRequest,
+    ApiVersionsResponse,
     AllocateProducerIdsRequest,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
@@ -155,6 +157,7 @@ class Broker(BrokerContext):
                 MetadataFetchResponse: self._metadata_arrived,
                 Disconnected: self._disconnected,
                 FindCoordinatorRequest: self._find_coordinator,
+                ApiVersionsRequest: self._api_versions,
             }
         )
         self.timers.update(
@@ -445,6 +448,10 @@ class Broker(BrokerContext):
     def request_producer_ids(self) -> None:
         """Ask the controller for a block of producer IDs."""
         self.channel.send(AllocateProducerIdsRequest(self.id))
+
+    def _api_versions(self, _: ApiVersionsRequest, sender: str) -> None:
+        """Respond with the finalized feature levels (`KafkaApis#handleApiVersionsRequest`)."""
+        self.reply(sender, ApiVersionsResponse(self.metadata_offset, self.transaction_version))
 
     # --- transactions ----------------------------------------------------------------------------------------------
 

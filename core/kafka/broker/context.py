@@ -11,6 +11,7 @@ from core.kafka.broker.replica_selector import RACK_AWARE
 from core.kafka.broker.replication_quota import ReplicationQuota
 from core.kafka.controller.metadata_log import MetadataLog
 from core.kafka.durability_observer import DurabilityObserver
+from core.kafka.features import TRANSACTION_VERSION
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.log.log_config import LogConfig
 from core.kafka.settings.setting import MAX_LONG
@@ -85,6 +86,11 @@ class BrokerContext(PartitionContext):
         self.want_shutdown = False
         self._correlation = 0
         self.fetch_timeout = 0
+
+    @property
+    def transaction_version(self) -> int:
+        """The finalized level of `transaction.version` according to this broker's metadata."""
+        return self.metadata.feature_level(TRANSACTION_VERSION, self.metadata_offset, self.release.transaction_version)
 
     def next_correlation(self) -> int:
         """Return a new correlation ID of this broker."""

@@ -6,10 +6,11 @@ from abc import ABCMeta, abstractmethod
 from typing import Final
 
 from core.kafka import errors
+from core.kafka.clients.api_versions import ApiVersions
 from core.kafka.clients.client_config import DEFAULT
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import NO_EPOCH, NO_LEADER, broker_address
-from core.kafka.messages import MetadataRequest, MetadataResponse
+from core.kafka.messages import ApiVersionsRequest, ApiVersionsResponse, MetadataRequest, MetadataResponse
 from core.sim.clock import RIGHT
 from core.sim.journal import Journal
 from core.sim.messages import Disconnected
@@ -51,11 +52,12 @@ class Client(Node, metaclass=ABCMeta):
         clock: the client's own clock, which gives its records their timestamps.
         by_hand: whether the laboratory is in by-hand mode, where metadata does not expire.
         topic_deleted: whether the last metadata says that the topic was deleted.
+        api_versions: the feature levels of which the client has learned; None while no level has ever changed.
     """
 
     __slots__ = (
         "_connected", "_correlation", "_metadata_correlation", "_metadata_node", "_next_broker", "_reconnect", "_wait_armed", "account",
-        "brokers", "by_hand", "clock", "config", "leaders", "name", "other_leaders", "topic", "topic_deleted",
+        "api_versions", "brokers", "by_hand", "clock", "config", "leaders", "name", "other_leaders", "topic", "topic_deleted",
     )  # fmt: skip
 
     name: Final[str]
@@ -83,9 +85,16 @@ class Client(Node, metaclass=ABCMeta):
         self._metadata_correlation = 0
         self._wait_armed = False
         self.topic_deleted = False
+        self.api_versions: ApiVersions | None = None
         self._reconnect = {}
         self._connected = {}
-        self.handlers.update({MetadataResponse: self._metadata_arrived, Disconnected: self._disconnected})
+        self.handlers.update(
+            {
+                MetadataResponse: self._metadata_arrived,
+                ApiVersionsResponse: self._api_versions_arrived,
+                Disconnected: self._disconnected,
+            }
+        )
         self.timers.update(
             {
                 "metadata": self._metadata_due,
@@ -99,6 +108,8 @@ class Client(Node, metaclass=ABCMeta):
         if sender not in self._connected and sender != self.address and type(message) is not Disconnected:
             self._connected[sender] = None
             self._reconnect.pop(sender, None)
+            if self.api_versions is not None:
+                self.send(sender, ApiVersionsRequest())
         super().handle(message, sender)
 
     def reconnect_time(self, node: str) -> int:
@@ -194,6 +205,10 @@ class Client(Node, metaclass=ABCMeta):
         for topic, partitions in others:
             self.other_leaders_changed(topic, partitions)
         self.metadata_updated()
+
+    def _api_versions_arrived(self, response: ApiVersionsResponse, _: str) -> None:
+        if self.api_versions is not None:
+            self.api_versions.update(response.epoch, response.transaction_version)
 
     def _metadata_too_old(self, correlation: object) -> None:
         if correlation == self._metadata_correlation:

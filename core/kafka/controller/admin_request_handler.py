@@ -15,9 +15,11 @@ from core.kafka.admin_requests import (
     DeleteTopic,
     ElectLeaders,
     UnregisterBroker,
+    UpdateFeature,
 )
 from core.kafka.controller.configuration_control_manager import ConfiguredController, change_setting
 from core.kafka.controller.create_partitions import create_partitions
+from core.kafka.controller.feature_control_manager import replay_feature_level
 from core.kafka.controller.quorum_controller import QuorumController
 from core.kafka.errors import KafkaError
 
@@ -59,6 +61,8 @@ def handle_admin_request(controller: ConfiguredController, request: AdminRequest
                 replication.cancel_reassignment(partition)
             else:
                 replication.reassign(partition, replicas)
+        case UpdateFeature(feature, level):
+            replay_feature_level(replication, feature, level)
         case UnregisterBroker(broker):
             assert isinstance(controller, QuorumController), "with ZooKeeper, brokers cannot be unregistered"
             with contextlib.suppress(KafkaError):

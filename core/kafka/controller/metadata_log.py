@@ -59,6 +59,13 @@ class ConfigRecord(NamedTuple):
     broker: int | None
 
 
+class FeatureLevelRecord(NamedTuple):
+    """The new finalized level of a feature (Kafka: `FeatureLevelRecord`)."""
+
+    feature: str
+    level: int
+
+
 class PartitionRecord(NamedTuple):
     """A partition's new state, and the sequence number of the event that records it."""
 
@@ -75,19 +82,20 @@ class RemoveTopicRecord(NamedTuple):
     cause: int
 
 
-Record = PartitionRecord | BrokerRegistration | BrokerUnregistration | ConfigRecord | RemoveTopicRecord
+Record = PartitionRecord | BrokerRegistration | BrokerUnregistration | ConfigRecord | FeatureLevelRecord | RemoveTopicRecord
 
 
 class MetadataLog:
     """The metadata log and its indexes."""
 
-    __slots__ = ("_brokers", "_configs", "_hosted", "_partitions", "_removed", "_topics", "records")
+    __slots__ = ("_brokers", "_configs", "_features", "_hosted", "_partitions", "_removed", "_topics", "records")
 
     records: Final[list[Record]]
     _partitions: Final[dict[TopicPartition, tuple[int, ...]]]
     _brokers: Final[dict[int, tuple[list[int], list[BrokerRegistration | None]]]]
     _hosted: Final[dict[int, list[int]]]
     _configs: Final[list[int]]
+    _features: Final[list[int]]
     _topics: Final[dict[str, list[TopicPartition]]]
     _removed: Final[dict[str, int]]
 
@@ -97,6 +105,7 @@ class MetadataLog:
         self._brokers = {}
         self._hosted = {}
         self._configs = []
+        self._features = []
         self._topics = {}
         self._removed = {}
 
@@ -126,6 +135,8 @@ class MetadataLog:
             offsets, registrations = self._brokers.setdefault(record.id, ([], []))
             offsets.append(offset)
             registrations.append(record if type(record) is BrokerRegistration else None)
+        elif type(record) is FeatureLevelRecord:
+            self._features.append(offset)
         else:
             self._configs.append(offset)
         return offset
@@ -215,6 +226,20 @@ class MetadataLog:
         if topic in self._removed:
             return len(self.leaders(topic, len(self.records)))
         return len(self._topics.get(topic, ()))
+
+    def feature_level(self, feature: str, end: int, initial: int) -> int:
+        """Return the finalized level of a feature as of the records below `end`. `initial` is the level with which the cluster started."""
+        for offset in reversed(self._features[: bisect_left(self._features, end)]):
+            record = self.records[offset]
+            assert type(record) is FeatureLevelRecord
+            if record.feature == feature:
+                return record.level
+        return initial
+
+    @property
+    def changes_features(self) -> bool:
+        """Whether a feature level has changed since the start."""
+        return bool(self._features)
 
     def apply_settings(self, settings: Settings, start: int, end: int) -> bool:
         """Apply the settings that the records in [start, end) change. Return True if there are any."""

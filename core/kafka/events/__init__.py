@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from core.kafka.events.administration import Acted, ClockSet, SettingChanged
+from core.kafka.events.administration import Acted, ClockSet, FeatureLevelChanged, SettingChanged
 from core.kafka.events.base import DETAIL, NORMAL, NOTABLE, Event, EventTuple
 from core.kafka.events.brokers import (
     BrokerFenced,
@@ -201,7 +201,7 @@ from core.kafka.events.zookeeper import (
 )
 
 EVENTS: Final[tuple[type[Event], ...]] = (
-    Acted, SettingChanged, BrokerStopped, UnflushedLost, BrokerStarted, BrokerPaused, BrokerResumed, BrokerRegistered, BrokerUnregistered,
+    Acted, SettingChanged, FeatureLevelChanged, BrokerStopped, UnflushedLost, BrokerStarted, BrokerPaused, BrokerResumed, BrokerRegistered, BrokerUnregistered,
     RegistrationRefused, BrokerFenced, BrokerUnfenced, ShutdownBegun, HighWatermarksCheckpointed, LogsRecovered, RecoveryPointsCheckpointed,
     LogFlushed, SegmentsDeleted, LogCleaned, LogStartMoved, DeleteRecordsRefused, LogRestarted, LogDirFailed, DirectoriesOffline, LogDirRepaired,
     OfflineReplicaFound, OfflineReplicaDropped, ReplicaMoveBegun, ReplicaMoved, DiskSlowed, DiskBehind, LinkCut, LinkHealed, LinkChanged,

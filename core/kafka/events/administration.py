@@ -31,6 +31,19 @@ class SettingChanged(Event, kind="setting-changed", source="DynamicBrokerConfig,
         )
 
 
+class FeatureLevelChanged(Event, kind="feature-level-changed", source="FeatureControlManager, KIP-584", level=NOTABLE):
+    """An administrator changed the finalized level of a feature. Clients learn of the new level with their next connection."""
+
+    feature: str
+    old: int
+    new: int
+
+    def sentence(self) -> str:
+        if self.old == self.new:
+            return f"the level of {self.feature} stays {self.new}"
+        return f"the level of {self.feature} is now {self.new} (it was {self.old}); a client learns of it with its next connection to a broker"
+
+
 class ClockSet(Event, kind="clock-set", source="Time#milliseconds", level=NOTABLE):
     """The clock of a node becomes wrong, or correct again."""
 

@@ -42,6 +42,10 @@ class CoordinatorContext(Protocol):
         """The rules of Kafka's release."""
 
     @property
+    def transaction_version(self) -> int:
+        """The finalized level of `transaction.version` according to this broker's metadata."""
+
+    @property
     def handlers(self) -> dict[type, Callable[[Any, str], None]]:
         """The message handlers, by message type."""
 

@@ -50,6 +50,15 @@ def check_transit(transit: TransactionTransit) -> None:
         raise ValueError(f"Transaction is not expected to have any partitions since its state is {transit.state.value}: {transit}")
 
 
+def can_be_stored(transit: TransactionTransit, transaction_version: int) -> bool:
+    """Return whether a state can be stored at a level of `transaction.version`.
+
+    At level 0, records have no field for the transaction.version of the client, so the state of a client with level 2 causes an
+    UnsupportedVersionException (`TransactionLog#valueToBytes`, recording v-feature-change).
+    """
+    return transaction_version > 0 or transit.client_version < 2
+
+
 def record_bytes(transactional_id: str, transit: TransactionTransit | None) -> int:
     """Return the approximate size of a batch that contains one record, in bytes. A tombstone (None) has no value."""
     key = 4 + len(transactional_id.encode("utf-8", "surrogatepass"))

@@ -15,6 +15,7 @@ from core.kafka.log.leader_term import BatchFields
 from core.kafka.transaction.coordinator_context import CoordinatorContext
 from core.kafka.transaction.transaction_log import (
     TRANSACTION_STATE_TOPIC,
+    can_be_stored,
     check_transit,
     partition_for,
     partition_of,
@@ -203,13 +204,19 @@ class TransactionStateManager:
     def append(
         self, transactional_id: str, coordinator_epoch: int, transit: TransactionTransit, step: str, about: object, *, retries: bool = False
     ) -> None:
-        """Write a prepared state to the log, and then perform the next step (`#appendTransactionToLog`)."""
+        """Write a prepared state to the log, and then perform the next step (`#appendTransactionToLog`).
+
+        If the state cannot be stored, the transition stays pending, as in Kafka: the exception comes after the transition was prepared.
+        """
         check_transit(transit)
         partition = self.partition_for(transactional_id)
         write = TransactionLogAppend(self, partition, coordinator_epoch, transactional_id, transit, step, about, retries=retries)
         cache = self.caches.get(partition)
         if cache is None or cache.coordinator_epoch != coordinator_epoch:
             self.coordinator.continue_with(step, about, errors.NOT_COORDINATOR)
+            return
+        if not can_be_stored(transit, self.broker.transaction_version):
+            self.coordinator.continue_with(step, about, errors.UNSUPPORTED_VERSION)
             return
         size, now = record_bytes(transactional_id, transit), self.broker.journal.now
 

@@ -13,7 +13,10 @@ from core.kafka.admin_requests import (
     ElectionMode,
     ElectLeaders,
     UnregisterBroker,
+    UpdateFeature,
 )
+from core.kafka.clients.api_versions import ApiVersions
+from core.kafka.controller.feature_control_manager import UPGRADE, UPGRADE_TYPES, check_update, feature_level
 from core.kafka.controller.quorum_controller import QuorumController
 from core.kafka.controller.reassignment import dead_target_error
 from core.kafka.errors import KafkaError
@@ -125,6 +128,26 @@ def _unregister(cluster: ClusterNodes, act: acts.Unregister) -> find.CheckThenDo
     cluster.submit_admin_request(UnregisterBroker(act.broker))
 
 
+def _update_feature(cluster: ClusterNodes, act: acts.UpdateFeature) -> find.CheckThenDo:
+    """Change a feature level. From now on, clients ask for the levels with each connection."""
+    if act.upgrade_type and act.upgrade_type not in UPGRADE_TYPES:
+        raise ActRefused(f"there is no upgrade type {act.upgrade_type}; use {', '.join(UPGRADE_TYPES)}")
+    if cluster.zookeeper:
+        raise ActRefused(f"release {cluster.release.name} has no feature levels; use release 3.3 or later")
+    find.require_controller(cluster)
+    registry = cluster.controller.replication
+    try:
+        downgrades = act.level < feature_level(registry, act.feature)
+        check_update(registry, act.feature, act.level, act.upgrade_type or (UPGRADE_TYPES[1] if downgrades else UPGRADE))
+    except ValueError as wrong:
+        raise ActRefused(str(wrong)) from None
+    yield
+    for client in cluster.clients.values():
+        if client.api_versions is None:
+            client.api_versions = ApiVersions(cluster.release.transaction_version)
+    cluster.submit_admin_request(UpdateFeature(act.feature, act.level))
+
+
 def _reassign(cluster: ClusterNodes, act: acts.Reassign) -> find.CheckThenDo:
     find.require_controller(cluster)
     live = {broker for broker, registration in cluster.controller.brokers.items() if not registration.fenced}
@@ -164,4 +187,5 @@ HANDLERS: Final[find.Handlers] = {
     acts.Reassign: _reassign,
     acts.CancelReassignment: _cancel_reassignment,
     acts.Unregister: _unregister,
+    acts.UpdateFeature: _update_feature,
 }

@@ -21,6 +21,7 @@ from core.lab.acts.administration import (
     Reassign,
     Set,
     Unregister,
+    UpdateFeature,
 )
 from core.lab.acts.brokers import Kill, Pause, PowerLoss, Resume, Shutdown, Start
 from core.lab.acts.by_hand import Answer, Arrive, Bounce, CheckIsr, Checkpoint, Fence, Fetch, SetPace
@@ -54,7 +55,7 @@ ACTS: Final[dict[str, type[Act]]] = {
     for act in (
         Kill, PowerLoss, Shutdown, Start, Pause, Resume, FailDir, RepairDir, MoveReplica, SlowDisk, KillController, StartController,
         PauseController, ResumeController, Cut, Heal, Isolate, Link, Hold, Release, Set, CreateTopic, CreatePartitions, DeleteTopic, SetClock, Elect,
-        Reassign, CancelReassignment, Unregister, DeleteRecords, Clean, Produce, Load, StopLoad, Acks, Consume, StopConsume, InitTransactions,
+        Reassign, CancelReassignment, Unregister, UpdateFeature, DeleteRecords, Clean, Produce, Load, StopLoad, Acks, Consume, StopConsume, InitTransactions,
         BeginTransaction, CommitTransaction, AbortTransaction, AbortHanging, StartProcess, StopProcess, KillProcess, JoinGroup, CloseConsumer, KillConsumer,
         FreezeConsumer, ThawConsumer, ProcessingTime, StallConsumer, CommitOffsets, PausePartitions, ResumePartitions, RemoveMember, ResetOffsets,
         DeleteOffsets, DeleteGroup, StartDelayService,

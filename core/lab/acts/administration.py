@@ -86,6 +86,19 @@ class CancelReassignment(Act, word="cancel-reassignment", does="cancel a running
 
 
 @attrs.frozen(eq=False, repr=False)
+class UpdateFeature(Act, word="update-feature", does="change the level of a feature"):
+    """Change the finalized level of a feature (`kafka-features upgrade` and `downgrade`, since 4.0 for `transaction.version`).
+
+    Brokers learn of the new level from the metadata log. A client learns of it with its next connection to a broker, and uses it from its next
+    transaction on. `upgrade_type` is `upgrade`, `safe-downgrade`, or `unsafe-downgrade`; by default, it fits the level.
+    """
+
+    feature: str
+    level: int
+    upgrade_type: str = ""
+
+
+@attrs.frozen(eq=False, repr=False)
 class Unregister(Act, word="unregister", does="unregister a broker"):
     """Unregister a broker (`kafka-cluster unregister`, only with KRaft). The broker loses leadership of its partitions and leaves all ISRs.
 

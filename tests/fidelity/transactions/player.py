@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from core.kafka import events
+from core.kafka.controller.feature_control_manager import feature_level
 from core.kafka.errors import COORDINATOR_LOAD_IN_PROGRESS
+from core.kafka.features import TRANSACTION_VERSION
 from core.kafka.ids import TopicPartition
 from core.kafka.settings.registry import SETTINGS as KAFKA_SETTINGS
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
@@ -132,7 +134,9 @@ class Player:
                 return self._state(act.words[0])
             case "p.init" | "p.begin" | "p.commit" | "p.abort" | "p.send":
                 return self._call(act, op, when)
-            case "kill" | "start" | "pause" | "cont":
+            case "kafka-features":
+                return self._features(act)
+            case "kill" | "stop" | "start" | "pause" | "cont":
                 self._process(op, int(act.words[0][1:]), act)
             case "wait":
                 return self._wait(act)
@@ -241,9 +245,19 @@ class Player:
         return f"state={found.state.value} pid={found.producer_id} epoch={found.producer_epoch}"
 
     def _process(self, op: str, broker: int, act: TransactionAct) -> None:
-        kinds = {"kill": acts.Kill, "start": acts.Start, "pause": acts.Pause, "cont": acts.Resume}
+        kinds = {"kill": acts.Kill, "stop": acts.Shutdown, "start": acts.Start, "pause": acts.Pause, "cont": acts.Resume}
         self.cluster.do(kinds[op](broker))
         self._settle(act)
+
+    def _features(self, act: TransactionAct) -> str:
+        """Change a feature level, or describe the feature."""
+        if act.words[0] == "describe":
+            return f"FinalizedVersionLevel: {feature_level(self.cluster.controller.replication, TRANSACTION_VERSION)}"
+        feature, level = act.words[2].split("=")
+        upgrade_type = {"upgrade": "upgrade", "downgrade": "safe-downgrade"}[act.words[0]]
+        self.cluster.do(acts.UpdateFeature(feature, int(level), upgrade_type))
+        self._settle(act)
+        return f"{feature} was {act.words[0]}d to {level}."
 
     def _settle(self, act: TransactionAct) -> None:
         self.run_to(act.done)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
+from core.kafka.clients.api_versions import ApiVersions
 from core.kafka.clients.client import POLL_DELAY, RETRY_BACKOFF
 from core.kafka.clients.client_config import ClientConfig
 from core.kafka.clients.producer.transactional_requests import FindCoordinator, RequestContext, TxnRequest
@@ -15,6 +16,7 @@ class TransactionalClient(Protocol):
     """What a transaction manager needs from its producer."""
 
     config: ClientConfig
+    api_versions: ApiVersions | None
 
     @property
     def name(self) -> str:

@@ -100,7 +100,7 @@ class TransactionManager:
         self.release = release
         self.transactional_id = transactional_id
         self.timeout_us = timeout_us
-        self.version = release.transaction_version
+        self.version = release.transaction_version if client.api_versions is None else 0
         self.state = _S.UNINITIALIZED
         self.last_error = ""
         self.call = ""
@@ -229,8 +229,19 @@ class TransactionManager:
             self.requests.waiting = ()
             self._complete("")
         else:
-            self.requests.enqueue(EndTxn(commit=call == COMMIT))
+            end = EndTxn(commit=call == COMMIT, version=self.version)
+            self._update_version()
+            self.requests.enqueue(end)
         self.advance()
+
+    def _update_version(self, *, initial: bool = False) -> None:
+        """Adopt the level of `transaction.version` of which the client has learned (`#maybeUpdateTransactionV2Enabled`).
+
+        A producer that changes to level 2 after its start gets another epoch before its next transaction (KAFKA-18227).
+        """
+        if self.client.api_versions is not None:
+            former, self.version = self.version, self.client.api_versions.transaction_version
+            self.bump_required = self.bump_required or (not initial and former < 2 <= self.version)
 
     # --- what the producer reports ---------------------------------------------------------------------------------
 
@@ -340,6 +351,8 @@ class TransactionManager:
         if bumped:
             self.sequences.reset()
         self.sequences.set_producer_id(producer_id, producer_epoch)
+        if not bumped:
+            self._update_version(initial=True)
         self.call = ""
         self._transition(_S.READY)
 

@@ -244,20 +244,27 @@ class AddPartitions(TxnRequest):
 
 
 class EndTxn(TxnRequest):
-    """A request to commit or abort the transaction (`EndTxnHandler`)."""
+    """A request to commit or abort the transaction (`EndTxnHandler`).
 
-    __slots__ = ("commit",)
+    Attributes:
+        commit: whether the transaction is committed.
+        version: the transaction.version with which the transaction began.
+    """
+
+    __slots__ = ("commit", "version")
 
     commit: Final[bool]
+    version: Final[int]
 
-    def __init__(self, *, commit: bool) -> None:
+    def __init__(self, *, commit: bool, version: int) -> None:
         super().__init__(Priority.END_TXN)
         self.commit = commit
+        self.version = version
 
     def message(self, correlation: int, manager: RequestContext) -> EndTxnRequest:
         """Return the message to send."""
         return EndTxnRequest(
-            correlation, manager.transactional_id, manager.producer_id, manager.producer_epoch, self.commit, manager.version
+            correlation, manager.transactional_id, manager.producer_id, manager.producer_epoch, self.commit, self.version
         )
 
     def answered(self, manager: RequestContext, response: EndTxnResponse) -> None:

@@ -1,0 +1,27 @@
+"""What a client knows about the feature levels of its cluster (Kafka: `ApiVersions`).
+
+A broker names the finalized feature levels in its response to the first request on each connection. The model leaves these requests out until
+a feature level changes, because until then every response is the same.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+
+@attrs.define(slots=True, eq=False)
+class ApiVersions:
+    """The newest feature levels of which a client has learned.
+
+    Attributes:
+        transaction_version: the finalized level of `transaction.version`; 0 if the client doesn't know it.
+        epoch: the metadata offset at which a broker had this level; -1 if the client doesn't know it.
+    """
+
+    transaction_version: int = 0
+    epoch: int = -1
+
+    def update(self, epoch: int, transaction_version: int) -> None:
+        """Adopt a level from a broker, unless another broker has named a newer one."""
+        if epoch > self.epoch:
+            self.epoch, self.transaction_version = epoch, transaction_version

@@ -1,0 +1,54 @@
+"""Changes to feature levels on the controller (Kafka: `FeatureControlManager`)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka import events
+from core.kafka.controller.metadata_log import FeatureLevelRecord
+from core.kafka.controller.topic_registry import TopicRegistry
+from core.kafka.features import FEATURES, TRANSACTION_VERSION, check_feature
+
+UPGRADE: Final = "upgrade"
+"""The upgrade type that only raises a level."""
+
+UPGRADE_TYPES: Final = (UPGRADE, "safe-downgrade", "unsafe-downgrade")
+"""The upgrade types of an UpdateFeatures request (`FeatureUpdate.UpgradeType`)."""
+
+
+def feature_level(registry: TopicRegistry, feature: str) -> int:
+    """Return the finalized level of a feature as the controller knows it."""
+    return registry.metadata.feature_level(feature, len(registry.metadata), registry.release.transaction_version)
+
+
+def check_update(registry: TopicRegistry, feature: str, level: int, upgrade_type: str) -> None:
+    """Check that a feature level can change (`#updateFeature`).
+
+    Raises:
+        ValueError: the change is impossible. If Kafka refuses it, the message is Kafka's.
+    """
+    if feature not in FEATURES:
+        check_feature(feature, level)
+    if feature != TRANSACTION_VERSION:
+        raise ValueError(f"isrlab changes {feature} only at the start of a cluster; set it in the cluster's features")
+    current = feature_level(registry, feature)
+    if not registry.release.transaction_feature:
+        reason = "Local controller 0 does not support this feature."
+    elif not 0 <= level <= FEATURES[feature]:
+        reason = f"Local controller 0 only supports versions 0-{FEATURES[feature]}"
+    elif level < current and upgrade_type == UPGRADE:
+        reason = "Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe downgrade."
+    elif level > current and upgrade_type != UPGRADE:
+        reason = "Can't downgrade to a newer version."
+    else:
+        return
+    word = "upgrade" if upgrade_type == UPGRADE else "downgrade"
+    raise ValueError(f"Could not {word} {feature} to {level}. Invalid update version {level} for feature {feature}. {reason}")
+
+
+def replay_feature_level(registry: TopicRegistry, feature: str, level: int) -> None:
+    """Write a new feature level to the metadata log, from which the brokers learn of it."""
+    journal = registry.journal
+    former = feature_level(registry, feature)
+    journal.cause = journal.emit(events.FeatureLevelChanged.kind, feature, former, level)
+    registry.metadata.append(FeatureLevelRecord(feature, level))
