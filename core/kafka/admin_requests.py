@@ -86,5 +86,12 @@ class UnregisterBroker(NamedTuple):
 
 
 AdminRequest = (
-    AlterConfig | CreateTopic | CreatePartitions | DeleteTopic | ElectLeaders | AlterPartitionReassignment | UnregisterBroker | UpdateFeature
+    AlterConfig
+    | CreateTopic
+    | CreatePartitions
+    | DeleteTopic
+    | ElectLeaders
+    | AlterPartitionReassignment
+    | UnregisterBroker
+    | UpdateFeature
 )

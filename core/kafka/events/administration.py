@@ -41,7 +41,9 @@ class FeatureLevelChanged(Event, kind="feature-level-changed", source="FeatureCo
     def sentence(self) -> str:
         if self.old == self.new:
             return f"the level of {self.feature} stays {self.new}"
-        return f"the level of {self.feature} is now {self.new} (it was {self.old}); a client learns of it with its next connection to a broker"
+        return (
+            f"the level of {self.feature} is now {self.new} (it was {self.old}); a client learns of it with its next connection to a broker"
+        )
 
 
 class ClockSet(Event, kind="clock-set", source="Time#milliseconds", level=NOTABLE):

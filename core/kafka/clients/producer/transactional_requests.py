@@ -263,9 +263,7 @@ class EndTxn(TxnRequest):
 
     def message(self, correlation: int, manager: RequestContext) -> EndTxnRequest:
         """Return the message to send."""
-        return EndTxnRequest(
-            correlation, manager.transactional_id, manager.producer_id, manager.producer_epoch, self.commit, self.version
-        )
+        return EndTxnRequest(correlation, manager.transactional_id, manager.producer_id, manager.producer_epoch, self.commit, self.version)
 
     def answered(self, manager: RequestContext, response: EndTxnResponse) -> None:
         """Complete the transaction, or repeat the request."""
