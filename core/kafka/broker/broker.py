@@ -29,9 +29,9 @@ from core.kafka.group_coordinator.group_coordinator import GroupCoordinator
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.leader_term import Batch, BatchFields
 from core.kafka.messages import (
+    AllocateProducerIdsRequest,
     ApiVersionsRequest,
     ApiVersionsResponse,
-    AllocateProducerIdsRequest,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
