@@ -201,11 +201,11 @@ from core.kafka.events.zookeeper import (
 )
 
 EVENTS: Final[tuple[type[Event], ...]] = (
-    Acted, SettingChanged, FeatureLevelChanged, BrokerStopped, UnflushedLost, BrokerStarted, BrokerPaused, BrokerResumed, BrokerRegistered, BrokerUnregistered,
+    Acted, SettingChanged, BrokerStopped, UnflushedLost, BrokerStarted, BrokerPaused, BrokerResumed, BrokerRegistered, BrokerUnregistered,
     RegistrationRefused, BrokerFenced, BrokerUnfenced, ShutdownBegun, HighWatermarksCheckpointed, LogsRecovered, RecoveryPointsCheckpointed,
     LogFlushed, SegmentsDeleted, LogCleaned, LogStartMoved, DeleteRecordsRefused, LogRestarted, LogDirFailed, DirectoriesOffline, LogDirRepaired,
     OfflineReplicaFound, OfflineReplicaDropped, ReplicaMoveBegun, ReplicaMoved, DiskSlowed, DiskBehind, LinkCut, LinkHealed, LinkChanged,
-    LinkProxied, LinkHeld, LinkReleased, ClockSet, TopicCreated, PartitionsCreated, TopicDeleted, TopicDeletionDelayed, ReplicaDeleted,
+    LinkProxied, LinkHeld, LinkReleased, ClockSet, FeatureLevelChanged, TopicCreated, PartitionsCreated, TopicDeleted, TopicDeletionDelayed, ReplicaDeleted,
     TopicRefused, PartitionChanged, LeaderElected, PartitionOffline,
     ElectionRefused, AlterPartitionRefused, BecameLeader, BecameFollower, Appended, AppendRefused, FollowerFetched, FollowerAppended,
     FollowerHighWatermark, HighWatermarkAdvanced, EpochAnswered, Truncated, FetchFailed, FetcherDisconnected, FetcherLags,
