@@ -65,10 +65,11 @@ class CoordinatorCalls:
         group: the group.
         coordinator: the address of the coordinator; empty while it is unknown.
         searching: whether the member is looking for the coordinator.
+        lost: the address of the coordinator whose loss was reported and which has not responded since; otherwise empty.
         in_flight: the requests in flight, by correlation ID.
     """
 
-    __slots__ = ("client", "coordinator", "group", "in_flight", "searching")
+    __slots__ = ("client", "coordinator", "group", "in_flight", "lost", "searching")
 
     client: Final[CallingClient]
     group: Final[str]
@@ -79,6 +80,7 @@ class CoordinatorCalls:
         self.group = group
         self.coordinator = ""
         self.searching = False
+        self.lost = ""
         self.in_flight = {}
 
     # --- the search for the coordinator ----------------------------------------------------------------------------
@@ -96,7 +98,11 @@ class CoordinatorCalls:
         self.client.send(node, FindCoordinatorRequest(correlation, self.group, True))
 
     def found(self, response: FindCoordinatorResponse) -> bool:
-        """Handle the response to a lookup. Return whether the coordinator is now known."""
+        """Handle the response to a lookup. Return whether the coordinator is now known.
+
+        While a coordinator is down, brokers name it again and again, until the leader of its partition changes. So the event of a
+        coordinator that was lost is recorded when this coordinator responds.
+        """
         if self.take(response.correlation) is None:
             return False
         if response.error != errors.NONE:
@@ -104,9 +110,13 @@ class CoordinatorCalls:
             return False
         self.searching = False
         self.coordinator = broker_address(response.broker)
-        journal = self.client.journal
-        journal.emit(events.CoordinatorFound.kind, self.client.name, self.group, response.broker)
+        if self.coordinator != self.lost:
+            self._report_found(response.broker)
         return True
+
+    def _report_found(self, broker: int) -> None:
+        self.lost = ""
+        self.client.journal.emit(events.CoordinatorFound.kind, self.client.name, self.group, broker)
 
     def _search_failed(self, _: object, __: str) -> None:
         """Look up the coordinator again after retry.backoff.ms."""
@@ -121,9 +131,11 @@ class CoordinatorCalls:
         """Forget the coordinator (`AbstractCoordinator#markCoordinatorUnknown`)."""
         if not self.coordinator:
             return
-        broker = broker_at(self.coordinator)
-        self.coordinator = ""
-        journal = self.client.journal
+        node, self.coordinator = self.coordinator, ""
+        if node == self.lost:
+            return
+        self.lost = node
+        broker, journal = broker_at(node), self.client.journal
         number = NO_LEADER if broker is None else broker
         journal.cause = journal.emit(events.CoordinatorLost.kind, self.client.name, self.group, number, reason)
 
@@ -145,7 +157,11 @@ class CoordinatorCalls:
 
     def take(self, correlation: int) -> Call | None:
         """Return a request that was answered; None if it is not in flight."""
-        return self.in_flight.pop(correlation, None)
+        call = self.in_flight.pop(correlation, None)
+        if call is not None and self.lost and call.node == self.lost == self.coordinator:
+            broker = broker_at(self.lost)
+            self._report_found(NO_LEADER if broker is None else broker)
+        return call
 
     def timed_out(self, correlation: object) -> None:
         """Close the connection of a request that was not answered in time."""

@@ -14,6 +14,7 @@ from typing import Final
 
 from core.kafka import errors, events
 from core.kafka.clients.accumulator.producer_batch import ProducerBatch
+from core.kafka.clients.client import RETRY_BACKOFF
 from core.kafka.clients.consumer.group_consumer import GroupCall, PolledRecords
 from core.kafka.clients.processes.consuming_process import RECORD_BYTES, ConsumingProcess
 from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
@@ -62,13 +63,14 @@ class ServiceWorker(ConsumingProcess):
         committed: the last offset that the worker committed or found to be committed, by partition.
         committing: the offsets that the worker is committing outside of a transaction.
         due_timer: the time of the next `due` timer, µs; -1 if none is armed.
+        backs_off_until: the time before which the worker sends nothing, because a batch has failed, µs.
         crash_after: the moment at which the instance crashes; None if it does not.
         crashing: whether this moment has come.
         started_by: the event of the start.
     """
 
     __slots__ = (
-        "committed", "committing", "crash_after", "crashing", "does", "due_timer", "phase", "queue", "sending", "started_by",
+        "backs_off_until", "committed", "committing", "crash_after", "crashing", "does", "due_timer", "phase", "queue", "sending", "started_by",
     )  # fmt: skip
 
     does: Final[WorkerConfig]
@@ -99,6 +101,7 @@ class ServiceWorker(ConsumingProcess):
         self.committed = {}
         self.committing: tuple[OffsetToCommit, ...] = ()
         self.due_timer = -1
+        self.backs_off_until = 0
         self.crash_after: ServiceStep | None = None
         self.crashing = False
         self.started_by = 0
@@ -265,6 +268,8 @@ class ServiceWorker(ConsumingProcess):
         """Handle the held records that are due. Return whether there were any."""
         handled = False
         queue, transactions, now = self.queue, self.transactions, self.journal.now
+        if now < self.backs_off_until:
+            return False
         while self.running and self.phase is Phase.RUNNING and not self.crashing and queue.entries and queue.due_time() <= now:
             if transactions is not None:
                 if transactions.call or transactions.state not in (READY, OPEN):
@@ -286,6 +291,8 @@ class ServiceWorker(ConsumingProcess):
     def _arm(self) -> None:
         """Arm the timer for the head of the queue."""
         due, now = self.queue.due_time(), self.journal.now
+        if due >= 0:
+            due = max(due, self.backs_off_until)
         if due > now and due != self.due_timer:
             self.due_timer = due
             before, self.journal.cause = self.journal.cause, self.queue.entries[0].event
@@ -324,10 +331,13 @@ class ServiceWorker(ConsumingProcess):
         """Record that records were appended to the target."""
 
     def _drop(self, batch: ProducerBatch, error: str) -> None:
-        """Hold the records of a batch that the producer gave up, so that they are sent again, before records that are due later."""
+        """Hold the records of a batch that the producer gave up, so that they are sent again after retry.backoff.ms, before records that are
+        due later.
+        """
         super()._drop(batch, error)
         records = self.sending.pop(batch.id, None)
         if records is not None:
+            self.backs_off_until = self.journal.now + RETRY_BACKOFF
             self.queue.push(records, again=True)
 
     def _reached(self, step: ServiceStep) -> None:

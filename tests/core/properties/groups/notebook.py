@@ -13,7 +13,8 @@ from typing import NamedTuple
 from core.kafka import events
 from core.kafka.clients.processes.processed_records import ProcessedRecords
 from core.kafka.clients.services.service_records import RetriedRecords
-from core.kafka.ids import TopicPartition
+from core.kafka.group_coordinator.offsets_log import OffsetKey
+from core.kafka.ids import NO_OFFSET, TopicPartition
 from core.kafka.log.control_record import COMMIT
 from core.kafka.log.leader_term import Batch, FetchedRange
 from core.kafka.log.replica_log import ReplicaLog
@@ -95,6 +96,8 @@ class Notebook(MessageAudit):
             _, group, topic, partition, offset = event[4:9]
             self._moved(group, TopicPartition(topic, partition), offset)
             self.commits[group, TopicPartition(topic, partition)] = offset
+        elif kind == events.GroupsLoaded.kind:
+            self._loaded(self._cluster.brokers[event[4]].disk.logs[TopicPartition(event[5], event[6])])
         elif kind == events.PositionSet.kind:
             _, group, topic, partition, position, policy = event[4:10]
             if policy != "committed":
@@ -106,6 +109,17 @@ class Notebook(MessageAudit):
         elif kind == events.DeadLettered.kind:
             _, topic, partition, start, end = event[4:9]
             self.dead.update((TopicPartition(topic, partition), offset) for offset in range(start, end))
+
+    def _loaded(self, log: ReplicaLog) -> None:
+        """A new coordinator also takes over a commit that the former one appended, and that no client was told of."""
+        found = {}
+        for stored in committed_records(log):
+            key, value = stored.batch.content[stored.number]
+            if isinstance(key, OffsetKey):
+                found[key.group, key.tp] = NO_OFFSET if value is None else value.offset
+        for (group, tp), offset in found.items():
+            self._moved(group, tp, offset)
+            self.commits[group, tp] = offset
 
     def _moved(self, group: str, tp: TopicPartition, offset: int) -> None:
         self.bounds[group, tp] = max(self.bounds[group, tp], offset)
