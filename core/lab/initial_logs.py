@@ -16,6 +16,7 @@ from core.kafka.log.offset_set import OffsetSet
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.topic_spec import LogSpec, PartitionSpec
 from core.lab.cluster_nodes import ClusterNodes
+from core.lab.initial_offsets import offsets_partitions, place_offsets, record_consumed
 
 PRELOADED_PRODUCER: Final = "before the start"
 """The producer name of records that are in logs at the start."""
@@ -36,6 +37,7 @@ def place_logs(cluster: ClusterNodes) -> None:
         for number, partition in enumerate(topic.assignment):
             if partition.logs:
                 _place(cluster, TopicPartition(topic.name, number), partition)
+    place_offsets(cluster)
 
 
 def _place(cluster: ClusterNodes, tp: TopicPartition, partition: PartitionSpec) -> None:
@@ -89,6 +91,8 @@ def _write_checkpoints(broker: Broker, tp: TopicPartition, log: ReplicaLog) -> N
 def resume_leaderships(cluster: ClusterNodes) -> None:
     """Continue the leader epochs in which leaders have already written, and record the committed records as acknowledged.
 
+    The records below the committed offsets of groups are recorded as consumed.
+
     This function runs after the processes have started.
     """
     for topic in cluster.spec.topics:
@@ -97,6 +101,9 @@ def resume_leaderships(cluster: ClusterNodes) -> None:
                 tp = TopicPartition(topic.name, number)
                 _resume(cluster, tp)
                 _record_acknowledged(cluster, tp, partition)
+    for tp in offsets_partitions(cluster):
+        _resume(cluster, tp)
+    record_consumed(cluster)
 
 
 def _resume(cluster: ClusterNodes, tp: TopicPartition) -> None:

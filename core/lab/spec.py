@@ -13,9 +13,10 @@ import attrs
 
 from core.kafka.clients.client_config import client_setting_named
 from core.kafka.features import check_feature
-from core.kafka.ids import NO_LEADER, broker_at
+from core.kafka.ids import NO_EPOCH, NO_LEADER, TopicPartition, broker_at
 from core.kafka.settings.setting import Value
-from core.kafka.topic_spec import TopicSpec, reject_duplicates
+from core.kafka.topic_spec import MAX_LEADER_EPOCH, MAX_OFFSET, TopicSpec, reject_duplicates
+from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC
 from core.sim.repr_mixin import ReprMixin
 from core.sim.units import SECOND, US_PER_MS
 
@@ -96,6 +97,19 @@ class NetworkSpec(ReprMixin):
 
 
 @attrs.frozen(repr=False)
+class GroupSpec(ReprMixin):
+    """A group without members that exists at the start.
+
+    Attributes:
+        name: the group ID.
+        offsets: for each partition, the committed offset and the leader epoch that was committed with it; -1 if none was.
+    """
+
+    name: str
+    offsets: tuple[tuple[TopicPartition, int, int], ...]
+
+
+@attrs.frozen(repr=False)
 class ClusterSpec(ReprMixin):
     """The specification of a whole cluster.
 
@@ -115,6 +129,7 @@ class ClusterSpec(ReprMixin):
         clients: default settings of producers and consumers, by Kafka name (`core.kafka.clients.client_config`).
         controller: the address of the controller that is active at the start, such as `b2` or `c2`; empty for the first one that is
             running.
+        groups: the groups that have committed offsets at the start. They need the topic `__consumer_offsets`.
     """
 
     brokers: tuple[BrokerSpec, ...]
@@ -130,6 +145,7 @@ class ClusterSpec(ReprMixin):
     features: tuple[tuple[str, int], ...] = ()
     clients: tuple[tuple[str, str], ...] = ()
     controller: str = ""
+    groups: tuple[GroupSpec, ...] = ()
 
     def with_features(self, features: tuple[tuple[str, int], ...]) -> ClusterSpec:
         """Return the same cluster with these feature levels added to its own. A given level replaces the cluster's own level."""
@@ -187,6 +203,27 @@ class ClusterSpec(ReprMixin):
                 leader = partition.leader
                 if leader is not None and leader != NO_LEADER and leader not in partition.replicas:
                     raise ValueError(f"{name} has leader {leader}, which is not among its replicas")
+        if self.groups:
+            self._check_groups()
+
+    def _check_groups(self) -> None:
+        reject_duplicates("group", [group.name for group in self.groups])
+        topics = {topic.name: topic for topic in self.topics}
+        if GROUP_METADATA_TOPIC not in topics:
+            raise ValueError(f"groups keep their offsets in {GROUP_METADATA_TOPIC}; add this topic, for example with 50 partitions")
+        if any(partition.logs for partition in topics[GROUP_METADATA_TOPIC].assignment):
+            raise ValueError(f"{GROUP_METADATA_TOPIC} has records; omit them, or omit the groups")
+        for group in self.groups:
+            if not group.name:
+                raise ValueError("the name of a group is empty")
+            reject_duplicates(f"offset of group {group.name} for", [str(tp) for tp, _, _ in group.offsets])
+            for tp, offset, epoch in group.offsets:
+                if tp.topic not in topics or not 0 <= tp.partition < topics[tp.topic].count:
+                    raise ValueError(f"group {group.name} has an offset for {tp}, which the cluster does not have")
+                if not 0 <= offset <= MAX_OFFSET:
+                    raise ValueError(f"group {group.name} has offset {offset} for {tp}; use 0 to {MAX_OFFSET}")
+                if not NO_EPOCH <= epoch <= MAX_LEADER_EPOCH:
+                    raise ValueError(f"group {group.name} has leader epoch {epoch} for {tp}; use 0 to {MAX_LEADER_EPOCH}")
 
     def _check_controllers(self, brokers: list[int]) -> None:
         reject_duplicates("controller", list(self.controllers))

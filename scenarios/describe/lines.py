@@ -98,12 +98,21 @@ def split_lines(text: str, note: Callable[[int, str], None]) -> list[DescribeLin
         text: the text as pasted, or as read from a file.
         note: the function that receives the number and a description of each line that is not a describe line, a prompt, or a command.
     """
-    plain = _ESCAPES.sub("", text.removeprefix("\ufeff")).replace("\xa0", " ")
-    lines = plain.replace("\r\r\n", "\n").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     splitter = _Splitter(note)
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(plain_lines(text), start=1):
         splitter.take(number, line)
     return splitter.finish()
+
+
+def plain_lines(text: str) -> list[str]:
+    """Return the lines of a pasted text without color codes. A line can end as on any system."""
+    plain = _ESCAPES.sub("", text.removeprefix("\ufeff")).replace("\xa0", " ")
+    return plain.replace("\r\r\n", "\n").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def is_prompt(bare: str) -> bool:
+    """Whether a line, without the spaces around it, is a prompt or a fence of Markdown."""
+    return _PROMPT.match(bare) is not None or _FENCE.match(bare) is not None
 
 
 class _Splitter:

@@ -22,6 +22,7 @@ from scenarios.errors import did_you_mean
 from scenarios.gc_disabled import gc_disabled
 from scenarios.io.escaping import escape_text
 from scenarios.language.client_config import read_client_config
+from scenarios.language.group_start import groups_as_data, read_groups
 from scenarios.language.nodes import Fields, Items, Node, Text, from_data, shortened
 from scenarios.language.partition_start import partition_as_data, read_partition
 from scenarios.language.values import (
@@ -115,7 +116,7 @@ def read_cluster(node: Node, *, recorded: bool = False) -> ClusterSpec:
         fields = as_fields(node, _CLUSTER_HINT)
         fields.only(
             "brokers", "topics", "settings", "network", "pace", "startup", "recovery", "log-dirs", "disk-speed", "controllers",
-            "control-plane", "features", "clients", "controller",
+            "control-plane", "features", "clients", "controller", "groups",
         )  # fmt: skip
         dirs = fields.read("log-dirs", lambda one: as_int(one, 1, MAX_LOG_DIRS), 1)
         hint = "write the number of brokers, for example 'brokers: 3'"
@@ -136,6 +137,7 @@ def read_cluster(node: Node, *, recorded: bool = False) -> ClusterSpec:
             features=fields.read("features", _read_features, ()),
             clients=fields.read("clients", read_client_config, ()),
             controller=fields.read("controller", as_node_name, ""),
+            groups=fields.read("groups", read_groups, ()),
         )
     with node.document.together():
         _check_placement(fields, spec, recorded)
@@ -413,6 +415,8 @@ def cluster_as_data(spec: ClusterSpec) -> dict[str, Any]:
         data["controller"] = spec.controller
     if spec.clients:
         data["clients"] = _Flow(spec.clients)
+    if spec.groups:
+        data["groups"] = groups_as_data(spec.groups, _Flow)
     return data
 
 

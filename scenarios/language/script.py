@@ -264,7 +264,7 @@ def _declared(spec: ClusterSpec, acts: tuple[Act, ...]) -> Names:
     """Return the topics, brokers, and clients that a script declares."""
     topics = {topic.name: topic.partitions for topic in spec.topics}
     clients: set[str] = set()
-    groups: set[str] = set()
+    groups = {group.name for group in spec.groups}
     for act in acts:
         if isinstance(act, CreateTopic):
             topics[act.topic] = max(len(act.replicas) or act.partitions, topics.get(act.topic, 0))

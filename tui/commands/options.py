@@ -35,6 +35,18 @@ def add_feature_option(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def add_groups_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names the output of kafka-consumer-groups beside the output of kafka-topics."""
+    parser.add_argument(
+        "--groups",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="with the output of kafka-topics --describe: the output of kafka-consumer-groups --describe, whose groups are added to the "
+        "cluster; repeat this option for several files",
+    )
+
+
 def features_of(texts: Sequence[str] | None) -> tuple[tuple[str, int], ...]:
     """Parse the values of `--feature`, and return the names and levels."""
     from core.kafka.features import check_feature

@@ -13,6 +13,7 @@ from scenarios.io.standard_streams import print_error, print_lines
 from tui.commands.options import (
     add_display_options,
     add_feature_option,
+    add_groups_option,
     add_run_options,
     display_of,
     features_of,
@@ -20,7 +21,7 @@ from tui.commands.options import (
     seed_of,
     time_of,
 )
-from tui.commands.sources import describe_text, looks_like_log, parse_describe_file
+from tui.commands.sources import describe_text, import_texts, looks_like_log
 from tui.exit_codes import BAD_INPUT, HELD
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def add_target_options(parser: argparse.ArgumentParser) -> None:
     )
     add_run_options(parser)
     add_feature_option(parser)
+    add_groups_option(parser)
     parser.add_argument(
         "--at", metavar="TIME", help="the virtual time at which to open a LOG, for example 12s; by default, the end of the log"
     )
@@ -75,7 +77,6 @@ def target_of(arguments: argparse.Namespace) -> PlayTarget:
     Raises:
         InputError: the target does not exist, or cannot be read.
     """
-    from pathlib import Path
 
     from core.kafka.release import CURRENT
     from scenarios.errors import InputError
@@ -84,18 +85,28 @@ def target_of(arguments: argparse.Namespace) -> PlayTarget:
 
     release, seed, features = release_of(arguments.release), seed_of(arguments.seed), features_of(arguments.feature)
     if arguments.target is not None and looks_like_log(arguments.target):
+        if arguments.groups:
+            raise InputError("--groups: needs the output of kafka-topics --describe, not an event log; omit this option")
         return _old_session(arguments)
     if arguments.read_only or arguments.at is not None:
         raise InputError(f"--{'read-only' if arguments.read_only else 'at'}: needs the event log of an old session; name one")
+    text = None if arguments.target is None else describe_text(arguments.target)
+    if arguments.groups and text is None:
+        raise InputError("--groups: needs the output of kafka-topics --describe; name its file")
     if arguments.target is None:
         return PlayTarget(None, None, release or CURRENT, seed or 0, features=features)
-    if (text := describe_text(arguments.target)) is not None:
-        from scenarios.describe.spec import to_cluster_spec
-
-        imported = parse_describe_file(text, arguments.target)
-        spec, notes = to_cluster_spec(imported)
-        title = Path(arguments.target).name
-        return PlayTarget(None, spec, release or CURRENT, seed or 0, title=title, notes=(*imported.notes, *notes), features=features)
+    if text is not None:
+        imported = import_texts(text, arguments.target, arguments.groups, release)
+        scenario = imported.scenario
+        return PlayTarget(
+            None if scenario.plain else scenario,
+            scenario.spec,
+            release or CURRENT,
+            seed or 0,
+            title=scenario.name,
+            notes=imported.notes,
+            features=features,
+        )
     from scenarios import catalogue
 
     scenario = catalogue.load(arguments.target)
@@ -121,7 +132,7 @@ def _compare_models(arguments: argparse.Namespace) -> int:
     """Run the screen that compares replication models, and return the exit code."""
     from scenarios.errors import InputError
 
-    for option in ("release", "feature", "at", "read_only", "log", "record"):
+    for option in ("release", "feature", "groups", "at", "read_only", "log", "record"):
         if getattr(arguments, option) not in (None, False, []):
             raise InputError(f"--{option.replace('_', '-')}: {COMPARE_MODELS} does not use it")
     display = display_of(arguments)

@@ -79,6 +79,8 @@ def _command(arguments: argparse.Namespace) -> str:
     for option in ("release", "seed", "at", "fps", "palette", "keys"):
         if getattr(arguments, option) is not None:
             words += [f"--{option}", getattr(arguments, option)]
+    for groups in arguments.groups:
+        words += ["--groups", os.path.abspath(groups)]
     for feature in arguments.feature or ():
         words += ["--feature", feature]
     words += [f"--{option.replace('_', '-')}" for option in ("read_only", "slow_link", "ascii") if getattr(arguments, option)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scenarios.io.standard_streams import print_error, print_messages
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from core.kafka.release import Release
     from scenarios.describe.described import DescribeImport
     from scenarios.logs.metadata_state import MetadataState
+    from scenarios.running.imported_cluster import ImportedCluster
 
 
 def looks_like_log(source: str) -> bool:
@@ -41,6 +43,25 @@ def parse_describe_file(text: str, source: str) -> DescribeImport:
     from scenarios.describe.parse import parse_describe
 
     return parse_describe(text, "<stdin>" if source == "-" else source)
+
+
+def import_texts(text: str, source: str, groups: Sequence[str], release: Release | None) -> ImportedCluster:
+    """Return the cluster that the output of kafka-topics --describe and of kafka-consumer-groups --describe shows.
+
+    Args:
+        text: the output of kafka-topics.
+        source: the name of this text, for messages.
+        groups: the files with the output of kafka-consumer-groups.
+        release: the release to run; None for the current one.
+
+    Raises:
+        InputError: a text cannot be read, or contradicts itself.
+    """
+    from core.kafka.release import CURRENT
+    from scenarios.running.imported_cluster import import_cluster
+
+    texts = [(read_text(each), "<stdin>" if each == "-" else each) for each in groups]
+    return import_cluster(parse_describe_file(text, source), texts, release or CURRENT)
 
 
 def described_moment(source: str, at: int | None, release: Release | None) -> MetadataState:

@@ -1,6 +1,6 @@
 """The commands `isrlab describe` and `import`.
 
-`describe` prints any moment of a log or scenario as `kafka-topics --describe` does. `import` makes a cluster file from such output.
+`describe` prints any moment of a log or scenario as `kafka-topics --describe` does. `import` makes a script from such output.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from scenarios.io.standard_streams import print_messages, print_text
 from tui.commands.console import read_text, write_text
-from tui.commands.options import release_of, time_of
-from tui.commands.sources import described_moment, parse_describe_file
+from tui.commands.options import add_groups_option, release_of, time_of
+from tui.commands.sources import described_moment, import_texts
 from tui.exit_codes import HELD
 
 FILTERS: Final = ("under-replicated", "unavailable", "under-min-isr", "at-min-isr")
@@ -20,8 +20,11 @@ FILTERS: Final = ("under-replicated", "unavailable", "under-min-isr", "at-min-is
 
 def add_commands(commands: Any) -> None:
     """Add the commands `import` and `describe`."""
-    importing = commands.add_parser("import", help="make a cluster file from the output of kafka-topics --describe")
+    importing = commands.add_parser(
+        "import", help="make a script from the output of kafka-topics --describe, and of kafka-consumer-groups --describe"
+    )
     importing.add_argument("source", metavar="DESCRIBE.txt", help="the output of kafka-topics --describe; '-' reads stdin")
+    add_groups_option(importing)
     importing.add_argument("-o", "--output", metavar="FILE", help="write to this file instead of stdout ('-')")
     importing.set_defaults(command=_import)
 
@@ -41,16 +44,17 @@ def add_commands(commands: Any) -> None:
 
 
 def _import(arguments: argparse.Namespace) -> int:
-    from scenarios.describe.spec import to_cluster_spec
+    from scenarios.errors import InputError
     from scenarios.io.output_files import check_outputs
-    from scenarios.language.cluster import write_cluster
+    from scenarios.running.imported_cluster import as_script
 
-    check_outputs({"-o": arguments.output}, [arguments.source])
-    imported = parse_describe_file(read_text(arguments.source), arguments.source)
-    spec, notes = to_cluster_spec(imported)
-    for note in (*imported.notes, *notes):
+    if [arguments.source, *arguments.groups].count("-") > 1:
+        raise InputError("--groups: stdin contains only one text; use a file for the other one")
+    check_outputs({"-o": arguments.output}, [arguments.source, *arguments.groups])
+    imported = import_texts(read_text(arguments.source), arguments.source, arguments.groups, None)
+    for note in imported.notes:
         print_messages(note)
-    write_text(arguments.output, write_cluster(spec))
+    write_text(arguments.output, as_script(imported))
     return HELD
 
 

@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from scenarios.io.standard_streams import print_messages, print_text
-from tui.commands.options import add_run_options, release_of, seed_of, time_of
-from tui.commands.sources import looks_like_log
+from tui.commands.options import add_groups_option, add_run_options, release_of, seed_of, time_of
+from tui.commands.sources import describe_text, import_texts, looks_like_log
 from tui.exit_codes import HELD
 
 if TYPE_CHECKING:
@@ -24,9 +24,14 @@ ALL: str = ""
 def add_commands(commands: Any) -> None:
     """Add the command `groups`."""
     groups = commands.add_parser("groups", help="print the output of kafka-consumer-groups for any moment of a log or a scenario")
-    groups.add_argument("source", metavar="LOG|SCENARIO", help="an event log or a scenario")
-    groups.add_argument("--at", metavar="TIME", help="the virtual time, for example 12s; by default, the end")
+    groups.add_argument(
+        "source", metavar="LOG|SCENARIO", help="an event log, a scenario, or, with --groups, the output of kafka-topics --describe"
+    )
+    groups.add_argument(
+        "--at", metavar="TIME", help="the virtual time, for example 12s; by default, the end; with --groups, the end of the first rebalance"
+    )
     add_run_options(groups)
+    add_groups_option(groups)
     action = groups.add_mutually_exclusive_group(required=True)
     action.add_argument("--list", action="store_true", help="list all groups")
     action.add_argument("--describe", action="store_true", help="describe groups: their offsets and lags, or another view")
@@ -69,7 +74,11 @@ def _run(arguments: argparse.Namespace) -> int:
     log = looks_like_log(arguments.source)
     _check(arguments, log=log)
     at, release, seed = time_of(arguments.at), release_of(arguments.release), seed_of(arguments.seed)
-    cluster = cluster_at(arguments.source, at, log=log, release=release, seed=seed)
+    text = None if log else described_text(arguments)
+    if text is None:
+        cluster = cluster_at(arguments.source, at, log=log, release=release, seed=seed)
+    else:
+        cluster = _imported(arguments, text, at)
     _check_release(arguments, cluster.release)
     coordinators = coordinators_of(cluster)
     if arguments.reset_offsets:
@@ -86,6 +95,33 @@ def _run(arguments: argparse.Namespace) -> int:
     if printed.err:
         print_messages(*printed.err.removesuffix("\n").split("\n"))
     return HELD
+
+
+def described_text(arguments: argparse.Namespace) -> str | None:
+    """Return the text of the source if it is the output of kafka-topics --describe, which needs --groups; otherwise None.
+
+    Raises:
+        InputError: only one of the two is given.
+    """
+    from scenarios.errors import InputError
+
+    text = describe_text(arguments.source)
+    if text is not None and not arguments.groups:
+        raise InputError("--groups: name the output of kafka-consumer-groups --describe, because the output of kafka-topics has no groups")
+    if text is None and arguments.groups:
+        raise InputError("--groups: needs the output of kafka-topics --describe; name its file")
+    return text
+
+
+def _imported(arguments: argparse.Namespace, text: str, at: int | None) -> Cluster:
+    """Return the cluster that the outputs of Kafka's tools describe."""
+    from core.kafka.release import CURRENT
+    from scenarios.running.imported_cluster import settled_cluster
+
+    release = release_of(arguments.release)
+    imported = import_texts(text, arguments.source, arguments.groups, release)
+    print_messages(*imported.notes)
+    return settled_cluster(imported, release or CURRENT, seed_of(arguments.seed) or 0, at)
 
 
 def _check(arguments: argparse.Namespace, *, log: bool) -> None:

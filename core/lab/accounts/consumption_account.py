@@ -81,23 +81,26 @@ class PartitionConsumption:
         bounds: the committed offsets and the positions that auto.offset.reset gave, each with the sequence number of its event, in order.
         position_event: the last event that gave a member its position; 0 if there is none.
         reported: the skipped offsets that events have reported, by leader epoch.
+        before: the offsets that the group consumed before the start, by leader epoch.
     """
 
-    __slots__ = ("again", "bounds", "position_event", "processed", "repeats", "reported")
+    __slots__ = ("again", "before", "bounds", "position_event", "processed", "repeats", "reported")
 
     processed: Final[dict[int, OffsetSet]]
     again: Final[dict[int, OffsetSet]]
     repeats: Final[list[ConsumptionHarm]]
     bounds: Final[list[tuple[int, int]]]
     reported: Final[dict[int, OffsetSet]]
+    before: Final[dict[int, OffsetSet]]
 
-    def __init__(self) -> None:
+    def __init__(self, before: dict[int, OffsetSet]) -> None:
         self.processed = {}
         self.again = {}
         self.repeats = AppendOnlyList()
         self.bounds = AppendOnlyList()
         self.position_event = 0
         self.reported = {}
+        self.before = before
 
     def add_bound(self, offset: int, event: int) -> None:
         """Note a committed offset or a position. A repetition of the last one changes nothing."""
@@ -110,6 +113,9 @@ class PartitionConsumption:
         found: list[ConsumptionHarm] = []
         below = 0
         left = {epoch: held.minus(self.processed.get(epoch, OffsetSet())) for epoch, held in present.items()}
+        for epoch, consumed in self.before.items():
+            if epoch in left:
+                left[epoch] = left[epoch].minus(consumed)
         for each in hands:
             if each.epoch in left:
                 left[each.epoch] = left[each.epoch].minus(OffsetSet.of([(each.start, each.end)]))
@@ -126,25 +132,32 @@ class ConsumptionAccount:
 
     Attributes:
         groups: what each group has done, by partition. It includes only groups that have had members in the laboratory.
+        before: what groups consumed before the start, by (group, partition) and leader epoch.
     """
 
-    __slots__ = ("groups", "journal")
+    __slots__ = ("before", "groups", "journal")
 
     journal: Final[Journal]
     groups: Final[dict[str, dict[TopicPartition, PartitionConsumption]]]
+    before: Final[dict[tuple[str, TopicPartition], dict[int, OffsetSet]]]
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self.groups = {}
+        self.before = {}
 
     def of(self, group: str, tp: TopicPartition) -> PartitionConsumption:
         """Return what a group has done with a partition."""
         partitions = self.groups.setdefault(group, {})
         if tp not in partitions:
-            partitions[tp] = PartitionConsumption()
+            partitions[tp] = PartitionConsumption(self.before.get((group, tp), {}))
         return partitions[tp]
 
     # --- what happens ----------------------------------------------------------------------------------------------
+
+    def consumed_before(self, group: str, tp: TopicPartition, start: int, end: int, epoch: int) -> None:
+        """Note records that a group consumed before the start, so that it does not skip them."""
+        self.before.setdefault((group, tp), {}).setdefault(epoch, OffsetSet()).add(start, end)
 
     def records_processed(self, group: str, client: str, tp: TopicPartition, start: int, end: int, epoch: int) -> None:
         """Note processed records. Emit an event for each interval of these records that had already been processed."""

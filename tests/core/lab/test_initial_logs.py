@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from core.kafka import events
@@ -10,7 +12,7 @@ from core.kafka.release import RELEASES
 from core.kafka.topic_spec import LogSpec, PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec, Pace
+from core.lab.spec import BrokerSpec, ClusterSpec, GroupSpec, Pace
 from core.sim.units import SECOND
 
 TP = TopicPartition("t", 0)
@@ -170,3 +172,37 @@ def test_the_largest_offset_is_a_million_millions() -> None:
     LogSpec(1, 10**12, 10**12, 10**12).check("t-0", 0)
     with pytest.raises(ValueError, match="each from 0 to 1000000000000"):
         LogSpec(1, 10**12 + 1, 10**12, 10**12).check("t-0", 0)
+
+
+@pytest.mark.parametrize("release", ["0.9", "2.8", "4.3"])
+def test_groups_start_with_committed_offsets(release: str) -> None:
+    offsets_topic = TopicSpec("__consumer_offsets", 5, 3)
+    orders = TopicSpec("t", assignment=(PartitionSpec((1, 2, 3), logs=(LogSpec(1, 50, 50, 0, ((0, 0),)),)),))
+    group = GroupSpec("g", ((TP, 40, 0),))
+    spec = ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)), (orders, offsets_topic), groups=(group,))
+    cluster = Cluster(spec, RELEASES[release])
+    cluster.run_until(SECOND)
+    (report,) = cluster.group_report()
+    assert [(owned.tp, owned.committed, owned.log_end) for owned in report.partitions] == [(TP, 40, 50)]
+    coordinator = report.coordinator
+    cluster.do(acts.Kill(coordinator))
+    cluster.run_until(30 * SECOND)
+    (report,) = cluster.group_report()
+    assert report.coordinator != coordinator
+    assert [owned.committed for owned in report.partitions] == [40], "the other replicas have the record, too"
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"topics": ()}, "groups keep their offsets in __consumer_offsets"),
+        ({"groups": (GroupSpec("g", ((TopicPartition("t", 7), 1, -1),)),)}, "group g has an offset for t-7"),
+        ({"groups": (GroupSpec("g", ((TP, -1, -1),)),)}, "group g has offset -1 for t-0"),
+        ({"groups": (GroupSpec("g", ((TP, 1, -1), (TP, 2, -1))),)}, "offset of group g for t-0 appears twice"),
+        ({"groups": (GroupSpec("", ()),)}, "the name of a group is empty"),
+    ],
+)
+def test_groups_that_a_cluster_cannot_have(changes: dict[str, Any], problem: str) -> None:
+    fields = {"topics": (TopicSpec("t", 1, 1), TopicSpec("__consumer_offsets", 5, 1)), "groups": (GroupSpec("g", ()),), **changes}
+    with pytest.raises(ValueError, match=problem):
+        ClusterSpec((BrokerSpec(1),), **fields).check()

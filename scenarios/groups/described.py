@@ -1,0 +1,42 @@
+"""The output of `kafka-consumer-groups --describe` as data: the result of `parse`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import attrs
+
+from core.kafka.ids import TopicPartition
+from scenarios.errors import InputError
+from scenarios.groups.facts import Group
+
+
+class DescribedEnd(NamedTuple):
+    """The log end offset of a partition, and the place that says so, as `source:line`."""
+
+    offset: int
+    place: str
+
+
+@attrs.frozen
+class GroupsImport:
+    """The result of parsing.
+
+    Attributes:
+        groups: the groups in order of appearance.
+        places: the place that first names a group and a partition, as `source:line`.
+        log_ends: the log end offset of each partition, as far as the text has it; the largest one if rows differ.
+        notes: a note for each part of the text that could not be used.
+        source: the name of the first text.
+    """
+
+    groups: tuple[Group, ...]
+    places: Mapping[tuple[str, TopicPartition], str]
+    log_ends: Mapping[TopicPartition, DescribedEnd]
+    notes: tuple[str, ...] = ()
+    source: str = "<stdin>"
+
+
+class GroupsError(InputError):
+    """The text describes no group. The message has the form `source:line: problem; remedy`."""

@@ -1,0 +1,88 @@
+"""Builds a scenario from the output of Kafka's tools: a cluster, and the members of its groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from core.kafka.release import Release
+from core.lab.acts import JoinGroup
+from core.lab.cluster import Cluster
+from core.sim.units import SECOND
+from scenarios.describe.described import DescribeImport
+from scenarios.describe.spec import to_cluster_spec
+from scenarios.errors import Place
+from scenarios.groups.imported import add_groups
+from scenarios.groups.parse import parse_groups
+from scenarios.language.acts import act_as_data
+from scenarios.language.cluster import cluster_as_data, write_yaml
+from scenarios.language.script import Scenario, Step
+from scenarios.running.runner import Run
+
+SETTLED_WITHIN: Final = 30 * SECOND
+"""The longest time that groups get to assign their partitions."""
+
+STEP: Final = SECOND // 20
+"""The time between two looks at the groups."""
+
+
+@attrs.frozen
+class ImportedCluster:
+    """A cluster as Kafka's tools describe it.
+
+    Attributes:
+        scenario: the cluster, and a step at time 0 for each member of a group.
+        notes: notes about conclusions, and about the parts of the texts that are not used.
+    """
+
+    scenario: Scenario
+    notes: tuple[str, ...]
+
+
+def import_cluster(topics: DescribeImport, groups: Sequence[tuple[str, str]], release: Release) -> ImportedCluster:
+    """Return the cluster that the texts describe.
+
+    Args:
+        topics: the parsed output of `kafka-topics --describe`.
+        groups: texts of `kafka-consumer-groups --describe`, each with the name of its source.
+        release: the release under which the cluster is to run.
+
+    Raises:
+        InputError: a text contradicts itself, or its cluster is not valid.
+    """
+    spec, notes = to_cluster_spec(topics)
+    notes = (*topics.notes, *notes)
+    place = Place(topics.source, 1, 1)
+    steps: tuple[Step, ...] = ()
+    if groups:
+        imported = parse_groups(groups)
+        added = add_groups(spec, imported, release)
+        spec, notes = added.spec, (*notes, *imported.notes, *added.notes)
+        steps = tuple(Step(place, at=0, acts=(join,)) for join in added.joins)
+    return ImportedCluster(Scenario(Path(topics.source).name, "", topics.source, (release.name,), 0, spec, place, steps), tuple(notes))
+
+
+def settled_cluster(imported: ImportedCluster, release: Release, seed: int, at: int | None) -> Cluster:
+    """Return the cluster at a virtual time in µs, or, without a time, as soon as the coordinators have assigned partitions to all members."""
+    run = Run(imported.scenario, release, seed)
+    if at is not None:
+        run.advance_to(at)
+        return run.cluster
+    groups = {act.group for step in imported.scenario.steps for act in step.acts if isinstance(act, JoinGroup)}
+    while run.cluster.now < SETTLED_WITHIN:
+        run.advance_to(run.cluster.now + STEP)
+        reports = {report.name: report for report in run.cluster.group_report()}
+        if all(name in reports and reports[name].state == "Stable" for name in groups):
+            break
+    return run.cluster
+
+
+def as_script(imported: ImportedCluster) -> str:
+    """Return an imported cluster as a script."""
+    data: dict[str, object] = {"cluster": cluster_as_data(imported.scenario.spec)}
+    if imported.scenario.steps:
+        data["timeline"] = [{"at": 0, act.word: act_as_data(act)} for step in imported.scenario.steps for act in step.acts]
+    return write_yaml(data)

@@ -1,0 +1,282 @@
+"""The import of `kafka-consumer-groups --describe`: from text to facts, and from facts to a running cluster."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from core.kafka.ids import TopicPartition
+from core.kafka.release import CURRENT, RELEASES, Release
+from core.lab.cluster import Cluster
+from scenarios import catalogue
+from scenarios.describe.parse import parse_describe
+from scenarios.describe.render import from_view, render_describe
+from scenarios.errors import InputError
+from scenarios.groups.cluster_facts import brokers_of, coordinators_of
+from scenarios.groups.describe import View, describe, partitions_of
+from scenarios.groups.described import GroupsError, GroupsImport
+from scenarios.groups.facts import Brokers, Committed
+from scenarios.groups.parse import MAX_NOTES, parse_groups
+from scenarios.language.script import read_script
+from scenarios.releases import release_named
+from scenarios.running.imported_cluster import ImportedCluster, as_script, import_cluster, settled_cluster
+from scenarios.running.runner import Run
+from tests.scenarios.groups.test_recorded_texts import RECORDINGS, VIEWS
+from tui.cli import main
+
+TOPICS: Final = """\
+Topic: orders	PartitionCount: 3	ReplicationFactor: 3	Configs: min.insync.replicas=2
+	Topic: orders	Partition: 0	Leader: 1	Replicas: 1,2,3	Isr: 1,2,3
+	Topic: orders	Partition: 1	Leader: 2	Replicas: 2,3,1	Isr: 2,3
+	Topic: orders	Partition: 2	Leader: 3	Replicas: 3,1,2	Isr: 3,1,2
+"""
+GROUPS: Final = """\
+$ kafka-consumer-groups.sh --bootstrap-server localhost:9092 --describe --all-groups
+
+GROUP           TOPIC           PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG             CONSUMER-ID                               HOST            CLIENT-ID
+billing         orders          0          1200            1250            50              app-1-c1644142-e9f8-4477-be89-34488b02f75b /10.0.0.7       app-1
+billing         orders          1          -               40              -               app-1-c1644142-e9f8-4477-be89-34488b02f75b /10.0.0.7       app-1
+billing         orders          2          900             900             0               app-2-f58bba9c-3857-48af-a439-67c9654344f8 /10.0.0.8       app-2
+billing         payments        0          7               9               2               -                                          -               -
+
+Consumer group 'old' has no active members.
+
+GROUP           TOPIC           PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG             CONSUMER-ID     HOST            CLIENT-ID
+old             orders          2          950             900             -50             -               -               -
+some other line
+"""
+
+
+def imported(text: str, release: Release = CURRENT, topics: str = TOPICS) -> ImportedCluster:
+    return import_cluster(parse_describe(topics, "t.txt"), [(text, "g.txt")], release)
+
+
+def facts(text: str) -> GroupsImport:
+    return parse_groups([(text, "g.txt")])
+
+
+def printed(tool_of: Release, found: GroupsImport, view: View, *, verbose: bool) -> list[str]:
+    ends: dict[TopicPartition, int | None] = {tp: None for group in found.groups for tp in partitions_of(group)}
+    ends.update({tp: end.offset for tp, end in found.log_ends.items()})
+    return sorted(describe(tool_of.groups_tool, found.groups, Brokers(ends), view, verbose=verbose).out.split("\n"))
+
+
+def described(cluster: Cluster, view: View = View.OFFSETS, *, verbose: bool = False) -> str:
+    known = coordinators_of(cluster).groups
+    brokers = brokers_of(cluster, (tp for group in known.values() for tp in partitions_of(group)))
+    return describe(cluster.release.groups_tool, list(known.values()), brokers, view, verbose=verbose).out
+
+
+# --- texts of real clusters ------------------------------------------------------------------------------------------
+
+
+def complete(texts: dict[str, dict[str, Any]]) -> bool:
+    """Whether the views of a moment agree: the tool asks for one view after another, and the group can change in between."""
+    rows = [row[:40] for text in texts.values() for row in text.get("out", "").split("\n") if row and not row.startswith("GROUP")]
+    return bool(rows) and "Error" not in "".join(rows)
+
+
+def test_texts_of_real_clusters_give_the_same_texts() -> None:
+    same = other = 0
+    for file in sorted(RECORDINGS.glob("*.json")):
+        recording = json.loads(file.read_text())
+        release = RELEASES[recording["kafka"].rpartition(".")[0]]
+        for texts in (texts for point in recording["points"] for texts in point["text"].values() if complete(texts)):
+            found = facts("\n".join(text.get("out", "") for text in texts.values()))
+            for name, text in texts.items():
+                if text.get("out"):
+                    view, verbose = VIEWS[name]
+                    agrees = printed(release, found, view, verbose=verbose) == sorted(text["out"].split("\n"))
+                    same, other = same + agrees, other + (not agrees)
+    assert same > 800
+    assert other <= 0.03 * same, "only the views between which the group changed differ"
+
+
+# --- from text to facts ----------------------------------------------------------------------------------------------
+
+
+def test_old_releases_print_commas_or_no_group() -> None:
+    old = facts(
+        "GROUP, TOPIC, PARTITION, CURRENT OFFSET, LOG END OFFSET, LAG, OWNER\ng, t, 0, 5, 9, 4, app_/10.0.0.7\ng, t, 1, unknown, 3, unknown, none\n"
+    )
+    (group,) = old.groups
+    assert group.offsets == {TopicPartition("t", 0): Committed(5)}
+    assert [(member.client, member.assignment) for member in group.members] == [("app", (TopicPartition("t", 0),))]
+    columns = (
+        f"{'TOPIC':30} {'PARTITION':10} {'CURRENT-OFFSET':15} {'LOG-END-OFFSET':15} {'LAG':10} {'CONSUMER-ID':50}{'HOST':30} CLIENT-ID\n"
+    )
+    row = f"{'t':30} {0:<10} {5:<15} {9:<15} {4:<10} {'a-' + 'x' * 60:50}{'/10.0.0.7':30} a\n"
+    named = facts(f"$ bin/kafka-consumer-groups.sh --describe --group billing\n{columns}{row}")
+    assert [(group.name, group.members[0].host) for group in named.groups] == [("billing", "/10.0.0.7")]
+    unnamed = facts(columns + row)
+    assert unnamed.groups[0].name == "g"
+    assert unnamed.notes == ("g.txt:2: the table doesn't name its group; it is read as group 'g'",)
+
+
+@pytest.mark.parametrize(
+    "mangle", [lambda line: re.sub(" +", " ", line), lambda line: f"> {line}", lambda line: f"kafka-1  | {line}", str.rstrip]
+)
+def test_pasted_text_has_the_same_facts(mangle: Any) -> None:
+    members = (
+        "GROUP           CONSUMER-ID     GROUP-INSTANCE-ID HOST            CLIENT-ID       #PARTITIONS     ASSIGNMENT\n"
+        "billing         k2-07           -                 /127.0.0.1      k2              1               m1(1)\n"
+        "billing         inst-1-4b                         /127.0.0.1      k1              2               m1(0,2), m2(0)\n"
+        "\n"
+        "GROUP                     COORDINATOR (ID)          ASSIGNMENT-STRATEGY  STATE           #MEMBERS\n"
+        "billing                   127.0.0.1:23191 (1)                            PreparingRebalance 2\n"
+    )
+    text = members + GROUPS.partition("\n")[2].partition("Consumer")[0]
+    found = facts("\n".join(mangle(line) for line in text.split("\n")))
+    assert found.groups == facts(text).groups
+    assert not found.notes
+    assert (found.groups[0].state, found.groups[0].coordinator_id, len(found.groups[0].members)) == ("PreparingRebalance", 1, 4)
+
+
+def test_each_line_that_does_not_fit_has_a_note() -> None:
+    head = GROUPS.split("\n")[2]
+    row = "g               t               0          {}              {}              {}               -               -               -"
+    rows = [row.format(5, 9, 4), row.format(6, 9, 3), row.format(6, 8, 3), row.format(10**13, 9, 3), "g t", row.format("x", 9, 3)]
+    assert facts("\n".join([head, *rows])).notes == (
+        "g.txt:3: t-0 has another CURRENT-OFFSET in an earlier row, 5; the later row counts",
+        "g.txt:4: LAG is 3, but the offsets differ by 2; the offsets count",
+        "g.txt:4: LOG-END-OFFSET of t-0 is 9 at g.txt:2; the larger one counts",
+        "g.txt:5: the row is ignored: offsets here are at most 1,000,000,000,000, and partition numbers are below 2,147,483,648",
+        "g.txt:6: ignored, not a line of kafka-consumer-groups --describe: 'g t'",
+        f"g.txt:7: ignored, not a line of kafka-consumer-groups --describe: '{rows[-1][:77]}...'",
+    )
+
+
+def test_hostile_text() -> None:
+    head = GROUPS.split("\n")[2]
+    row = "g               t               0          5               9               4               -               -               -"
+    found = facts("\n".join([head, row, *["\x1b[31mjunk\x00\u202e" * 3] * (MAX_NOTES + 5), "x" * 200_000]))
+    assert len(found.notes) == MAX_NOTES + 1
+    assert found.notes[-1] == "g.txt: and 6 more notes on lines"
+    assert "\x1b" not in "".join(found.notes)
+    for wrong in ("", "Topic: orders\n", head, "\x00" * 1_000):
+        with pytest.raises(GroupsError, match=r"g\.txt:1"):
+            facts(wrong)
+
+
+# --- from facts to a cluster -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Cluster:
+    return settled_cluster(imported(GROUPS), CURRENT, 0, None)
+
+
+def test_lag_on_the_screen_equals_lag_in_the_text(cluster: Cluster) -> None:
+    text = re.sub(r"-[0-9a-f]{8}\b", "", described(cluster))
+    assert [line.split()[:6] + line.split()[8:] for line in text.split("\n") if line and "GROUP" not in line] == [
+        ["billing", "orders", "0", "1200", "1250", "50", "app-1"],
+        ["billing", "orders", "1", "-", "40", "-", "app-1"],
+        ["billing", "orders", "2", "900", "900", "0", "app-2"],
+        ["old", "orders", "2", "950", "900", "-50", "-"],
+    ]
+
+
+def test_what_was_consumed_before_the_start_is_not_skipped(cluster: Cluster) -> None:
+    cluster.run_until(cluster.now + 10_000_000)
+    view = cluster.view()
+    assert {(each.tp, each.processed, each.skipped, each.again) for each in view.consumption if each.processed} == {
+        (TopicPartition("orders", 0), 50, 0, 0)
+    }
+    assert cluster.durability_report().lost == ()
+
+
+def test_notes_name_what_is_left_out_or_concluded() -> None:
+    assert imported(GROUPS).notes[1:] == (
+        "g.txt:13: ignored, not a line of kafka-consumer-groups --describe: 'some other line'",
+        "g.txt:7: the topics text has no topic payments, so the row is ignored",
+        "the text doesn't say how many records a replica outside of the Isr lacks; it starts with one record less: orders-1",
+        "the topics text has no __consumer_offsets; it starts with 50 partitions",
+    )
+
+
+def test_script_of_an_import_is_the_same_cluster() -> None:
+    found = imported(GROUPS)
+    script = read_script(as_script(found), "mine.yaml")
+    assert script.spec == found.scenario.spec
+    assert [step.acts for step in script.steps] == [step.acts for step in found.scenario.steps]
+
+
+@pytest.mark.parametrize("name", ["j1-killed-member", "j1-static-member", "j2-lag", "j1-killed-member-consumer"])
+def test_what_a_session_prints_imports_to_the_same_text(name: str) -> None:
+    scenario = catalogue.load(name)
+    release = release_named(scenario.releases[-1])
+    run = Run(scenario, release)
+    run.run()
+    view = run.cluster.view()
+    topics = render_describe(from_view(view), release, live_brokers=frozenset(broker.id for broker in view.brokers if not broker.fenced))
+    before = described(run.cluster)
+    views = before + described(run.cluster, View.MEMBERS, verbose=True) + described(run.cluster, View.STATE)
+    after = described(settled_cluster(imported(views, release, topics), release, 0, None))
+
+    def rows(text: str) -> list[str]:
+        return sorted(re.sub(r"-[0-9a-f]{8}\b", "-", line) for line in text.split("\n"))
+
+    assert rows(after) == rows(before)
+
+
+def test_leader_epochs_of_commits_find_a_truncation() -> None:
+    verbose = (
+        "GROUP           TOPIC           PARTITION  LEADER-EPOCH    CURRENT-OFFSET  LOG-END-OFFSET  LAG             CONSUMER-ID     HOST            CLIENT-ID\n"
+        "g               orders          0          2               100             400             300             -               -               -\n"
+        "h               orders          0          5               300             400             100             -               -               -\n"
+        "g               orders          1          3               250             100             -150            -               -               -\n"
+    )
+    spec = imported(verbose).scenario.spec
+    first, second, _ = spec.topics[0].assignment
+    assert (first.leader_epoch, first.logs[0].epochs) == (5, ((2, 0), (5, 100)))
+    assert (second.leader_epoch, second.logs[0].epochs) == (4, ((0, 0),))
+    assert [offset for group in spec.groups for offset in group.offsets] == [
+        (TopicPartition("orders", 0), 100, 2), (TopicPartition("orders", 1), 250, 3), (TopicPartition("orders", 0), 300, 5)
+    ]  # fmt: skip
+
+
+def test_names_of_clients_are_valid_and_unique() -> None:
+    head = GROUPS.split("\n")[2]
+    row = "{:15} orders          {}          5               9               4               {:42} /10.0.0.7       {}"
+    text = "\n".join(
+        [head, *(row.format(f"g{number}", number, f"id-{number}", client) for number, client in enumerate(["b1", "my app", "my app"]))]
+    )
+    found = imported(text)
+    assert [step.acts[0].consumer for step in found.scenario.steps] == ["client-b1", "my-app", "my-app-2"]  # type: ignore[attr-defined]
+    assert (
+        "clients whose names are taken or not valid here have other names: 'b1' is client-b1, 'my app' is my-app, 'my app' is my-app-2"
+        in found.notes
+    )
+
+
+def test_a_release_without_groups_refuses() -> None:
+    with pytest.raises(InputError, match=r"release 0\.8\.2 has no group coordinator"):
+        imported(GROUPS, RELEASES["0.8.2"])
+
+
+# --- the commands ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    topics, groups = tmp_path / "mine.txt", tmp_path / "groups.txt"
+    topics.write_text(TOPICS)
+    groups.write_text(GROUPS)
+    return str(topics), str(groups)
+
+
+def test_commands_take_the_groups_beside_the_topics(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    topics, groups = files
+    assert main(["groups", topics, "--groups", groups, "--reset-offsets", "--group", "old", "--topic", "orders:2", "--to-latest"]) == 0
+    assert capsys.readouterr().out.split("\n")[2].split() == ["old", "orders", "2", "900"]
+    assert main(["import", topics, "--groups", groups]) == 0
+    captured = capsys.readouterr()
+    assert "billing: {orders-0: 1200, orders-2: 900}" in captured.out
+    assert "the topics text has no topic payments" in captured.err
+    for arguments in (["groups", topics, "--list"], ["play", "j2-lag", "--groups", groups], ["import", "-", "--groups", "-"]):
+        assert main(arguments) == 2
+        assert "--groups" in capsys.readouterr().err
