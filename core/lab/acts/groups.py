@@ -22,7 +22,8 @@ class JoinGroup(Act, word="join-group", does="start a consumer that is a member 
     max.poll.interval.ms, max.poll.records, auto.commit.interval.ms, default.api.timeout.ms, request.timeout.ms, metadata.max.age.ms. With
     `protocol: consumer`, the consumer speaks the protocol of KIP-848 (since 4.0): the coordinator assigns the partitions, with the assignor
     that most members name as `remote-assignor` (`uniform` or `range`); `member-id` is then the ID of the member. If the last process with
-    this name has ended, another process starts.
+    this name has ended, another process starts. A topic that does not exist is refused, because its name is probably mistyped. With
+    `allow-missing-topics: true`, the consumer subscribes to it, and gets its partitions when the topic is created.
     """
 
     topics: tuple[str, ...]
@@ -44,6 +45,7 @@ class JoinGroup(Act, word="join-group", does="start a consumer that is a member 
     protocol: str = "classic"
     remote_assignor: str | None = None
     member_id: str | None = None
+    allow_missing_topics: bool = False
 
 
 @attrs.frozen(eq=False, repr=False)

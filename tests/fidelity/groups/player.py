@@ -138,6 +138,7 @@ class GroupPlayer:
                 on_error="stop",
                 protocol="consumer" if consumer_protocol else "classic",
                 member_id=self.ids[joiner.who][0] if consumer_protocol and self.ids[joiner.who] else None,
+                allow_missing_topics=True,
             )
         )
 

@@ -31,7 +31,7 @@ LEFT_OUT: Final = "…"
 REPLAYED: Final = (
     "-assignor-", "-auto-offset-reset", "-beyond-log-", "-commit-order-crash", "-completing-rebalance", "-coordinator-", "-group-max-size",
     "-join-initial-delay", "-kill-member-", "-lag-open-", "-max-poll-interval-", "-offset-retention", "-offsets-", "-partition-without-leader", "-paused-member-", "-protocol-choice",
-    "-slow-member-", "-static-",
+    "-slow-member-", "-static-", "-topic-changes",
 )  # fmt: skip
 """Parts of the names of the recordings that are replayed."""
 

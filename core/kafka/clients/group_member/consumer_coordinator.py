@@ -109,7 +109,8 @@ class ConsumerCoordinator:
         protocol: the chosen assignor.
         leads: whether the member is the leader of its generation.
         joined: the JoinGroup response that the leader keeps until it has the metadata of all topics; None otherwise.
-        known_counts: for the leader, the number of partitions of each topic that it has assigned.
+        group_topics: for the leader, the topics to which the members subscribe.
+        known_counts: for the leader, the number of partitions of each topic that it has assigned; None if it has not assigned any yet.
         last: the last assignment and its generation, for the assignor `sticky`.
         heartbeats: whether the heartbeat thread is enabled.
         heartbeat_in_flight: whether a heartbeat is in flight.
@@ -122,7 +123,7 @@ class ConsumerCoordinator:
     """
 
     __slots__ = (
-        "assign_time", "calls", "client", "does", "heartbeat_in_flight", "heartbeat_timer", "heartbeats", "joined", "joining", "known_counts", "last", "leads",
+        "assign_time", "calls", "client", "does", "group_topics", "heartbeat_in_flight", "heartbeat_timer", "heartbeats", "joined", "joining", "known_counts", "last", "leads",
         "leaving", "membership", "next_heartbeat", "owned", "poll_deadline", "protocol", "received", "rejoin_at", "rejoin_needed", "release",
         "revoked", "session_deadline", "state",
     )  # fmt: skip
@@ -149,7 +150,8 @@ class ConsumerCoordinator:
         self.protocol = ""
         self.leads = False
         self.joined: JoinGroupResponse | None = None
-        self.known_counts: dict[str, int] = {}
+        self.group_topics: tuple[str, ...] = ()
+        self.known_counts: dict[str, int] | None = None
         self.last: tuple[Partitions, int] = ((), NO_GENERATION)
         self.heartbeats = False
         self.heartbeat_in_flight = False
@@ -366,17 +368,17 @@ class ConsumerCoordinator:
         response = self.joined
         if response is None:
             return
-        topics = tuple(dict.fromkeys(topic for each in response.members for topic in each.subscription.topics))
-        counts = self.client.partition_counts(topics)
+        self.group_topics = tuple(dict.fromkeys(topic for each in response.members for topic in each.subscription.topics))
+        counts = self.client.partition_counts(self.group_topics)
         if counts is not None:
             self.joined, self.known_counts = None, counts
             self._send_sync(assignors.assign(self.protocol, counts, response.members, self.release))
 
     def check_metadata(self) -> None:
-        """As the leader, join again if a topic has more partitions than were assigned (`ConsumerCoordinator#rejoinNeededOrPending`)."""
+        """As the leader, join again if the topics have other partitions than were assigned (`ConsumerCoordinator#rejoinNeededOrPending`)."""
         self.assign_if_possible()
-        if self.leads and self.state is MemberState.STABLE and self.known_counts:
-            counts = self.client.partition_counts(tuple(self.known_counts))
+        if self.leads and self.state is MemberState.STABLE and self.known_counts is not None:
+            counts = self.client.partition_counts(self.group_topics)
             if counts is not None and counts != self.known_counts:
                 self.request_rejoin("a topic has other partitions than those that the leader has assigned")
 

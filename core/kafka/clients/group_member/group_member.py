@@ -485,9 +485,9 @@ class GroupMember(Client):
     # --- what the membership and the commits need ------------------------------------------------------------------
 
     def partition_counts(self, topics: tuple[str, ...]) -> dict[str, int] | None:
-        """Return the number of partitions of each topic. If metadata is missing, request it, and return None."""
-        counts = {topic: len(self._reader(topic).leaders) for topic in topics}
-        return counts if all(counts[topic] for topic in counts) else None
+        """Return the number of partitions of each topic that exists. If there is no metadata for a topic yet, request it, and return None."""
+        readers = [self._reader(topic) for topic in topics]
+        return {reader.topic: len(reader.leaders) for reader in readers if reader.leaders} if all(r.has_metadata for r in readers) else None
 
     def partitions_gone(self, tps: Partitions) -> None:
         """Stop reading these partitions."""

@@ -46,6 +46,9 @@ class Owner(Protocol):
     def fetches(self) -> bool:
         """Whether the application is in poll()."""
 
+    def refresh_metadata(self) -> None:
+        """Request the metadata of all topics."""
+
     def metadata_changed(self) -> None:
         """Handle new metadata of a topic."""
 
@@ -67,11 +70,12 @@ class TopicReader(Consumer):
         buffer: the records that have been fetched but not yet polled, in the order of their arrival.
         consumed: the next offset to poll, by partition.
         consumed_epochs: the leader epoch of the last record that was polled, by partition.
+        has_metadata: whether a broker has answered a metadata request for the topic, which may not exist.
         unconfirmed: the partitions whose first position is not final yet: it must be found, or validated (KIP-320).
     """
 
     __slots__ = (
-        "assigned", "buffer", "consumed", "consumed_epochs", "duration", "group", "initializing", "owner", "paused", "policy", "unconfirmed",
+        "assigned", "buffer", "consumed", "consumed_epochs", "duration", "group", "has_metadata", "initializing", "owner", "paused", "policy", "unconfirmed",
     )  # fmt: skip
 
     owner: Final[Owner]
@@ -114,6 +118,7 @@ class TopicReader(Consumer):
         self.consumed = {}
         self.consumed_epochs = {}
         self.unconfirmed = {}
+        self.has_metadata = False
 
     # --- parts of the member ---------------------------------------------------------------------------------------
 
@@ -132,10 +137,19 @@ class TopicReader(Consumer):
 
     def metadata_updated(self) -> None:
         """Learn of new partitions, tell the member, and fetch."""
+        self.has_metadata = True
         while len(self.positions) < len(self.leaders):
             self.positions.append(NO_OFFSET)
         self.owner.metadata_changed()
         self.fetch()
+
+    def _metadata_due(self, _: object) -> None:
+        """Request metadata again. For a topic that does not exist, a consumer requests the metadata of all its topics again."""
+        self._wait_armed = False
+        if self.leaders:
+            self.refresh_metadata()
+        else:
+            self.owner.refresh_metadata()
 
     # --- the assignment --------------------------------------------------------------------------------------------
 
