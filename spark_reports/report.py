@@ -36,7 +36,7 @@ from spark_reports.tables.result import Report, Result
 from spark_reports.thread_pool import pool_of
 
 SHOWN_ROWS: Final = 100
-"""The maximum number of rows of a table on the terminal.
+"""The maximum number of rows that the terminal shows for each table.
 
 If a table has more rows, the worst rows are shown. Output files contain all rows.
 """
@@ -45,9 +45,9 @@ JSON_ROWS: Final = 10_000
 """The maximum number of rows of a table in a JSON document."""
 
 BRIEF_BYTES: Final = 1 << 30
-"""The total size of logs, in bytes, below which Java's optimizing compiler takes more time than it saves.
+"""If the total size of the logs, in bytes, is below this value, Java's optimizing compiler takes more time than it saves.
 
-The size was measured with 10^6 events.
+This value was measured with 10^6 events.
 """
 
 PrintLine = Callable[[str], None]

@@ -1,8 +1,8 @@
 """Orders the rows of a table by severity.
 
-If a table has more rows than are shown, the worst rows are shown, and the output names the columns that define the order. Each table lists
-the columns that define the order, starting with the most important one. The greatest value is the worst. Texts are compared by `RANKS`.
-DataFrames in Spark and rows that were fetched from Spark are sorted by the same columns.
+If a table has more rows than can be shown, only the worst rows are shown, and the output names the columns that define the order. Each
+table lists the columns that define the order, starting with the most important one. The greatest value is the worst. Texts are compared by
+`RANKS`. DataFrames in Spark and rows that were fetched from Spark are sorted by the same columns.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ RANKS: Final[Mapping[str, tuple[str, ...]]] = {
     "outcome": ("succeeded twice", "dead letter", "dropped"),
     "what": ("diverged", "duplicated", "exposed", "lost, seen", "lost", "stalled", "writes", "reads"),
 }
-"""For each text column, its values from the least severe to the most severe. A value that is not listed ranks below all listed values."""
+"""The values of each text column, from the least severe to the most severe. A value that is not listed ranks below all listed values."""
 
 LEAST: Final = "-"
 """The prefix of a column whose smallest value is the worst."""

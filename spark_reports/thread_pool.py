@@ -1,4 +1,4 @@
-"""A pool of threads that does not delay the end of a command that is stopped."""
+"""A pool of threads that does not delay the exit of a command that is being stopped."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Computes the tables of a report. Several summaries are computed at the same time.
 
-A small report spends most of its time on preparing queries, not on running queries. Therefore, only two queries, which aggregate the
+For a small report, preparing queries takes longer than running them. Therefore, only two queries, which aggregate the
 frequent events, use generated code. A second session of the same Spark processes the remaining rows (about ten thousand). The second
 session interprets its query plans and keeps all rows in one partition, because generating code and shuffling would take more time than they
 save.
@@ -44,7 +44,7 @@ CHARTED_PARTITIONS: Final = 60
 """The maximum number of partitions that have a chart in an HTML report, summed over all sessions that have charts."""
 
 CHARTED_PARTITIONS_EACH: Final = 5
-"""Even if many sessions have charts, each of them can have charts for this number of partitions."""
+"""However many sessions have charts, each of them can have charts for at least this number of partitions."""
 
 CHARTED_SESSIONS: Final = 12
 """The maximum number of sessions with charts in an HTML report. The report shows charts for the worst sessions."""
@@ -94,8 +94,8 @@ class Computation:
     def _finish(self, summary: Summary) -> tuple[Table | None, Result | None]:
         """Compute and write the table of a summary. Return the table and the rows to show.
 
-        The rows are None if they are not shown. The table is None if the log has no events that produce rows; such a table is only
-        written. A table that is read more than once is cached.
+        The rows are None if they are not shown. The table is None if the log has no events that produce rows; such a table is written but
+        not kept. A table that is read more than once is cached.
         """
         if not summary.can_have_rows(self.inputs):
             return None, self._finish_empty(summary)
@@ -151,7 +151,7 @@ class Computation:
         return result, dict(zip(FIGURES, totals[1:], strict=True))
 
     def _drawn(self, overview: Result, tables: Mapping[str, Table]) -> tuple[list[Result], int]:
-        """Return the rows for charts of the worst partitions of the worst sessions, and the total number of partitions."""
+        """Return the rows for charts of the worst partitions in the worst sessions, and the total number of partitions."""
         sessions = [str(row[0]) for row in overview.rows[:CHARTED_SESSIONS]]
         ranked, where = _rank_partitions(tables).cache(), list(PARTITION)
         most = max(CHARTED_PARTITIONS // len(sessions), CHARTED_PARTITIONS_EACH)

@@ -67,7 +67,7 @@ def load_logs(
     """Load all JSON Lines files in one pass and all datasets in another, and find the usable sessions.
 
     Args:
-        here: the logs on this machine that are not staged.
+        here: the logs on this machine that have not been staged.
         staged: the staged logs.
         remote: the addresses of JSON Lines files that only Spark can read.
         datasets: the addresses of datasets.
@@ -134,7 +134,7 @@ def _dataset_logs(
 
 
 def logs_of_markers(dataset: str, markers: Iterable[MarkerRow]) -> tuple[list[SessionLog], list[str]]:
-    """Return the sessions of a dataset, as read from its marker rows, and the errors for unusable sessions."""
+    """Read the marker rows of a dataset. Return its sessions, and the errors for unusable sessions."""
     heads: dict[str, MarkerRow] = {}
     tails: dict[str, MarkerRow] = {}
     for mark in markers:

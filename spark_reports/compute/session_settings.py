@@ -20,7 +20,7 @@ INTERPRETED: Final = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "1",
 }
-"""The settings of the session that interprets its query plans, for few rows."""
+"""The settings of the session for few rows, which interprets its query plans."""
 
 
 def spark_settings(master: str) -> dict[str, str]:
@@ -37,7 +37,7 @@ def spark_settings(master: str) -> dict[str, str]:
 
 
 def interpreting_session(spark: SparkSession) -> SparkSession:
-    """Return a second session of the same Spark that interprets its query plans.
+    """Return a second session that runs on the same Spark and interprets its query plans.
 
     If Spark is not running in the JVM of this process, return the given session.
     """

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def session_table(spark: SparkSession, logs: Sequence[SessionLog]) -> DataFrame:
-    """Return a frame with one row for each session, which contains its header, its length, and its end."""
+    """Return a frame with one row for each session. The row contains the session's header, length, and end."""
     import msgspec
     from pyspark.sql import functions as F
 
@@ -70,7 +70,7 @@ def single_partition_inputs(
     Args:
         sessions: a row for each session, as a frame of the session `interpreting`.
         found: the event kinds that occur among the infrequent events.
-        few: whether there are so few frequent events that the session `interpreting` also aggregates the frequent events.
+        few: whether there are so few frequent events that the session `interpreting` also aggregates them.
     """
 
     def there(frame: DataFrame, name: str) -> DataFrame:

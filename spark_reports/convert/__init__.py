@@ -1,1 +1,1 @@
-"""`isrlab log convert`: converts event logs between JSON Lines and Parquet, byte for byte."""
+"""The command `isrlab log convert`, which converts event logs from JSON Lines to Parquet and back, byte for byte."""

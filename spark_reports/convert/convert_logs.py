@@ -1,4 +1,4 @@
-"""`isrlab log convert`: selects the inputs and the format of the output."""
+"""The command `isrlab log convert`: finds the inputs, and chooses the format of the output."""
 
 from __future__ import annotations
 

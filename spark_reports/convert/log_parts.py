@@ -18,7 +18,7 @@ PrintLine = Callable[[str], None]
 """A function that writes a message for the user."""
 
 NO_NEWLINE: Final = "no-newline"
-"""The value of `tail` for a log whose last line lacks its line break."""
+"""The value of `tail` for a log whose last line has no line break."""
 
 BASE64: Final = "base64:"
 """The prefix that marks an incomplete line that is not valid UTF-8, because the line was cut in the middle of a character."""
@@ -38,7 +38,7 @@ class LogParts:
         end_us: the virtual time of the end in µs.
         ended: whether the last line is an end line.
         torn: whether the last line is incomplete.
-        kept: the lines that would change if they were rebuilt from columns, by event number.
+        kept: the lines that would differ if they were rebuilt from columns, by event number.
     """
 
     header: str

@@ -36,12 +36,14 @@ if TYPE_CHECKING:
 _ROW_GROUP_BYTES: Final = 8 << 20
 """The size of the row groups in a Parquet file, in bytes.
 
-The row groups are so small that all cores can share the work on a file of 10^6 events.
+This size is small enough for all cores to share the work on a file with 10^6 events.
 """
 
 
 def parquet_target(files: Sequence[Path], out: str) -> str:
-    """Return the address of a dataset for the sessions in the given files. The content of a remote dataset is not checked here."""
+    """Return the address of the dataset to which the sessions in the given files are added. The content of a remote dataset is not checked
+    here.
+    """
     if "://" in out or out.startswith("file:"):
         _check_names(files, set(), out)
         return out

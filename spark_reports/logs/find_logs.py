@@ -1,4 +1,4 @@
-"""Finds event logs: in files, in directories, by patterns, in Parquet datasets, and at addresses of other file systems."""
+"""Finds event logs in files, directories, and Parquet datasets, by pattern, and at addresses in other file systems."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FoundLogs:
 
 
 def find_logs(paths: Iterable[str | Path]) -> FoundLogs:
-    """Find the logs at `paths`. A path that occurs twice counts once.
+    """Find the logs at `paths`. A path that is given twice counts once.
 
     A directory stands for all its `*.jsonl` and `*.jsonl.zst` files, sorted by name, and, if it is a dataset, for its sessions. A pattern
     (`*`, `?`, `[…]`) stands for all matching files, unless a file has exactly that name. An address (`hdfs:`, `s3a:` …) stands for JSON

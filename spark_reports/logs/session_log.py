@@ -1,4 +1,4 @@
-"""Describes the log of a session by its first line and its end, without reading the events in between. Spark reads the events."""
+"""Describes the log of a session from its first and last lines, without reading the events in between. Spark reads the events."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def _min_isr(header: Header, spec: ClusterSpec) -> dict[str, int]:
 
 
 def _threads(header: Header, spec: ClusterSpec) -> dict[str, int]:
-    """Return the numbers of threads in the header."""
+    """Return the numbers of threads that the header sets."""
     names = ("num.network.threads", "num.io.threads")
     given: dict[str, object] = {name: header.settings.get(name) for name in names}
     for broker in spec.brokers:

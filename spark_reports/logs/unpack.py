@@ -10,7 +10,7 @@ from spark_reports.errors import ReportError
 
 
 def unpack(path: Path, scratch: Path) -> Path | None:
-    """Unpack a compressed log to a file in `scratch`, because Spark cannot unpack the log. Return None if the log is not compressed.
+    """Unpack a compressed log to a file in `scratch`, and return its path. Return None if the log is not compressed.
 
     Raises:
         ReportError: the file cannot be read or is damaged.

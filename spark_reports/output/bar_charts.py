@@ -1,4 +1,6 @@
-"""Charts with a horizontal bar for each row, divided into segments. Each segment has a pattern, a number, and a text under the pointer."""
+"""Charts with a horizontal bar for each row, divided into segments. Each segment has a pattern, a number, and a text that appears under the
+pointer.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ _HEIGHT: Final = 22
 
 
 class Segment(NamedTuple):
-    """A part of a bar: its class, its length, the number that it shows, and what it means."""
+    """A part of a bar: its CSS class, its length, the number that it shows, and its meaning in words."""
 
     look: str
     length: int
@@ -58,7 +60,7 @@ def bar_chart(label: str, rows: Sequence[tuple[str, Sequence[Segment]]], mark: C
 
 
 def bar_legend(entries: Sequence[tuple[str, str]]) -> str:
-    """Return the legend of a chart: the class and the meaning of each segment."""
+    """Return the legend of a chart, given the CSS class and the meaning of each segment."""
     return f'<div class="legend">{"".join(swatch(*entry) for entry in entries)}</div>'
 
 

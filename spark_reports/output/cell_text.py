@@ -1,4 +1,4 @@
-"""The text of the cells and headings of tables, which is the same on the terminal and on the page."""
+"""The text in the cells and headings of tables, which is the same on the terminal and on the page."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def heading(column: object) -> str:
 
 
 def cell_text(column: str, value: object) -> str:
-    """Return a value in words: times with units, counts with separators, and names without control characters."""
+    """Return a value as text. Times have units, counts have thousands separators, and names have no control characters."""
     if value is None:
         return "-"
     if isinstance(value, bool):

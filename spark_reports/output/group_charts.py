@@ -1,4 +1,4 @@
-"""Charts of consumer groups: who has which partition over time, the rebalances, and the lag of each partition."""
+"""Charts of consumer groups: which consumer has each partition over time, the rebalances, and the lag of each partition."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spark_reports.output.svg_parts import Bar, axis_label, coordinate, grid_lin
 Row = Mapping[str, Any]
 
 LANES: Final = 24
-"""The maximum number of partitions of a group that have a lane."""
+"""The maximum number of partitions in a group that have a lane."""
 
 BARS: Final = 120
 """The maximum number of bars in a lane."""
@@ -80,7 +80,7 @@ def _owner(row: Row, clients: Mapping[str, int], end: int) -> Bar:
 
 
 def _longest(bars: Sequence[Bar]) -> list[Bar]:
-    """Return the longest bars, in their order, if there are too many. Bars without an owner are kept first."""
+    """If there are too many bars, return only the longest ones, in their order. Bars without an owner take precedence."""
     kept = sorted(bars, key=lambda bar: (-bar.weight, bar.start - bar.end))[:BARS]
     return sorted(kept, key=lambda bar: bar.start)
 
@@ -97,7 +97,7 @@ def lane_legend() -> str:
 
 
 def lag_curve(points: Sequence[Row], end_us: int) -> str:
-    """Return a chart of the lag of a group in a partition, from rows of the table `lag_curves`."""
+    """Return a chart of a group's lag in a partition, from rows of the table `lag_curves`."""
     width, height = CURVE
     left, bottom = 4, height - 16
     end = max(end_us, 1)

@@ -23,10 +23,10 @@ from spark_reports.tables.comparison import MOST, for_people
 from spark_reports.tables.result import Report, Result
 
 ROWS: Final = 300
-"""The maximum number of rows of a table on the page. The Parquet files contain all rows."""
+"""The maximum number of rows that the page shows for each table. The Parquet files contain all rows."""
 
 ALWAYS: Final = 4
-"""The number of figures that the page shows even if they are zero: lost records, and how long clients were blocked."""
+"""The number of figures that the page shows even if they are zero. They are the figures for lost records and for blocked clients."""
 
 CURVES: Final = 24
 """The maximum number of high watermark charts for each session."""

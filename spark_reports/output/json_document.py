@@ -2,7 +2,7 @@
 
 The form is `{"isrlab": "report", "version": 1, "totals": …, "tables": …, "summaries": {name: [row, …]}}`.
 
-`totals` contains the figures of all sessions together, computed from all rows. For each table, `tables` contains the number of `rows` and
+`totals` contains the figures for all sessions together, computed from all rows. For each table, `tables` contains the number of `rows` and
 the number of rows that are `shown`. If there are more rows than can be shown, only the worst rows are shown. `order` names the columns that
 define the worst rows. A leading `-` in the name of a column means that the smallest value is the worst.
 """

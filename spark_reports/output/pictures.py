@@ -1,4 +1,4 @@
-"""The pictures of single tables, which the page shows above their rows."""
+"""Pictures that belong to a single table. The page shows each picture above the table's rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SESSIONS: Final = 12
 """The maximum number of sessions with pictures for each table."""
 
 STEPS: Final = 24
-"""The maximum number of steps of a record."""
+"""The maximum number of steps that a picture shows for a record."""
 
 _STEP_LOOKS: Final = {
     "appended": "l0",
@@ -41,7 +41,7 @@ _STEP_LOOKS: Final = {
     "succeeded twice": "s-under",
     "dead letter": "s-at",
 }
-"""The CSS class of each step; the others are losses."""
+"""The CSS class of each kind of step. All other kinds are losses."""
 
 _DELIVERED: Final = (
     ("once", "l0", "once"),
@@ -57,7 +57,7 @@ _TIERS: Final = (
     ("given-up", "s-under", "given up"),
     ("lost", "s-min", "acknowledged and lost"),
 )
-"""The columns or tiers of the segments of each picture, with their CSS classes and words."""
+"""For each picture, the columns or tiers that its segments show, with their CSS classes and meanings."""
 
 
 def pictures(report: Report) -> dict[str, str]:
@@ -126,7 +126,7 @@ def _deliveries(rows: Sequence[Row]) -> str:
 
 
 def _delays(rows: Sequence[Row]) -> str:
-    """Return a bar for each worker. Its first segment ends at the lateness that half of the records do not exceed, and so on."""
+    """Return a bar for each worker. Each segment ends at a percentile of the lateness; the first one ends at the median."""
     bars = []
     for row in rows:
         segments, before = [], 0
@@ -175,7 +175,7 @@ def _count(number: int) -> str:
 
 
 def _traces(rows: Sequence[Row]) -> str:
-    """Return the life of each record as a chain of steps, each with the time since the one before."""
+    """Return the history of each record as a chain of steps, each with the time since the previous step."""
     of: dict[tuple[str, int, int], Rows] = {}
     for row in sorted(rows, key=lambda row: row["number"]):
         of.setdefault((row["topic"], row["partition"], row["offset"]), []).append(row)
@@ -226,4 +226,4 @@ _PICTURES: Final[dict[str, tuple[_Draw, Callable[[], str]]]] = {
     "traces": (lambda own, _: _traces(own["traces"]), lambda: ""),
     "audit": (lambda own, _: _audit(own["audit"]), lambda: bar_legend([(look, words) for _, look, words in _TIERS])),
 }
-"""The picture of each table, for one session, and its legend."""
+"""For each table, the function that draws its picture for one session, and the legend."""

@@ -66,7 +66,7 @@ def patterns() -> str:
 
 
 def joined(states: Sequence[Row]) -> int:
-    """Return the number of short bars that `timeline` omits because there is no space."""
+    """Return the number of short bars that `timeline` omits for lack of space."""
     of: dict[tuple[str, int], list[Row]] = {}
     for row in states:
         of.setdefault((row["topic"], row["partition"]), []).append(row)
@@ -189,7 +189,7 @@ def _closed(windows: Sequence[Row]) -> list[Bar]:
 
 
 def _thinned(bars: list[Bar], most: int) -> list[Bar]:
-    """Return at most `most` bars. Short harmless bars are omitted first, and the bar before an omitted bar is extended."""
+    """Return at most `most` bars. Short harmless bars are omitted first. The bar before an omitted bar is extended to fill the gap."""
     if len(bars) <= most:
         return bars
     kept = set(sorted(range(len(bars)), key=lambda i: (-bars[i].weight, bars[i].start - bars[i].end))[:most])

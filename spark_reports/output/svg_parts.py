@@ -28,7 +28,7 @@ _STEPS: Final = tuple(
 
 @attrs.frozen
 class Bar:
-    """A part of a stripe: start and end in µs, class, text in the bar, text under the pointer, and severity."""
+    """A part of a stripe: its start and end in µs, its CSS class, the text in the bar, the text under the pointer, and its severity."""
 
     start: int
     end: int
@@ -62,7 +62,7 @@ def time_marks(end: int) -> list[int]:
 
 
 def grid_line(at: int, end: int, height: int) -> str:
-    """Return the line of a mark in a lane."""
+    """Return the vertical grid line that marks a time in a lane."""
     return f'<line class="grid" x1="{percent(100 * at / end)}" x2="{percent(100 * at / end)}" y1="0" y2="{height}"/>'
 
 

@@ -21,7 +21,7 @@ PIPE_WIDTH: Final = 10_000
 
 
 def render(results: Sequence[Result], out: IO[str]) -> None:
-    """Write every table with its title to `out`. A table without rows becomes one line."""
+    """Write every table with its title to `out`. An empty table takes only one line."""
     console = Console(file=out, highlight=False, markup=False, emoji=False, width=None if out.isatty() else PIPE_WIDTH)
     ascii_only = not (getattr(out, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
     for result in results:

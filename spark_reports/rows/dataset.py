@@ -29,7 +29,7 @@ class Dataset:
 
 
 def read_dataset(spark: SparkSession, path: str, columns: Collection[str] | None = None, prefix: str = "") -> DataFrame:
-    """Read a dataset of `isrlab log convert`, or the part of one session, with `schema.dataset_schema`.
+    """Read a dataset that `isrlab log convert` wrote, or the part that contains one session, with the schema `schema.dataset_schema`.
 
     Args:
         columns: the event columns to read, or None for all columns.

@@ -28,7 +28,9 @@ def has_arrow() -> bool:
 
 
 class NotStageable(Exception):
-    """The log differs from what this program writes, or staging was stopped. If the log has a problem, Spark's parser reports it."""
+    """The log cannot be staged, because it differs from what this program writes, or because staging was stopped. If the log has a problem,
+    Spark's parser reports it.
+    """
 
 
 def arrow_schema(columns: Collection[str]) -> pyarrow.Schema:
@@ -41,9 +43,9 @@ def arrow_schema(columns: Collection[str]) -> pyarrow.Schema:
 
 
 def line_blocks(file: BinaryIO, *, ended: bool, torn: bool) -> Iterator[bytes]:
-    """Yield the event lines of a log in blocks of whole lines, without the end line and without an incomplete line.
+    """Yield the event lines of a log in blocks of whole lines. The end line and an incomplete last line are left out.
 
-    `file` is open at the end of the header line.
+    The position in `file` must be just after the header line.
 
     Raises:
         NotStageable: a line is too long for an event.

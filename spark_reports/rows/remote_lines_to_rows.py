@@ -92,7 +92,7 @@ def is_infrequent() -> str:
 
 
 def frequent_columns(columns: Collection[str]) -> list[str]:
-    """Return the elements of `columns` that at least one frequent kind has."""
+    """Return those of the given columns that at least one frequent kind has."""
     have = {name for kind in FREQUENT_KINDS for name in column_types(KINDS[kind])}
     return [name for name in columns if name in have]
 

@@ -27,7 +27,7 @@ def row_to_line() -> Column:
 
 
 def column_orders() -> list[tuple[list[str], list[str]]]:
-    """Return lists of columns, each with the event kinds that share it.
+    """Return lists of columns, each with the event kinds that share the list.
 
     In the list, the columns of each kind keep the order that they have in that kind.
     """

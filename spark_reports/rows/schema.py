@@ -15,7 +15,8 @@ from pyspark.sql.types import ArrayType, BooleanType, DataType, IntegerType, Lon
 from core.kafka.events import EVENTS, column_types
 
 SESSION: Final = "session"
-"""The column with the session of an event. Logs do not contain the session, so this column is added when a log is read."""
+"""The column that contains the name of an event's session. This column is added when a log is read, because logs do not contain the name.
+"""
 
 HEADER_FIELD: Final = "isrlab"
 """The field that occurs only in the first line of a log."""
@@ -79,7 +80,7 @@ def line_schema(columns: Collection[str] | None = None) -> StructType:
 FREQUENT_KINDS: Final = frozenset(
     {"append", "consumed", "follower-append", "follower-fetched", "follower-high-watermark", "high-watermark", "produce-acked"}
 )
-"""The kinds of events that occur in every round trip. Nearly all events of a session are of these kinds."""
+"""The kinds of events that occur in every round trip. Nearly all events in a session are of these kinds."""
 
 LINE: Final = "line"
 """The column of a dataset that contains the text of a line that is not an event, or that would change if it were rebuilt; otherwise null.
@@ -93,12 +94,14 @@ DATASET_TAIL: Final = "log-tail"
 
 
 def dataset_schema(columns: Collection[str] | None = None) -> StructType:
-    """Return the schema of a dataset of `isrlab log convert`: the wide table of events, `line`, and the session, which partitions it."""
+    """Return the schema of a dataset that `isrlab log convert` writes: the wide table of events, the column `line`, and the session, by
+    which the dataset is partitioned.
+    """
     return StructType([*event_schema(columns).fields, StructField(LINE, StringType()), StructField(SESSION, StringType())])
 
 
 SESSION_SHOWN: Final = (SESSION, "release", "seed", "scenario", "events", "end_us", "ended", "torn")
-"""The columns of the session table that are shown. All other columns are only for the summaries."""
+"""The columns of the session table that are shown. All other columns serve only the summaries."""
 
 
 def session_schema() -> StructType:

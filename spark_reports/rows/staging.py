@@ -1,9 +1,9 @@
 """Staging, which converts logs on this machine to Parquet in a scratch directory while Spark starts.
 
-Spark parses JSON Lines slowly: for 10⁶ events, its parser takes several times longer than all summaries together. Therefore, the faster
-parser of pyarrow is used.
+Spark's parser for JSON Lines is slow: for 10⁶ events, it takes several times longer than all summaries together. Staging therefore uses
+pyarrow's parser, which is faster.
 
-Infrequent events (a few in a hundred) are also written to a separate dataset, because most summaries need only infrequent events.
+Infrequent events (a few percent) are also written to a separate dataset, because most summaries need only infrequent events.
 Otherwise, Spark would have to scan all events before the first summary. Without pyarrow, nothing is staged.
 """
 
@@ -83,7 +83,7 @@ def stage_logs(
     """Stage the events of the given kinds, with the envelope and the given columns, in a directory. Logs that cannot be staged are skipped.
 
     Args:
-        stop: the event that, when set, stops staging.
+        stop: an event; when it is set, staging stops.
     """
     stop = stop or Event()
     staged = StagedLogs([], directory / "events", directory / "rare", {})

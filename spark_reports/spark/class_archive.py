@@ -3,7 +3,7 @@
 At every start, Java loads, verifies, and links about twenty thousand classes of Spark, which takes longer than a small report. Java can
 keep the linked classes in a file. Since Java 25, this file is the AOT cache (JEP 483, 514), and before that it is an archive of class data
 (JEP 350). If the file was created for another Java, other jars, or other options, Java silently ignores the file. The file therefore
-affects only speed. The name of the file identifies the Java and the jars that the file was created for.
+affects only speed. The file name identifies the Java and the jars for which the file was created.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def archive_path(java: Java, jars: Sequence[Path], environ: Mapping[str, str] = 
 
 
 def options_to_use(archive: Path) -> list[str]:
-    """Return Java's options for using an archive."""
+    """Return the Java options that use an archive."""
     return [f"-XX:{'AOTCache' if archive.suffix == '.aot' else 'SharedArchiveFile'}={archive}", _SILENT]
 
 

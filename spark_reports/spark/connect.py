@@ -1,4 +1,4 @@
-"""Opens a session on a Spark Connect server (`sc://`). No Java starts on this machine."""
+"""Opens a session on a Spark Connect server (`sc://`). Java does not need to start on this machine."""
 
 from __future__ import annotations
 

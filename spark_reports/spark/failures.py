@@ -1,4 +1,4 @@
-"""Summarizes failures of Spark, and the log of its JVM, for the user."""
+"""Summarizes Spark failures, and the log of Spark's JVM, for the user."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def exit_reason(log: IO[bytes]) -> str:
 
 
 def log_tail(log: IO[bytes]) -> str:
-    """Return the last lines of Spark's own log, each of them indented and preceded by a line break. Return '' if the log is empty."""
+    """Return the last lines of Spark's own log, each indented and preceded by a line break. Return '' if the log is empty."""
     log.flush()
     log.seek(0)
     lines = log.read().decode("utf-8", "replace").splitlines()[-_TAIL_LINES:]

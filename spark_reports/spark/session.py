@@ -46,7 +46,7 @@ def spark_session(
 
     Args:
         master: a Spark master or a Spark Connect URL; None means `local[*]`.
-        settings: Spark settings by name, which override the settings of this function.
+        settings: Spark settings by name, which override the settings that this function chooses.
         environ: the environment variables, including JAVA_HOME and PATH; None means the environment of this process.
         brief: whether Java has little to compute; if so, local Java uses only its fast compiler, which saves a small report 40% of its
             processor time.
@@ -137,7 +137,7 @@ def _archived(java: Java, spark_home: Path, record: Path | None, environ: Mappin
 
 
 _DROPPED: Final = ("PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_ENV_LOADED")
-"""The environment variables of another Spark installation, which must not affect this Spark."""
+"""Environment variables that configure another Spark installation, which must not affect this one."""
 
 
 @contextlib.contextmanager
@@ -154,7 +154,7 @@ def _environment(base: Mapping[str, str], variables: Mapping[str, str]) -> Itera
 
 
 def _is_not_about_dead_jvm(record: logging.LogRecord) -> bool:
-    """Whether to keep a log message of py4j.
+    """Return whether to keep a log message from py4j.
 
     Messages about a JVM that has ended are dropped, because the end of the JVM is reported elsewhere.
     """

@@ -106,5 +106,5 @@ def environment_variables(
 
 
 def _log4j(scratch: Path) -> Path:
-    """Return the path of the configuration file of Spark's log. The directory contains no other configuration."""
+    """Write the configuration file for Spark's log, and return its path. The directory contains no other configuration."""
     return scratch / "conf" / "log4j2.properties"

@@ -20,7 +20,7 @@ from spark_reports.summaries.intermediate.partition_transactions import TRANSACT
 from spark_reports.summaries.summary import Summary, table_schema
 
 POINTS: Final = 120
-"""The maximum number of points of a curve.
+"""The maximum number of points in a curve.
 
 The session is divided into this number of intervals, and each point is the last value in an interval.
 """

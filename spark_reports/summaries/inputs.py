@@ -46,7 +46,7 @@ def only_if_found(events: DataFrame, found: Container[str], kinds: Iterable[str]
 
 @attrs.frozen
 class SummaryInputs:
-    """The inputs of summaries. Inputs that several summaries need are prepared once.
+    """The inputs of summaries. An input that several summaries need is prepared only once.
 
     Attributes:
         events: all events, with their `session` and the required columns of `schema.event_schema`.

@@ -23,7 +23,7 @@ class Figure:
         table: the summary (or `sessions`) from which the figure is computed.
         value: the value of each row, as an SQL expression; null if the row does not count.
         worst: whether the figure is the maximum of these values instead of their sum.
-        known: whether the figure is null if any of the values is null.
+        known: whether all values must be known; if so, the figure is null if any value is null.
     """
 
     table: str
@@ -96,8 +96,8 @@ NOTES: Final = (
 
 
 def overview(tables: Mapping[str, DataFrame], *, single_partition: bool) -> DataFrame:
-    """Return rows with `session` and all `FIGURES`: one row for each session, and one row for all sessions together, in which `session` is
-    null.
+    """Return rows with `session` and all `FIGURES`: one row for each session, and one row for all sessions together. In the latter,
+    `session` is null.
 
     Args:
         tables: the table `sessions` and the summaries of `SOURCES`, by name. Summaries without rows can be omitted.

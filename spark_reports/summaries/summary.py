@@ -15,7 +15,7 @@ from spark_reports.summaries.inputs import SummaryInputs
 def table_schema(
     names: tuple[str, ...], numbers: tuple[str, ...], more_names: tuple[str, ...] = (), more_numbers: tuple[str, ...] = ()
 ) -> StructType:
-    """Return the schema of a summary's table, which has text columns, number columns, and optionally more columns of both types."""
+    """Return the schema of a summary's table: text columns, number columns, and optionally more columns of both types."""
     return StructType(
         [
             *(StructField(name, StringType()) for name in names),

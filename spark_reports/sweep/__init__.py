@@ -1,4 +1,4 @@
-"""Sweeps, which run every cell of a grid of settings with many seeds, each of which draws random faults.
+"""Sweeps. A sweep runs every cell of a grid of settings with many seeds. Each seed draws random faults.
 
 A sweep shows what each cell costs in lost records and in availability. `grid` describes a sweep, and `grid_file` reads it. `simulation`
 draws the faults of a seed and simulates runs. `execution` distributes the runs over processes or Spark, and keeps finished runs.

@@ -1,4 +1,4 @@
-"""`isrlab sweep`: executes the runs of a grid, prints the table, and writes files."""
+"""The command `isrlab sweep`: executes the runs of a grid, prints the table, and writes files."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ GRIDS: Final = Path(__file__).with_name("library")
 """The folder of the grids that come with isrlab."""
 
 TELL_SECONDS: Final = 1.0
-"""The interval between progress updates on a terminal, seconds.
+"""The interval between progress updates on a terminal, in seconds.
 
 If stderr is not a terminal, there is one update for each tenth of the runs.
 """
@@ -195,9 +195,9 @@ class _Result:
 
 
 def main_scenario(source: str, number: int, seed: int, path: str | None) -> int:
-    """Write an episode from the run of a cell with a seed as a scenario, to a file or to stdout.
+    """Write an episode as a scenario, to a file or to stdout. The episode comes from the run of the given cell with the given seed.
 
-    This is the first episode that lost acknowledged records or, if there is none, the first episode.
+    It is the first episode of the run that lost acknowledged records or, if there is none, the first episode.
     """
     grid = grid_named(source)
     if isinstance(grid, ModelGrid):

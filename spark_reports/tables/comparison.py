@@ -1,4 +1,4 @@
-"""Compares sessions side by side by their figures. For example, the sessions can have different releases or different settings."""
+"""Compares the figures of sessions side by side. The sessions can have, for example, different releases or different settings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OVERVIEW: Final = "overview"
 
 
 def for_people(tables: Sequence[Result]) -> list[Result]:
-    """Return the tables in the form in which people read them.
+    """Return the tables in a form that is easy to read.
 
     If there is a comparison, the overview is omitted. Otherwise, the figures of a single session become rows of the overview.
     """

@@ -17,7 +17,7 @@ from scenarios.io.escaping import escape_value
 from scenarios.io.output_files import atomic_file
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""The characters that make a spreadsheet treat text as a formula if the text begins with one of them."""
+"""The characters at the beginning of a text that make a spreadsheet treat the text as a formula."""
 
 _NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 
@@ -44,7 +44,7 @@ def write(name: str, columns: Sequence[str], rows: Iterable[Sequence[object]], d
 
 
 def csv_value(value: object) -> object:
-    """Return a value as CSV files contain it."""
+    """Return a value in the form in which CSV files contain it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, str):

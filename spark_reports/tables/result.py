@@ -18,7 +18,7 @@ class Result:
         columns: the names of the columns in order; a name that ends in `_us` means a time in µs.
         rows: all rows, sorted by the keys, or the worst rows, worst first, if `more` is not 0; values are str, int, bool, or None.
         more: the number of rows that the table has in addition to `rows`.
-        by_row: whether the first column contains the name of a figure, which determines the unit of the value in the row.
+        by_row: whether the first column contains the name of a figure; if so, this name determines the unit of the values in the row.
         worst: the columns that define the worst rows (`severity`).
     """
 

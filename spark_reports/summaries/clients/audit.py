@@ -1,4 +1,4 @@
-"""The message audit by bucket and tier: what became of the records that producers created in each minute."""
+"""The message audit by bucket and tier: what happened to the records that producers created in each minute."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spark_reports.summaries.intermediate.percentiles import percentiles, with_r
 from spark_reports.summaries.summary import Summary, table_schema
 
 _BUCKET: Final = f"({{}}) div {DEFAULT_BUCKET} * {DEFAULT_BUCKET} AS bucket_us"
-"""The bucket of a time, µs."""
+"""An SQL template for the bucket to which a time belongs, in µs."""
 
 _LOSSES: Final = ("records-lost", "records-recovered")
 
@@ -24,8 +24,8 @@ def _lost_records(inputs: SummaryInputs) -> DataFrame:
     """Return rows `session, topic, tier, bucket_us, records` for the acknowledged records that are lost at the end.
 
     The batch of a lost record is the batch that a leader appended in the epoch of the loss. The acknowledgment of this batch shows when the
-    batch was created. A record can be lost and recovered several times, so the number of losses minus the number of recoveries is what is
-    lost at the end.
+    batch was created. A record can be lost and recovered several times. The number of records that are lost at the end is therefore the
+    number of losses minus the number of recoveries.
     """
     harmed = inputs.events_of(_LOSSES).selectExpr(
         *_PLACE, "epoch", "from_offset AS low", "to_offset AS high", "if(kind = 'records-lost', 1, -1) AS sign"
@@ -76,8 +76,8 @@ AUDIT: Final = Summary(
         "`acked` (acknowledged with acks 1 or all), `unconfirmed` (sent with acks=0), `given-up` (the producer gave up, and does not know "
         "whether a log contains the record), and `lost` (acknowledged, and missing from the leader's log at the end; if a retry appended a record "
         "twice, a lost copy counts although the other copy remains). For `acked`, the times run from the creation of the batch to its "
-        "acknowledgment. For `given-up`, they run from the creation of the batch to the end of the attempts. The times are exact nearest "
-        "ranks over records, and are empty for `lost`. Records that had no result when the session ended are in no tier. `isrlab audit` "
+        "acknowledgment. For `given-up`, they run from the creation of the batch to the end of the attempts. The percentiles are exact "
+        "nearest ranks over records. The times are empty for `lost`. Records that had no result when the session ended are in no tier. `isrlab audit` "
         "also shows such records, and the records that were stored and read."
     ),
     kinds=("produce-acked", "produce-given-up", "append", *_LOSSES),

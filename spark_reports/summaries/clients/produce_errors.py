@@ -1,4 +1,4 @@
-"""Failed produce attempts by topic and acks, and the number of attempts for each batch. Latency alone does not show these numbers."""
+"""Failed produce attempts by topic and acks, and the number of attempts for each batch, which latency alone does not show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened to some harmed records, step by step. `isrlab trace` shows the same for any record."""
+"""What happened, step by step, to a selection of harmed records. `isrlab trace` shows the same for any record."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from spark_reports.summaries.intermediate.partition_states import PARTITION
 from spark_reports.summaries.summary import Summary, table_schema
 
 MOST: Final = 8
-"""The maximum number of records for each session."""
+"""The maximum number of records that are traced in each session."""
 
 MOST_EACH: Final = 3
-"""The maximum number of records for each kind of harm and session."""
+"""The maximum number of records that are traced for each kind of harm in each session."""
 
 HARMS: Final = {
     "records-lost": "lost",
@@ -47,7 +47,9 @@ _RECORD: Final = (*PARTITION, "offset")
 
 
 def chosen_records(inputs: SummaryInputs) -> DataFrame:
-    """Return the records to trace: `session, topic, partition, offset, why`. Each is the first of an interval of harmed records."""
+    """Return the records to trace: `session, topic, partition, offset, why`. Each of them is the first record in an interval of harmed
+    records.
+    """
     ranks = F.create_map(*(F.lit(each) for rank, kind in enumerate(HARMS) for each in (kind, rank)))
     words = F.create_map(*(F.lit(each) for pair in HARMS.items() for each in pair))
     found = inputs.events_of(HARMS).select(

@@ -70,8 +70,8 @@ DELIVERIES: Final = Summary(
         "additional times. `never` counts the records that were skipped: the group's committed offset or position moved past them, and nobody "
         "processed them later. For `forward`, `twice` counts the input records whose output readers with read_committed see twice, `half` "
         "counts the input records that have only part of their output, and `never` counts the input records below the committed offset "
-        "that have no output. These counts cover what events have reported; a report remains even if a later "
-        "truncation removes the records."
+        "that have no output. The counts include everything that events reported, even if a later truncation removed the "
+        "records."
     ),
     kinds=(*_CONSUMERS, "processed-twice", "half-visible", "never-processed"),
     columns=("group", "topic", "partition", "from_offset", "to_offset", "epoch"),

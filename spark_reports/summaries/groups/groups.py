@@ -1,4 +1,4 @@
-"""The groups of a session, with the sums over their rebalances and the periods during which partitions had no owner."""
+"""The groups of a session, with totals for their rebalances and for the periods during which partitions had no owner."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ HARMED: Final = ("records-lost", "lost-records-seen", "records-recovered", "reco
 """The event kinds that report records that were harmed or that recovered."""
 
 LOST: Final = ("lost_acknowledged", "lost_read")
-"""The columns of lost records, which logs of an earlier isrlab version lack."""
+"""The columns that count lost records. Logs of an earlier isrlab version lack them."""
 
 SUMS: Final = ("records", "span", "bytes", *LOST)
 """The columns whose values are summed."""
@@ -32,7 +32,7 @@ SUMS: Final = ("records", "span", "bytes", *LOST)
 _KEYS: Final = ("session", "topic", "partition", "kind", "broker", "step", "late", "sent_us", "acks", "latency_us", "attempt", "retry")
 
 _LATE: Final = f"kind = 'produce-acked' AND latency_us > {STALL_BOUND}"
-"""A condition that is true if the log can contain a `produce-waiting` event for the acknowledged batch."""
+"""An SQL condition that is true if the log may contain a `produce-waiting` event for the acknowledged batch."""
 
 
 def _in(kinds: tuple[str, ...]) -> str:

@@ -113,7 +113,8 @@ def leadership_intervals(events: DataFrame) -> DataFrame:
 def slow_disk_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
     """Return rows `in, broker, slow_from, slow_until` for the intervals in which writes waited longer than `STALL_BOUND` for a disk.
 
-    `in` is the session. While there is no write, the wait for a busy disk decreases over time, but the duration of a single write does not.
+    `in` is the session. As long as nothing is written, the wait for a busy disk decreases over time, but the duration of a single write
+    does not.
     """
     life = Window.partitionBy("session", "broker").orderBy("seq")
     slowed = F.last(F.expr("CASE WHEN kind = 'disk-slowed' THEN delay_us END"), ignorenulls=True).over(

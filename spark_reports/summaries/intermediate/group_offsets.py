@@ -30,7 +30,7 @@ OF_GROUP: Final = ("session", "group", "topic", "partition")
 """The columns that identify a partition that a group reads."""
 
 NO_OFFSET: Final = -1
-"""The value that stands for the committed offset of a group that has none."""
+"""The value that is used as the committed offset of a group that has not committed an offset."""
 
 
 def group_lags(events: DataFrame, sessions: DataFrame) -> DataFrame:

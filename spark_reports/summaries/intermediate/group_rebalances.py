@@ -1,4 +1,4 @@
-"""The rebalances of groups, from the moment when a coordinator asks the members to join or computes another assignment."""
+"""The rebalances of groups. A rebalance starts when a coordinator asks the members to join or computes another assignment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def group_rebalances(events: DataFrame, sessions: DataFrame) -> DataFrame:
     """Return rows `session, group, number, broker, reason, members, from_us, to_us, outcome, generation`.
 
     The outcome is `stable`, `empty` (all members left), `repeated` (another rebalance began before the group was stable), or `open` (the
-    session ended before). `generation` is the generation or the epoch of the result; it is null for the last two outcomes.
+    session ended first). `generation` is the generation or the epoch of the result; it is null for the last two outcomes.
     """
     starts = F.col("kind").isin(*STARTS)
     history = Window.partitionBy("session", "group").orderBy("seq")

@@ -65,8 +65,8 @@ def held_intervals(transactions: DataFrame, events: DataFrame, infrequent: DataF
 def _terms(infrequent: DataFrame, sessions: DataFrame) -> DataFrame:
     """Return the terms of leaders: rows `session, topic, partition, broker, term, from_us, term_ends_us, lasts, start`.
 
-    `term` is the number of the event with which it began, and `start` is the high watermark at that time. `lasts` says whether the term
-    lasts until the end of the log.
+    `term` is the number of the event with which the term began, and `start` is the high watermark at that time. `lasts` says whether the
+    term lasts until the end of the log.
     """
     process = Window.partitionBy("session", "broker").orderBy(F.desc("seq")).rowsBetween(Window.unboundedPreceding, Window.currentRow)
     role = Window.partitionBy(*PARTITION, "broker").orderBy("seq")
@@ -85,7 +85,7 @@ def _terms(infrequent: DataFrame, sessions: DataFrame) -> DataFrame:
 
 
 def _steps(terms: DataFrame, advanced: DataFrame) -> DataFrame:
-    """Return the steps in which the high watermark of a term rose: rows of the term with `t`, `reached`, and `before`."""
+    """Return the steps in which the high watermark rose during a term: the columns of the term, and `t`, `reached`, and `before`."""
     starts = terms.selectExpr(*_TERM, "term AS seq", "starts_us AS t", "start AS reached")
     rises = advanced.selectExpr(*PARTITION, "broker", "CAST(NULL AS BIGINT) AS term", "seq", "t", "new_offset AS reached")
     leader = Window.partitionBy(*PARTITION, "broker").orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -100,7 +100,7 @@ def _steps(terms: DataFrame, advanced: DataFrame) -> DataFrame:
 
 
 def _passed(points: DataFrame, steps: DataFrame) -> DataFrame:
-    """Return the time at which the high watermark passed each offset `at` in its term, and the high watermark before that."""
+    """For each offset `at`, return the time at which the high watermark passed it in its term, and the high watermark before that."""
     rows = points.withColumn("step", F.lit(None).cast("struct<passed_us: bigint, before: bigint>")).unionByName(
         steps.select(*_TERM, F.col("reached").alias("at"), F.struct(F.col("t").alias("passed_us"), "before").alias("step"))
     )

@@ -24,7 +24,7 @@ def high_watermark_stalls(events: DataFrame) -> DataFrame:
 
     If the high watermark has not advanced by the end of the log, `to_us` is null. In this case, even a short interval has a row. An
     interval begins when the high watermark advances but stays below the log end, or at the next append. An interval ends when the high
-    watermark advances, or when a new leader takes over. Events of a leader in a past epoch are ignored.
+    watermark advances, or when a new leader takes over. Events from a leader whose epoch has passed are ignored.
     """
     # This query sorts many events. It therefore uses a hash instead of names (`lag_counts`).
     history = Window.partitionBy("of_partition").orderBy("seq")
@@ -62,7 +62,7 @@ def high_watermark_stalls(events: DataFrame) -> DataFrame:
 
 
 def end_with_session(still: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Return the rows of `high_watermark_stalls`, with the end of the session for intervals that have no end."""
+    """Return the rows of `high_watermark_stalls`. Intervals that have no end get the end of the session."""
     return (
         still.join(F.broadcast(sessions.select("session", "end_us")), "session")
         .selectExpr(*PARTITION, "from_us", "coalesce(to_us, end_us) AS to_us")

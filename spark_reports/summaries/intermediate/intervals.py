@@ -14,7 +14,7 @@ def union_length(frame: DataFrame, by: Sequence[str], low: str, high: str, name:
     Args:
         frame: the intervals.
         by: the columns of the groups.
-        low, high: the columns with the ends of an interval.
+        low, high: the columns with the two ends of an interval.
         name: the name of the result's column.
     """
     before = Window.partitionBy(*by).orderBy(low, high).rowsBetween(Window.unboundedPreceding, -1)

@@ -1,8 +1,8 @@
-"""Which consumer of a group has which partition, and when no consumer has it.
+"""Finds which consumer in a group has each partition, and when no consumer has it.
 
-A consumer has a partition from the moment when it gets it (`onPartitionsAssigned`) until it gives it up, loses it, or ends. A frozen or slow
-consumer still has its partitions. A partition of a group is any partition of a topic to which a consumer of the group subscribes. It counts as
-without an owner while at least one consumer of the group is running and none of the running consumers has the partition.
+A consumer has a partition from the moment when it is assigned the partition (`onPartitionsAssigned`) until it gives the partition up, loses
+it, or ends. A frozen or slow consumer still has its partitions. The partitions of a group are all partitions of the topics to which its
+consumers subscribe. A partition has no owner while at least one consumer in the group is running but no running consumer has the partition.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def unowned_intervals(owned: DataFrame, events: DataFrame, sessions: DataFrame) 
 
 
 def _changes(intervals: DataFrame, owners: int, opens: int) -> DataFrame:
-    """Return the starts and the ends of intervals as changes of two counts."""
+    """Return the starts and the ends of intervals as changes to two counts."""
     starts, ends = (
         F.struct(F.col("from_us").alias("t"), F.lit(1).alias("sign")),
         F.struct(F.col("to_us").alias("t"), F.lit(-1).alias("sign")),

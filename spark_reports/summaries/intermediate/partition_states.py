@@ -1,8 +1,8 @@
 """The committed states of each partition, from one `partition-changed` event to the next.
 
-A state also ends when min.insync.replicas changes, because that setting decides whether the partition accepts acks=all writes. The value of
-the topic takes precedence over the value of the cluster, and the default is 1. Values that are set for single brokers are ignored. Since
-3.7, the value is limited to the number of replicas.
+A state also ends when min.insync.replicas changes, because that setting decides whether the partition accepts acks=all writes. The topic's
+value takes precedence over the cluster's value, and the default is 1. Values that are set for single brokers are ignored. Since 3.7, the
+value is limited to the number of replicas.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STATE_KINDS: Final = ("partition-changed", "setting-changed", "act")
 """The event kinds that `partition_states` needs."""
 
 STATES_FROM: Final = ("partition-changed",)
-"""The event kinds without which there are no states."""
+"""The event kinds that states start from. If none of them occurs, there are no states."""
 
 STATE_COLUMNS: Final = ("topic", "partition", "leader", "replicas", "isr", "adding", "name", "subject", "new", "act", "args")
 """The event columns that `partition_states` needs."""

@@ -4,7 +4,7 @@ An event log does not record when a transaction opens on a partition. The start 
 
 - `transaction-begun` says which producer ID a producer has. Every batch of such a producer belongs to a transaction.
 - `marker-appended` says where a transaction began and where it ended.
-- `became-leader` says where the log of the new leader ends. Batches and markers at or above this offset are lost.
+- `became-leader` says where the new leader's log ends. Batches and markers at or above this offset are lost.
 
 Batches and markers from a broker that is no longer the newest leader are ignored, because the newest leader's log decides.
 """
@@ -22,7 +22,7 @@ TRANSACTION_KINDS: Final = ("append", "became-leader", "marker-appended", "topic
 """The event kinds that `partition_transactions` needs."""
 
 TRANSACTIONS_FROM: Final = ("transaction-begun", "marker-appended")
-"""The event kinds without which there are no transactions."""
+"""The event kinds that transactions are derived from. If none of them occurs, there are no transactions."""
 
 TRANSACTION_COLUMNS: Final = (
     "topic", "partition", "broker", "producer", "from_offset", "offset", "marker_offset", "first_offset", "producer_id", "transactional_id",
@@ -90,7 +90,9 @@ def _transactional_batches(events: DataFrame, infrequent: DataFrame) -> DataFram
 
 
 def _of_newest_leader(rows: DataFrame, leaders: DataFrame) -> DataFrame:
-    """Return the rows of the leader that was elected last, with `kept`: whether no later leader lacks the offset `at`."""
+    """Return the rows from the leader that was the newest at that time, with the column `kept`: whether all later leaders have the offset
+    `at`.
+    """
     in_order = Window.partitionBy(*PARTITION).orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
     # The order is descending, because in ascending order Spark rescans all following rows for each row.
     later = Window.partitionBy(*PARTITION).orderBy(F.desc("seq")).rowsBetween(Window.unboundedPreceding, Window.currentRow)

@@ -27,5 +27,7 @@ def with_ranks(counted: DataFrame, group: Sequence[str], value: str, count: str)
 
 
 def percentiles(value: str, suffix: str = "") -> list[Column]:
-    """Return the percentiles `p50`, `p95`, and `p99` of a group in the result of `with_ranks`, each with a suffix in its name."""
+    """Return expressions for the percentiles of a group in the result of `with_ranks`. They are called `p50`, `p95`, and `p99`, each with
+    the suffix.
+    """
     return [F.expr(f"min(CASE WHEN rank * 100 >= total * {p} THEN {value} END) AS p{p}{suffix}") for p in PERCENTILES]

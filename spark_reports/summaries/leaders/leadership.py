@@ -1,5 +1,5 @@
-"""Leadership by broker: the number of partitions that the broker led, the total time for which it led them, and the time for which it led
-them as the preferred leader.
+"""Leadership by broker: how many partitions the broker led, how long it led them in total, and how long it led them as the preferred
+leader.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """The time for which a topic or a broker had at least one partition in a degraded state.
 
-A degraded partition is under-replicated, at min ISR, under min ISR, stalled, or offline. The partitions of a broker are the partitions of
-which the broker has a replica.
+A degraded partition is under-replicated, at min ISR, under min ISR, stalled, or offline. The partitions of a broker are those that have a
+replica on the broker.
 
-If partitions are in the same state at the same time, or immediately after each other, they share one window, like in an operator's alarm.
+If partitions are in the same state at the same time, or immediately after each other, they share one window, as they would in an operator's
+alarm.
 """
 
 from __future__ import annotations

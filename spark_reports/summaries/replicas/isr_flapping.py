@@ -1,4 +1,4 @@
-"""ISR changes by partition, and flapping, in which a replica leaves the ISR and returns within a minute."""
+"""ISR changes by partition, and flapping: a replica leaves the ISR and returns within a minute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How exactly delay services kept their times, by worker."""
+"""How accurately delay services kept to their delays, by worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tries of retry services, by worker and number of the try."""
+"""How often retry services tried to process records, by worker and number of the try."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RETRIES: Final = Summary(
     title="Tries of retry services by worker and number of the try",
     notes=(
         "`topic` is the topic that the worker reads: the original topic or one of the retry topics. `number` is 1 for the first try of a "
-        "record. With blocking retries, one worker makes all tries. A try that covers several records counts each of them."
+        "record. With blocking retries, one worker makes all tries. A try that covers several records counts once for each of them."
     ),
     kinds=("records-tried",),
     columns=("worker", "topic", "number", "from_offset", "to_offset", "reason"),

@@ -1,4 +1,4 @@
-"""What became of the records of retry services in the end: dead letters, repeated successes, and dropped records."""
+"""What finally happened to records in retry services: dead letters, repeated successes, and dropped records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spark_reports.summaries.intermediate.partition_states import PARTITION
 from spark_reports.summaries.summary import Summary, table_schema
 
 _OUTCOMES: Final = {"dead-lettered": "dead letter", "succeeded-twice": "succeeded twice", "retry-dropped": "dropped"}
-"""The outcome of each kind of event."""
+"""The outcome that each kind of event reports."""
 
 _KEYS: Final = (*PARTITION, "outcome", "detail")
 

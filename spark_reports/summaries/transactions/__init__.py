@@ -1,1 +1,1 @@
-"""Summaries of transactions, and of the producers that take part in them."""
+"""Summaries about transactions and their producers."""

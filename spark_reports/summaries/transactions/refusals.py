@@ -1,4 +1,4 @@
-"""The requests of transactions that were refused, by request and error."""
+"""The transaction requests that were refused, by request and error."""
 
 from __future__ import annotations
 

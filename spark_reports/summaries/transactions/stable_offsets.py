@@ -15,10 +15,10 @@ from spark_reports.summaries.intermediate.windows import number_windows
 from spark_reports.summaries.summary import Summary, table_schema
 
 STABLE_KINDS: Final = tuple(dict.fromkeys(TRANSACTION_KINDS + HELD_KINDS))
-"""The event kinds from which the intervals follow."""
+"""The event kinds from which the intervals are derived."""
 
 STABLE_COLUMNS: Final = tuple(dict.fromkeys(TRANSACTION_COLUMNS + HELD_COLUMNS))
-"""The event columns from which the intervals follow."""
+"""The event columns from which the intervals are derived."""
 
 
 def _compute(inputs: SummaryInputs) -> DataFrame:

@@ -21,7 +21,7 @@ from spark_reports.errors import ReportError
 from spark_reports.sweep.simulation.simulate_run import AnyGrid, Chunk, FinishedChunk, RunFailed, simulate_chunk
 
 ATTEMPTS: Final = 4
-"""The number of pools that can break in a row before the sweep fails."""
+"""The number of pools that must break in a row for the sweep to fail."""
 
 _grid: AnyGrid | None = None
 
@@ -42,7 +42,7 @@ def _end_with_parent() -> None:
 
 @contextlib.contextmanager
 def _terminal_signals_blocked() -> Iterator[None]:
-    """Keep the signals of Ctrl-C and of a terminal hangup away from the processes that start in this block.
+    """Prevent the signals that Ctrl-C and a terminal hangup send from reaching the processes that start in this block.
 
     Both signals are for the parent, which stops its processes. In the parent, the signals are delivered when the block ends.
     """

@@ -26,10 +26,10 @@ FIRST_ROUND: Final = 100
 """The number of runs that a cell gets before its interval is checked for the first time."""
 
 CHUNK_SECONDS: Final = 4.0
-"""The intended processor time of a chunk, seconds. This is long compared with the time that it takes to start a chunk."""
+"""The intended processor time of a chunk, in seconds. This is long compared with the time that it takes to start a chunk."""
 
 MAX_CHUNK: Final = 1_000
-"""The maximum number of runs of a chunk."""
+"""The maximum number of runs in a chunk."""
 
 Progress = Callable[[int, int, int], None]
 """A function that receives the number of finished runs, the maximum number of runs, and the number of runs that lost acknowledged records.
@@ -37,7 +37,7 @@ Progress = Callable[[int, int, int], None]
 
 
 def rounds(runs: int, width: float | None) -> list[int]:
-    """Return the numbers of runs after which intervals are checked. The last number is `runs`."""
+    """Return the numbers of runs after which the cells' intervals are checked. The last number is `runs`."""
     if width is None:
         return [runs]
     found = []
@@ -137,7 +137,7 @@ class _ChunkSizes:
         self.seconds: dict[int, tuple[float, int]] = {}
 
     def learn(self, finished: FinishedChunk) -> None:
-        """Take the time of a finished chunk into account."""
+        """Adjust the sizes to the time that a finished chunk took."""
         cell = finished.chunk.cell
         seconds, runs = self.seconds.get(cell, (0.0, 0))
         self.seconds[cell] = (seconds + finished.seconds, runs + len(finished.runs))

@@ -38,7 +38,7 @@ _FAILED: Final = re.compile(r"RunFailed: (cell \d+, seed \d+: .*)")
 
 
 class SparkWorkers:
-    """The workers on Spark's executors."""
+    """Workers that run on Spark's executors."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark

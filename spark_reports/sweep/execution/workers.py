@@ -25,7 +25,7 @@ class Workers(Protocol):
 
 
 class ThisProcess:
-    """A single worker, which is this process. It executes one chunk after another."""
+    """A single worker: this process, which executes one chunk after another."""
 
     parallel = 1
 

@@ -75,9 +75,9 @@ class Fault:
             restarts instead occur at regular intervals after a random first one.
         lasts: the time until the fault is over and the process starts or the link heals.
         each_broker: whether `every` is for each broker.
-        delay: the delay of each write to a slow disk, µs.
+        delay: the delay of each write to a slow disk, in µs.
         power: whether the machines of a rack lose power in an outage, or only their processes crash.
-        gap: the time from the start of a broker to the shutdown of the next one in a rolling restart.
+        gap: in a rolling restart, the time from the start of a broker to the shutdown of the next broker.
         controller: whether a cut can affect links to the controller.
         brokers: whether a cut can affect links between brokers.
     """

@@ -20,8 +20,8 @@ class ProducerLoad:
         name: the name of the producer.
         topic: the topic that the producer writes to.
         rate: the number of records per second.
-        every: the interval between batches while a fault begins or ends, µs.
-        between: the interval between batches at other times, at the same rate.
+        every: the interval, in µs, between batches near the beginning and the end of a fault.
+        between: the interval between batches at other times; the rate is the same.
         acks: the acks of the producer, which a cell can override.
         bytes: the size of a record.
         idempotence: enable.idempotence, which a cell can override.
@@ -39,12 +39,12 @@ class ProducerLoad:
 
 @attrs.frozen
 class FaultWindow:
-    """The windows around faults, which are the only parts of a long horizon that are simulated.
+    """The windows around faults. In a long horizon, only these windows are simulated.
 
     Attributes:
         before: the warm-up before the first fault of a window.
-        after: the time from the end of the last fault to the end of the window, which is prolonged if the cluster has not recovered by
-            then.
+        after: the time from the end of the last fault to the end of the window; if the cluster has not recovered by then, the window is
+            prolonged.
         near: the time before and after the beginning and the end of each fault during which batches come at intervals of `every`.
         soon: the time after the beginning and the end of each fault during which batches come every second, because partitions might still
             be waiting for a new leader; later, batches come at intervals of `between`.
@@ -124,6 +124,6 @@ MAX_CELLS: Final = 1_000
 
 
 def format_horizon(us: int) -> str:
-    """Return a long time in words, in days if possible."""
+    """Return a long time as text, in days if possible."""
     day = 86_400_000_000
     return f"{us // day} days" if us >= 2 * day and us % day == 0 else format_duration(us)

@@ -1,4 +1,4 @@
-"""The grid of a sweep over replication models: systems with settings, a fault model, and the load that all systems get."""
+"""The grid of a sweep over replication models: systems with settings, a fault model, and the load on every system."""
 
 from __future__ import annotations
 

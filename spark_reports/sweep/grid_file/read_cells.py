@@ -1,4 +1,4 @@
-"""Reads the cells of a grid, which are all combinations of the values in `vary:` for each item of `cells:`."""
+"""Reads the cells of a grid. For each item of `cells:`, there is a cell for every combination of the values in `vary:`."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ _CHANGES: Final[dict[str, Change]] = {
     "replication-factor": _set_factor,
     "control-plane": _set_plane,
 }
-"""The words that a cell can vary in addition to Kafka's settings, in the order in which their values are applied."""
+"""The words, other than Kafka's settings, that a cell can vary. They are in the order in which their values are applied."""
 
 
 def read_cells(root: Fields, spec: ClusterSpec, producers: tuple[ProducerLoad, ...]) -> Iterator[Cell]:

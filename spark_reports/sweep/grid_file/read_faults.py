@@ -1,4 +1,4 @@
-"""Reads the part `faults:` of a grid."""
+"""Reads the section `faults:` of a grid."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spark_reports.sweep.grid.fault_model import Duration, Fault, FaultKind
 from spark_reports.sweep.grid_file.read_workload import read_positive_duration
 
 MAX_SLOW: Final = 10 * SECOND
-"""The maximum delay of a write to a slow disk, µs; the same limit as in scripts."""
+"""The maximum delay of a write to a slow disk, in µs. Scripts have the same limit."""
 
 _FAULT: Final = ("every", "each", "lasts")
 

@@ -1,4 +1,4 @@
-"""Reads a grid, which is a YAML file like a scenario and has the same `cluster:` part.
+"""Reads a grid, which is a YAML file with the same section `cluster:` as a scenario.
 
 Every mistake is reported with its place and a remedy.
 """
@@ -26,7 +26,7 @@ from spark_reports.sweep.grid_file.read_workload import read_positive_duration, 
 from spark_reports.sweep.simulation.draw_faults import dedicated_controllers
 
 MAX_WHOLE: Final = 30 * 86_400 * SECOND
-"""The maximum horizon that is simulated completely, µs. In a day, three idle brokers produce several hundred thousand events."""
+"""The maximum horizon, in µs, that is simulated completely. In a day, three idle brokers produce several hundred thousand events."""
 
 _ROOT: Final = ("sweep", "about", "cluster", "workload", "consume", "faults", "horizon", "around", "vary", "cells")
 

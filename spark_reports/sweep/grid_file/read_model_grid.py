@@ -30,7 +30,7 @@ KINDS: Final = (
 """The kinds of faults that exist in all models. In a rack outage, all machines lose power."""
 
 LONGEST: Final = 3_600 * SECOND
-"""The longest horizon, µs. A sweep over models simulates the whole horizon."""
+"""The maximum horizon, in µs. A sweep over models simulates the whole horizon."""
 
 _ROOT: Final = ("sweep", "about", "models", "faults", "horizon", "load", "operator")
 
@@ -73,7 +73,7 @@ def _cells(systems: Sequence[System]) -> tuple[ModelCell, ...]:
 
 
 def only_models(grid: ModelGrid, names: Sequence[str]) -> ModelGrid:
-    """Return a grid with only these systems: systems of the grid, or systems that `isrlab run --model` knows.
+    """Return a grid that contains only the named systems. They can be systems of the grid, or any systems that `isrlab run --model` knows.
 
     Raises:
         InputError: there is no such system.

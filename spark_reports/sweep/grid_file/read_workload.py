@@ -1,4 +1,4 @@
-"""Reads the `workload:` of a grid: its producers."""
+"""Reads the section `workload:` of a grid, which lists its producers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scenarios.language.values import as_bool, as_client_name, as_duration, as_f
 from spark_reports.sweep.grid.grid import ProducerLoad
 
 MAX_RATE: Final = 10_000_000
-"""The maximum number of records per second of a producer."""
+"""The maximum rate of a producer, in records per second."""
 
 _PRODUCER: Final = ("producer", "topic", "rate", "acks", "every", "between", "bytes", "idempotence")
 

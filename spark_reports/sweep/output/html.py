@@ -1,5 +1,5 @@
-"""A sweep as one self-contained HTML file with the chart of the trade-off and the table. The page loads nothing from elsewhere, and names
-are escaped.
+"""Renders a sweep as one self-contained HTML file with a chart of the trade-off and the table. The page loads nothing from elsewhere, and
+names are escaped.
 
 The chart is an SVG image with a point for each cell. The horizontal axis is the time without acknowledgments (no writes, or stalled). The
 vertical axis is the probability of a loss. Both values have confidence intervals. Cells at the same position share a point and a label.
@@ -135,6 +135,6 @@ def picture(outcome: SweepResult) -> str:
 
 
 def _round_time(us: float) -> float:
-    """Return the smallest sufficient length of the time axis, µs. The length is five times one of `_STEPS`."""
+    """Return the smallest sufficient length of the time axis, in µs. The length is five times one of `_STEPS`."""
     step = next((seconds for seconds in _STEPS if 5e6 * seconds >= us), None)
     return 5e6 * step if step is not None else round_up(us)

@@ -1,4 +1,4 @@
-"""A sweep over models as one self-contained HTML file: the picture of the trade-off, and the table.
+"""Renders a sweep over models as one self-contained HTML file with a picture of the trade-off and the table.
 
 The picture is an SVG image with a point for each system. The horizontal axis is the time without writes, the vertical axis is the probability of
 a loss, and the size of a point is the 99.9th percentile of write latency. Both positions have confidence intervals.
@@ -105,7 +105,7 @@ def picture(outcome: ModelSweepResult, width: int, kind: str) -> str:
 
 
 def _legend(width: int) -> tuple[str, float]:
-    """Return a legend that explains the sizes, and the height at which the picture below the legend begins."""
+    """Return a legend that explains the sizes of the points, and the height at which the picture below the legend begins."""
     at, line = LEFT, 22
     parts = [f'<text class="soft" x="{at}" y="{line}">p99.9 of writes:</text>']
     at += 108

@@ -22,7 +22,7 @@ LINES: Final = 17
 """The height of the picture, in lines."""
 
 MARKS: Final = ("·", "o", "O", "@")
-"""The sign after the number of a system, by class of latency."""
+"""The sign after the number of a system, by latency class."""
 
 
 def render(outcome: ModelSweepResult, file: IO[str]) -> None:

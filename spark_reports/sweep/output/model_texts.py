@@ -26,10 +26,10 @@ MODEL_HEADINGS: Final = (
 """The headings of the columns that `model_numbers` returns."""
 
 LATENCIES: Final = (10_000, 100_000, 1_000_000)
-"""The bounds of the classes of latency in the picture, µs."""
+"""The bounds of the latency classes in the picture, in µs."""
 
 CLASSES: Final = ("below 10 ms", "below 100 ms", "below 1 s", "1 s or more")
-"""The names of the classes of latency."""
+"""The names of the latency classes."""
 
 
 def model_title(outcome: ModelSweepResult) -> str:
@@ -38,12 +38,12 @@ def model_title(outcome: ModelSweepResult) -> str:
 
 
 def latency_class(cell: ModelCellResult) -> int:
-    """Return the class of the 99.9th percentile of write latency."""
+    """Return the latency class to which a system's 99.9th percentile of write latency belongs."""
     return sum((cell.p999 or 0) >= bound for bound in LATENCIES)
 
 
 def model_numbers(cell: ModelCellResult) -> list[str]:
-    """Return the numbers of a system, in words."""
+    """Return the numbers of a system as text."""
     return [
         f"{cell.runs:,}",
         percent(cell.loss.value),
@@ -93,7 +93,7 @@ def model_notes(outcome: ModelSweepResult) -> list[str]:
         )
     offline = [f"{cell.cell.name} {cell.offline:,}" for cell in cells if cell.offline]
     if offline:
-        notes.append(f"Runs at whose end no server accepted writes, so that nothing counts as lost: {', '.join(offline)}.")
+        notes.append(f"Runs that ended with no server that accepted writes, so that nothing counts as lost: {', '.join(offline)}.")
     for cell in cells:
         if cell.losing:
             more = f" and {len(cell.losing) - 8:,} more" if len(cell.losing) > 8 else ""

@@ -1,4 +1,4 @@
-"""The rows of a sweep as Parquet.
+"""Writes the rows of a sweep as Parquet.
 
 The columns are the same as in `runs.csv` and `cells.csv`, but have types, and lists are stored as lists.
 """

@@ -31,7 +31,7 @@ def title_of(outcome: SweepResult) -> str:
 
 
 def numbers_of(cell: CellResult) -> list[str]:
-    """Return the numbers of a cell, in words."""
+    """Return the numbers of a cell as text."""
     return [
         f"{cell.runs:,}{'*' if cell.settled else ''}",
         percent(cell.loss.value),
@@ -68,7 +68,7 @@ def _count(value: float) -> str:
 
 
 def _three_digits(us: float) -> int:
-    """Return a time in words, given in µs and rounded to three digits."""
+    """Return a time, given in µs, rounded to three digits."""
     whole = round(us)
     step = int(10 ** max(0, len(str(whole)) - 3))
     return int(whole / step + 0.5) * step

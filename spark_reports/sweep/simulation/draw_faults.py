@@ -3,7 +3,7 @@
 Each kind of fault has random streams of its own, one for times and one for targets (`random.Random(f"{seed}:faults:…")`). Each fault takes
 the same number of random draws, regardless of its target. Therefore, a seed has the same faults in every cell with the same number of
 brokers, and nearly the same faults in other cells. If the target of a fault is already down, the fault has no effect. The exception is a
-rack outage, which can prolong the downtime because it affects the whole machine.
+rack outage, which can prolong the downtime because it affects whole machines.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def draw_faults(faults: tuple[Fault, ...], spec: ClusterSpec, seed: int, horizon
         faults: the fault model.
         spec: the cluster, which provides the brokers and racks.
         seed: the seed of the run.
-        horizon: the time before which all faults begin, µs.
+        horizon: the time, in µs, before which all faults begin.
     """
     broken = _BrokenParts(spec)
     arrivals = [arrival for number, fault in enumerate(faults) for arrival in _draw_arrivals(fault, number, spec, seed, horizon)]
@@ -130,7 +130,7 @@ def draw_faults(faults: tuple[Fault, ...], spec: ClusterSpec, seed: int, horizon
 
 
 def dedicated_controllers(spec: ClusterSpec) -> list[str]:
-    """Return the voters of the metadata quorum that have a process of their own. All other voters die with their brokers."""
+    """Return the voters of the metadata quorum that have a process of their own. Any other voter dies with its broker."""
     return [name for name in spec.controllers if name.startswith("c")]
 
 
@@ -149,7 +149,7 @@ def _draw_arrivals(fault: Fault, number: int, spec: ClusterSpec, seed: int, hori
 
 
 def _apply(broken: _BrokenParts, arrival: _Arrival) -> None:
-    """Apply a fault to the cluster in the state in which the earlier faults left it."""
+    """Apply a fault to the cluster as the earlier faults left it."""
     fault, time, end = arrival.fault, arrival.time, arrival.time + arrival.lasts
     brokers = [each.id for each in broken.spec.brokers]
     broker = brokers[int(arrival.target * len(brokers))] if arrival.broker is None else arrival.broker

@@ -22,7 +22,7 @@ from spark_reports.sweep.simulation.histogram import Histogram
 ACKS_ALL: Final = ("all", "-1")
 
 _MANY: Final = 2**31 - 1
-"""More steps than can occur between two events."""
+"""A number of steps that is larger than the number that can occur between two events."""
 
 _AFFECTS_ALL: Final = (
     "broker-stopped",
@@ -38,11 +38,11 @@ _AFFECTS_ALL: Final = (
 
 
 class EpisodeMeter:
-    """A meter that measures a cluster from its events.
+    """A meter that observes a cluster through its events.
 
     Attributes:
         read_down, write_down, stalled: the time without reads, the time without writes, and, in addition to the time without writes, the
-            time during which writes waited, µs; each is a sum over the partitions of the workload.
+            time during which writes waited, all in µs; each is a sum over the partitions of the workload.
         latencies: the produce latencies of acknowledged records.
         waits: the waiting times of the other records until they were given up or the episode ended.
         acked, failed, unanswered: the numbers of records that were acknowledged, that were given up, and that had waited for an answer for

@@ -19,7 +19,7 @@ from spark_reports.sweep.grid.grid import Cell, FaultWindow, Grid, ProducerLoad
 from spark_reports.sweep.simulation.draw_faults import DrawnFault, FaultAct, draw_faults
 
 START_GRAIN: Final = 10 * SECOND
-"""Episodes begin at multiples of this time, µs. Loads change at multiples of `LOAD_GRAIN`.
+"""The time, in µs, at whose multiples episodes begin. Loads change at multiples of `LOAD_GRAIN`.
 
 A fault can begin at any µs, so that faults occur in every phase of the periodic work of producers and brokers.
 """
@@ -27,13 +27,13 @@ A fault can begin at any µs, so that faults occur in every phase of the periodi
 LOAD_GRAIN: Final = 10 * US_PER_MS
 
 SOON_EVERY: Final = SECOND
-"""The interval between batches while a cluster might still be handling a fault (`FaultWindow.soon`), µs.
+"""The interval, in µs, between batches while a cluster might still be handling a fault (`FaultWindow.soon`).
 
-If the workload has a longer interval, the workload's interval is used instead.
+If the workload specifies a longer interval, the longer interval is used instead.
 """
 
 MAX_DRAIN: Final = 10 * SECOND
-"""The maximum time between the stop of producers and the end of an episode, µs.
+"""The maximum time, in µs, from the moment when producers stop to the end of an episode.
 
 During this time, the last records of the producers can be answered.
 """
@@ -118,8 +118,8 @@ def _loads(load: ProducerLoad, acts_of_faults: list[tuple[int, FaultAct]], aroun
     """Return the loads of a producer over an episode. Near acts, batches are small and frequent. Farther from acts, batches are larger and
     rarer. The rate is the same.
 
-    A load with larger batches begins half a period after the previous load ends. Its first batch represents the records of half a period
-    before and half a period after it, so that on average no record is counted twice or left out.
+    A load with larger batches begins half a period after the previous load ends. Its first batch stands for the records from half a period
+    before it to half a period after it, so that on average no record is counted twice or left out.
     """
     fine = _merged([(time - around.near, time + around.near) for time, _ in acts_of_faults])
     medium = _merged([(time - around.near, time + around.soon) for time, _ in acts_of_faults])

@@ -57,7 +57,8 @@ class Histogram:
             self.counts[bucket] = self.counts.get(bucket, 0) + count
 
     def percentiles(self, shares: Iterable[float], waits: Histogram | None = None) -> list[Percentile | None]:
-        """Return the smallest value that at least a given share of all values does not exceed, or None if nothing was counted.
+        """For each given share, return the smallest value that at least this share of all values does not exceed. Return None if nothing
+        was counted.
 
         `waits` contains lower bounds of values that are unknown. If any of these bounds is not above the percentile, the percentile is also
         only a lower bound.

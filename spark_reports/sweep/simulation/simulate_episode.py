@@ -24,10 +24,10 @@ from spark_reports.sweep.simulation.episode_meter import ACKS_ALL, EpisodeMeter
 from spark_reports.sweep.simulation.episodes import Episode
 
 HEAL_STEP: Final = 30 * SECOND
-"""The time by which an episode is repeatedly prolonged while the cluster has not recovered, µs."""
+"""The time, in µs, by which an episode is prolonged each time the cluster has not recovered."""
 
 MAX_HEAL: Final = 900 * SECOND
-"""The maximum time by which an episode is prolonged in total, µs."""
+"""The maximum total time, in µs, by which an episode is prolonged."""
 
 
 @attrs.frozen

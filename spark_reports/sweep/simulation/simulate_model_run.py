@@ -27,7 +27,7 @@ SERVERS: Final = ("n1", "n2", "n3")
 """The servers that have faults. They exist in all systems."""
 
 TICK: Final = SECOND
-"""How often an operator of MySQL looks at the servers, µs."""
+"""The interval, in µs, at which the operator of MySQL looks at the servers."""
 
 
 @attrs.frozen
@@ -44,7 +44,7 @@ class ModelRun:
         reads: the number of reads that returned a value.
         write_down_us, read_down_us: the time without writes and without reads, µs.
         bytes_sent: the bytes that servers sent to each other.
-        latencies: the times that acknowledged writes took, µs, as pairs of bucket and count.
+        latencies: the times, in µs, that acknowledged writes took, as pairs of bucket and count.
     """
 
     cell: int
@@ -72,7 +72,7 @@ MODEL_FIELDS: Final = tuple(field.name for field in attrs.fields(ModelRun))
 
 
 def draw_steps(grid: ModelGrid, seed: int) -> tuple[int, tuple[tuple[int, acts.Act], ...]]:
-    """Return the number of faults of a seed, and their acts with the times, which are the same for all systems."""
+    """Return the number of faults that a seed draws, and their acts with their times. They are the same for all systems."""
     spec = ClusterSpec(tuple(BrokerSpec(number, rack="all") for number in range(1, len(SERVERS) + 1)))
     drawn = draw_faults(grid.faults, spec, seed, grid.horizon)
     steps: list[tuple[int, acts.Act]] = []
@@ -83,7 +83,7 @@ def draw_steps(grid: ModelGrid, seed: int) -> tuple[int, tuple[tuple[int, acts.A
 
 
 def _common(act: kafka_acts.Act | HealLinks) -> list[acts.Act]:
-    """Return the acts of all models for an act on Kafka's brokers."""
+    """Translate an act on Kafka's brokers to the acts that all models have."""
     match act:
         case HealLinks(broker):
             server = f"n{broker}"
@@ -166,7 +166,7 @@ class RandomFaults(ComparisonRun):
                 client.target = source
 
     def _advance(self, time: int) -> None:
-        """Run until a given time since the start, without an account of exposed writes, which a sweep does not report."""
+        """Run until the given time since the start. Exposed writes are not tracked, because a sweep does not report them."""
         self.system.run_until(self.start + time)
 
     def finish(self) -> Report:
@@ -182,7 +182,7 @@ class RandomFaults(ComparisonRun):
 
 
 QUIET: Final = 90 * SECOND
-"""How long a system rests at the end, µs. Elasticsearch can need more than a minute to recover."""
+"""How long a system runs without faults at the end, in µs. Elasticsearch can need more than a minute to recover."""
 
 
 def simulate_model_run(grid: ModelGrid, cell: ModelCell, seed: int) -> ModelRun:
@@ -215,7 +215,7 @@ def simulate_model_run(grid: ModelGrid, cell: ModelCell, seed: int) -> ModelRun:
 
 
 def _within(outages: tuple[Outage, ...], start: int, end: int) -> int:
-    """Return the time of outages within the load, µs. An outage can last longer than the load."""
+    """Return the total time, in µs, of outages while the load runs. An outage can last longer than the load."""
     return covered([Outage(max(each.start, start), min(each.end, end)) for each in outages if each.start < end])
 
 

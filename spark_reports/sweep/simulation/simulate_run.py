@@ -35,7 +35,7 @@ class Run:
         unclean: the number of unclean elections.
         read_down_us, write_down_us, stalled_us: the time without reads, the time without writes, and, in addition to the time without
             writes, the time during which acks=all writes waited, µs; each is a sum over partitions.
-        not_whole: the number of episodes at whose end the cluster had not recovered.
+        not_whole: the number of episodes that ended before the cluster had recovered.
         unanswered: the number of records without an answer at the end of an episode.
         latencies: the produce latencies of acknowledged records, µs, as pairs of bucket and count.
         waits: the waiting times of the other records until they were given up or the episode ended, µs, as pairs of bucket and count.
@@ -65,7 +65,7 @@ class Run:
 
 
 LOST: Final = ("lost", "lost_acknowledged", "lost_read")
-"""The columns of lost records."""
+"""The columns that count lost records."""
 
 FIELDS: Final = tuple(field.name for field in attrs.fields(Run))
 """The columns of a row, in order."""
@@ -137,7 +137,7 @@ class Chunk:
 
 @attrs.frozen
 class FinishedChunk:
-    """The rows of a chunk, and the processor time that they took, seconds."""
+    """The rows of a chunk, and the processor time in seconds that they took."""
 
     chunk: Chunk
     runs: tuple[AnyRun, ...]

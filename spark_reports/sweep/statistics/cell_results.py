@@ -26,7 +26,7 @@ class CellResult:
     Attributes:
         cell: the cell.
         runs: the number of runs.
-        settled: whether the cell needed no more runs, because its interval was narrow enough.
+        settled: whether the cell got no more runs because its interval was narrow enough.
         losing: the seeds of the runs that lost acknowledged records, in order.
         loss: the probability of a loss within the horizon, estimated from the proportion of losing runs.
         lost_acknowledged: the mean number of lost acknowledged records in a run.

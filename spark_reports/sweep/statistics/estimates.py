@@ -37,7 +37,7 @@ class Estimate:
 
 
 def wilson(hits: int, runs: int) -> Estimate:
-    """Return a proportion with Wilson's score interval, which is sound for proportions near 0 and 1 and for few runs.
+    """Return a proportion with Wilson's score interval, which is reliable even for proportions near 0 and 1 and for few runs.
 
     Raises:
         ValueError: there are no runs.

@@ -21,11 +21,12 @@ class ModelCellResult:
         cell: the system.
         runs: the number of runs.
         losing: the seeds of the runs that lost acknowledged writes, in order.
-        offline: the number of runs at whose end no server accepted writes.
+        offline: the number of runs in which no server accepted writes at the end.
         loss: the probability of a loss in a run.
         lost: the mean proportion of acknowledged writes that a run lost.
         lost_most: the number of lost writes in the worst run.
-        dirty, stale, backward: the mean proportions of reads that were dirty, stale, and behind an earlier read by the same client.
+        dirty, stale, backward: the mean proportions of reads that were dirty, that were stale, and that were behind an earlier read by the
+            same client.
         write_down, read_down: the mean proportion of the time without writes and without reads.
         p50, p99, p999: percentiles of the times that acknowledged writes took, µs; None if nothing was acknowledged.
         bytes_per_write: the bytes between servers for each acknowledged write; None if the model does not count them.
