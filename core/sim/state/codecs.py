@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import types
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from itertools import chain, compress, repeat
-from operator import is_not
+from operator import call, is_not
 from typing import Final
 
 from core.sim.random_stream import RandomStream
@@ -55,19 +55,21 @@ class Codec:
         """Return the present states of objects, read in full regardless of the former `states`."""
         return self.read(objects, states)
 
-    def new_values(self, places: Sequence[int], states: list[State], former: list[State]) -> list[tuple[Sequence[int], FieldValue]]:
-        """Return the values that can lead to other objects and that are in the states but not in the former states, each with its possible
-        places."""
-        found: list[tuple[Sequence[int], FieldValue]] = []
+    def new_values(
+        self, places: Sequence[int], states: list[State], former: list[State]
+    ) -> Iterator[tuple[Sequence[int], list[FieldValue]]]:
+        """Yield the values that can lead to other objects and that are in the states but not in the former states, with their possible
+        places.
+        """
         for at, state, held in zip(places, states, former, strict=True):
             if not ATOMS.issuperset(map(type, state)):
                 others = compress(state, map(is_not, state, held)) if len(state) == len(held) else state
                 new = [value for value in others if type(value) not in ATOMS]
-                if len(new) > FEW:  # most values have only changed their place
+                if held and len(new) > FEW:  # most values have only changed their place
                     former_ids = set(map(id, held))
                     new = [value for value in new if id(value) not in former_ids]
-                found += [((at,), value) for value in _led_to(new)]
-        return found
+                if new:
+                    yield (at,), new
 
     def write(self, each: FieldValue, state: State) -> None:
         """Set the state of an object."""
@@ -89,26 +91,13 @@ class Codec:
                 self.write(new, tuple(map(renew, state)) if self.leads else state)
 
 
-def _led_to(values: list[FieldValue]) -> Iterable[FieldValue]:
-    """Return the values that `values` lead to, each once. Plain tuples are expanded. Named tuples are left to the caller."""
-    found: dict[int, FieldValue] = {}
-    while values:
-        tuples = []
-        for value in values:
-            if type(value) is tuple:
-                tuples.append(value)
-            else:
-                found[id(value)] = value
-        values = [part for part in chain.from_iterable(tuples) if type(part) not in ATOMS]
-    return found.values()
-
-
 class FieldsCodec(Codec):
     """The codec of classes that declare their fields.
 
     Attributes:
         final: the fields that are set once.
         names: the other fields. An object's `__dict__` counts as one field.
+        read_one: the function that returns the present state of an object.
     """
 
     def __init__(self, cls: FieldValue) -> None:
@@ -116,7 +105,7 @@ class FieldsCodec(Codec):
         names, final = fields_of(cls), final_of(cls)
         self.final = tuple(name for name in names if name in final)
         self.names = tuple(name for name in names if name not in final)
-        self._read_final, self._read = reader(self.final), reader(self.names)
+        self._read_final, self.read_one = reader(self.final), reader(self.names)
         self.changes = bool(self.names)
         self._is_made_whole = bool(outside(cls))
 
@@ -124,14 +113,19 @@ class FieldsCodec(Codec):
         return self._read_final(each)
 
     def read(self, objects: list[FieldValue], states: list[State]) -> list[State]:
-        return list(map(self._read, objects))
+        return list(map(self.read_one, objects))
 
-    def new_values(self, places: Sequence[int], states: list[State], former: list[State]) -> list[tuple[Sequence[int], FieldValue]]:
+    def new_values(
+        self, places: Sequence[int], states: list[State], former: list[State]
+    ) -> Iterator[tuple[Sequence[int], list[FieldValue]]]:
         if () in former:
-            return super().new_values(places, states, former)
+            yield from super().new_values(places, states, former)
+            return
         each = chain.from_iterable
         values = compress(each(states), map(is_not, each(states), each(former)))
-        return [(places, value) for value in _led_to([value for value in values if type(value) not in ATOMS])]
+        new = [value for value in values if type(value) not in ATOMS]
+        if new:
+            yield places, new
 
     def write_all(self, objects: list[FieldValue], states: list[State], held: list[State]) -> None:
         for name, column, present in zip(self.names, zip(*states, strict=True), zip(*held, strict=True), strict=True):
@@ -147,6 +141,37 @@ class FieldsCodec(Codec):
             for name, column in zip(names, zip(*held, strict=True), strict=False):
                 values = column if ATOMS.issuperset(map(type, column)) else map(renew, column)
                 deque(map(object.__setattr__, news, repeat(name), values), maxlen=0)
+
+
+class FewOfManyCodec(FieldsCodec):
+    """The codec of many classes that have few objects each. Reading them together is faster than class by class."""
+
+    def __init__(self) -> None:
+        self._codecs: dict[type, FieldsCodec] = {}
+        self._readers: dict[type, Callable[[object], State]] = {}
+
+    def include(self, codec: FieldsCodec) -> None:
+        """Use a codec for the objects of its class."""
+        self._codecs[codec.cls], self._readers[codec.cls] = codec, codec.read_one
+
+    def read_final(self, each: object) -> State:
+        return self._codecs[type(each)].read_final(each)
+
+    def read(self, objects: list[FieldValue], states: list[State]) -> list[State]:
+        return list(map(call, map(self._readers.__getitem__, map(type, objects)), objects))
+
+    def write_all(self, objects: list[FieldValue], states: list[State], held: list[State]) -> None:
+        for each, state, present in zip(objects, states, held, strict=True):
+            for name, value, old in zip(self._codecs[type(each)].names, state, present, strict=True):
+                if value is not old:
+                    object.__setattr__(each, name, value)
+
+    def blank(self, like: FieldValue) -> FieldValue:
+        return self._codecs[type(like)].blank(like)
+
+    def fill(self, news: list[FieldValue], objects: list[FieldValue], states: list[State], renew: Renew) -> None:
+        for new, each, state in zip(news, objects, states, strict=True):
+            self._codecs[type(each)].fill([new], [each], [state], renew)
 
 
 class MappingCodec(Codec):

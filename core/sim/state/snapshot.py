@@ -17,20 +17,26 @@ from itertools import chain, compress, count
 from operator import is_not, ne
 from typing import ClassVar, Final, Generic, TypeVar
 
-from core.sim.state.codecs import AppendOnlyListCodec, Codec, State, codec_of, parts_of, renewed
+from core.sim.state.codecs import AppendOnlyListCodec, Codec, FewOfManyCodec, FieldsCodec, State, codec_of, parts_of, renewed
 from core.sim.state.fields import ATOMS, FieldValue
 
 Root = TypeVar("Root")
 
-Visit = Callable[[FieldValue], bool]
-"""A function that visits a value that can lead to objects. It returns whether a mutable object in the value can equal another object."""
+Visit = Callable[[list[FieldValue]], bool]
+"""A function that visits values that can lead to objects. It returns whether a mutable object in the values can equal another object."""
 
 PLACE: Final = 16
 """The number of list entries in a snapshot that take as much memory as one object's state."""
 
+AT_ONCE: Final = 256
+"""The number of objects that are read before their states are compared. While they are few, they stay in the processor's cache."""
+
+FEW_OF_CLASS: Final = 32
+"""If fewer objects of a class than this are found at once, they are read together with those of other such classes."""
+
 
 class Group:
-    """The objects of one class.
+    """The objects of one class, or of classes that have few objects each.
 
     Attributes:
         objects: the objects in the order in which they were found. None is ever removed.
@@ -41,79 +47,103 @@ class Group:
         self.codec = codec
         self.objects: list[object] = []
         self.states: list[State] = []
-        self._alike: set[int] = set()  # places whose values can equal others without being the same object
+        self._alike: dict[int, set[int]] = {}  # places, by `AT_ONCE`, whose values can equal others without being the same object
 
-    def _differing(self, states: list[State], others: list[State]) -> list[int]:
-        """Return the places at which two lists of states differ, up to the end of the shorter list."""
-        places = list(compress(count(), map(ne, states, others)))
-        if self._alike:
-            end, known = min(len(states), len(others)), set(places)
-            places += [at for at in self._alike if at < end and at not in known and any(map(is_not, states[at], others[at]))]
-        return places
+    def _differences(
+        self, others: list[State], read: Callable[[list[FieldValue], list[State]], list[State]]
+    ) -> tuple[list[int], list[State]]:
+        """Read the objects that have a state in `others`. Return the places at which the states differ, and the present states there."""
+        places: list[int] = []
+        present: list[State] = []
+        for start in range(0, len(others), AT_ONCE):
+            held = others[start : start + AT_ONCE]
+            states = read(self.objects[start : start + len(held)], held)
+            differ = list(compress(count(), map(ne, states, held)))
+            alike = self._alike.get(start)
+            if alike is not None:
+                differ += _replaced(alike.difference(differ), states, held)
+            places += map(start.__add__, differ)
+            present += map(states.__getitem__, differ)
+        return places, present
 
     def add(self, found: list[object], visit: Visit) -> int:
         """Read new objects, and visit the values that they lead to. Return the same number as `update`."""
-        for value in chain.from_iterable(map(self.codec.read_final, found)):
-            if type(value) not in ATOMS:
-                visit(value)
+        values = [value for value in chain.from_iterable(map(self.codec.read_final, found)) if type(value) not in ATOMS]
+        if values:
+            visit(values)
+        places = range(len(self.objects), len(self.objects) + len(found))
+        states = self.codec.reread(found, [])
         self.objects += found
-        self.states = self.states + self.codec.reread(found, [])
-        return self._changed(range(len(self.objects) - len(found), len(self.objects)), [], visit)
+        self.states = self.states + states
+        return self._changed(places, states, [()] * len(states), visit)
 
     def update(self, visit: Visit) -> int:
         """Read the objects and visit the values that they lead to. Return how many places are no longer shared with the last snapshot."""
         former = self.states
-        states = self.codec.read(self.objects, former)
-        changed = self._differing(states, former)
-        if len(states) > len(former):
-            changed += range(len(former), len(states))
-        if not changed:
+        places, states = self._differences(former, self.codec.read)
+        held = [former[at] for at in places]
+        if len(self.objects) > len(former):
+            more = self.codec.reread(self.objects[len(former) :], [])
+            places += range(len(former), len(self.objects))
+            states += more
+            held += [()] * len(more)
+            former = former + more
+        if not places:
             return 0
-        self.states = now = former + states[len(former) :]
-        for at in changed:
-            now[at] = states[at]
-        return self._changed(changed, former, visit)
+        self.states = now = former.copy()
+        for at, state in zip(places, states, strict=True):
+            now[at] = state
+        return self._changed(places, states, held, visit)
 
-    def _changed(self, places: Sequence[int], former: list[State], visit: Visit) -> int:
+    def _changed(self, places: Sequence[int], states: list[State], former: list[State], visit: Visit) -> int:
         """Visit the values that some places hold now and did not hold before."""
         if self.codec.leads:
-            end = len(former)
-            states = [self.states[at] for at in places]
-            held = [former[at] if at < end else () for at in places]
-            for holders, value in self.codec.new_values(places, states, held):
-                if visit(value):
-                    self._alike.update(holders)
+            for holders, values in self.codec.new_values(places, states, former):
+                if visit(values):
+                    for at in holders:
+                        self._alike.setdefault(at - at % AT_ONCE, set()).add(at % AT_ONCE)
         return len(self.states) + PLACE * len(places)
 
     def restore(self, states: list[State]) -> None:
         """Write states back to the objects."""
         self.states = states
-        held = self.codec.reread(self.objects[: len(states)], states)
-        places = self._differing(states, held)
+        places, held = self._differences(states, self.codec.reread)
         if places:
-            self.codec.write_all([self.objects[at] for at in places], [states[at] for at in places], [held[at] for at in places])
+            self.codec.write_all([self.objects[at] for at in places], [states[at] for at in places], held)
+
+
+def _replaced(places: set[int], states: list[State], others: list[State]) -> list[int]:
+    """Return those of some places at which the states are equal but hold different objects."""
+    if places and max(places) >= len(others):
+        places = {at for at in places if at < len(others)}
+    each = chain.from_iterable
+    if not any(map(is_not, each(map(states.__getitem__, places)), each(map(others.__getitem__, places)))):
+        return []
+    return [at for at in places if any(map(is_not, states[at], others[at]))]
 
 
 class Objects:
     """All mutable objects that can be reached from the roots.
 
     Attributes:
-        groups: the groups of objects, by class.
+        groups: the groups of objects.
         first: the number of objects at the start. Objects that become unreachable are kept (`has_outgrown`).
     """
 
     def __init__(self, roots: tuple[object, ...]) -> None:
         self.roots = roots
-        self.groups: dict[type, Group] = {}
+        self._few = FewOfManyCodec()
+        self._group_of_few = Group(self._few)
+        self.groups = [self._group_of_few]
+        self._group_of: dict[type, Group] = {}
         self._known: dict[int, tuple[object, bool]] = {}  # visited values; kept alive, so that they keep their ids
-        self._found: dict[Group, list[object]] = {}
-        for root in roots:
-            self._visit(root)
+        self._found: dict[type, list[object]] = {}
+        self._visit(list(roots))
         self._update_found()
         self.first = len(self)
 
     def __len__(self) -> int:
-        return sum(len(group.objects) for group in self.groups.values())
+        return sum(len(group.objects) for group in self.groups)
 
     @property
     def has_outgrown(self) -> bool:
@@ -122,12 +152,12 @@ class Objects:
 
     def update(self) -> int:
         """Read all objects, including new ones. Return how many places are no longer shared with the last snapshot."""
-        changed = sum(group.update(self._visit) for group in list(self.groups.values()) if group.codec.changes)
+        changed = sum(group.update(self._visit) for group in self.groups if group.codec.changes)
         return changed + self._update_found()
 
     def reread_append_only(self) -> None:
         """Make the next update read append-only lists in full, because they might no longer be extensions of their last states."""
-        for group in self.groups.values():
+        for group in self.groups:
             if isinstance(group.codec, AppendOnlyListCodec):
                 group.states = []
 
@@ -136,33 +166,51 @@ class Objects:
         changed = 0
         while self._found:
             found, self._found = self._found, {}
-            for group, objects in found.items():
-                changed += group.add(objects, self._visit)
+            for cls, objects in found.items():
+                changed += self._group(cls, len(objects)).add(objects, self._visit)
         return changed
 
-    def _visit(self, value: object) -> bool:
-        """Find the objects that a value leads to. Return whether a mutable object in the value can equal another object."""
-        known = self._known.get(id(value))
-        if known is not None:
-            return known[1]
-        cls = type(value)
-        parts: Sequence[FieldValue] | None = value if isinstance(value, tuple) else parts_of(value)
-        if parts is None:
-            group = self.groups.get(cls)
-            if group is None:
-                group = self.groups[cls] = Group(codec_of(cls))
-            is_alike = cls.__eq__ is not object.__eq__
-            self._found.setdefault(group, []).append(value)
-        else:
-            leading = [part for part in parts if type(part) not in ATOMS]
-            if not leading and cls is tuple:  # visiting it again is as fast as looking it up
-                return False
-            is_alike = False
-            for part in leading:
-                if self._visit(part):
+    def _group(self, cls: type, found: int) -> Group:
+        """Return the group of a class of which that many objects were found."""
+        group = self._group_of.get(cls)
+        if group is None:
+            codec = codec_of(cls)
+            if isinstance(codec, FieldsCodec) and codec.changes and found < FEW_OF_CLASS:
+                self._few.include(codec)
+                group = self._group_of_few
+            else:
+                group = Group(codec)
+                self.groups.append(group)
+            self._group_of[cls] = group
+        return group
+
+    def _visit(self, values: list[FieldValue]) -> bool:
+        """Find the objects that values lead to. Return whether a mutable object in them can equal another object.
+
+        The parts of tuples are always visited again, which is as fast as looking the tuples up.
+        """
+        is_alike = False
+        while values:
+            parts: list[FieldValue] = []
+            for value in values:
+                if isinstance(value, tuple):
+                    parts += value
+                elif (self._known.get(id(value)) or self._find(value))[1]:
                     is_alike = True
-        self._known[id(value)] = value, is_alike
+            values = [part for part in parts if type(part) not in ATOMS]
         return is_alike
+
+    def _find(self, value: FieldValue) -> tuple[object, bool]:
+        """Return an entry of `_known` for a value that is not a tuple."""
+        parts = parts_of(value)
+        if parts is None:
+            cls = type(value)
+            self._found.setdefault(cls, []).append(value)
+            is_alike = cls.__eq__ is not object.__eq__  # type: ignore[comparison-overlap]
+        else:
+            is_alike = self._visit([part for part in parts if type(part) not in ATOMS])
+        found = self._known[id(value)] = value, is_alike
+        return found
 
 
 class Snapshot(Generic[Root]):
@@ -179,7 +227,7 @@ class Snapshot(Generic[Root]):
     def __init__(self, root: Root, snapshots: Snapshots, objects: Objects, changed: int) -> None:
         self.root, self._snapshots = root, snapshots
         self.objects = objects
-        self._states = {group: group.states for group in objects.groups.values()}
+        self._states = {group: group.states for group in objects.groups}
         self.weight = changed // PLACE
 
     def __len__(self) -> int:

@@ -233,7 +233,7 @@ def changeable(root: object, *beyond: object) -> Iterator[object]:
 
 def unknown(cluster: Cluster, snapshot: Snapshot[Cluster]) -> list[object]:
     """Return the objects that can change and that no snapshot contains."""
-    known = {id(each) for group in snapshot.objects.groups.values() for each in group.objects}
+    known = {id(each) for group in snapshot.objects.groups for each in group.objects}
     return [each for each in changeable(cluster, cluster.journal.sink) if id(each) not in known]
 
 
