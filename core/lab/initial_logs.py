@@ -91,7 +91,7 @@ def _write_checkpoints(broker: Broker, tp: TopicPartition, log: ReplicaLog) -> N
 def resume_leaderships(cluster: ClusterNodes) -> None:
     """Continue the leader epochs in which leaders have already written, and record the committed records as acknowledged.
 
-    The records below the committed offsets of groups are recorded as consumed.
+    The records below the committed offsets of groups are recorded as consumed, and the coordinators load these groups.
 
     This function runs after the processes have started.
     """
@@ -104,6 +104,9 @@ def resume_leaderships(cluster: ClusterNodes) -> None:
     for tp in offsets_partitions(cluster):
         _resume(cluster, tp)
     record_consumed(cluster)
+    if cluster.spec.groups:
+        for broker in cluster.brokers.values():
+            broker.groups.finish_loading()
 
 
 def _resume(cluster: ClusterNodes, tp: TopicPartition) -> None:

@@ -80,6 +80,11 @@ class GroupCoordinator:
                 known.deferred.unloaded()
             self.groups.begin_loading(partition, coordinator_epoch)
 
+    def finish_loading(self) -> None:
+        """Load the groups of all partitions now, although loading takes time."""
+        for about in list(self.groups.loading.items()):
+            self._load(about)
+
     def _load(self, about: object) -> None:
         assert isinstance(about, tuple)
         cache = self.groups.load(*about)

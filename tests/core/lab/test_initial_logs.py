@@ -181,9 +181,9 @@ def test_groups_start_with_committed_offsets(release: str) -> None:
     group = GroupSpec("g", ((TP, 40, 0),))
     spec = ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)), (orders, offsets_topic), groups=(group,))
     cluster = Cluster(spec, RELEASES[release])
-    cluster.run_until(SECOND)
     (report,) = cluster.group_report()
     assert [(owned.tp, owned.committed, owned.log_end) for owned in report.partitions] == [(TP, 40, 50)]
+    assert report.state == "Empty"
     coordinator = report.coordinator
     cluster.do(acts.Kill(coordinator))
     cluster.run_until(30 * SECOND)
