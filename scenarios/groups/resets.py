@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from core.kafka.clients.group_member.offset_reset import BY_DURATION, TO_DATETIME, LogBounds, Target
 from core.kafka.clients.group_member.offset_reset import new_offset as offset_after_reset
@@ -14,6 +14,7 @@ from scenarios.describe.java_hash_table import hash_order, partition_hash
 from scenarios.groups.columns import Column, table
 from scenarios.groups.errors import leaderless
 from scenarios.groups.facts import INACTIVE, Brokers, Group, Printed
+from scenarios.groups.row_order import groups_in_hash_order
 
 NUMBER: Final = re.compile(r"[0-9]{1,18}")
 """A number in a file of offsets."""
@@ -22,51 +23,63 @@ LOGGERS: Final = {GroupsTool.JAVA: "consumer.group.ConsumerGroupCommand", Groups
 """The classes that log a warning about an offset outside of the log."""
 
 
+class GroupReset(NamedTuple):
+    """The reset of one group: the group, the partitions to reset, and the target of the reset."""
+
+    group: Group
+    tps: Collection[TopicPartition]
+    target: Target
+
+
 def reset(
     tool: GroupsTool,
-    group: Group,
-    tps: Collection[TopicPartition],
+    resets: Sequence[GroupReset],
     brokers: Brokers,
-    target: Target,
     *,
     all_topics: bool = False,
     exports: bool = False,
+    several: bool = False,
 ) -> Printed:
     """Return what a dry run prints.
 
+    The tool goes through the groups in the order of a hash table. It refuses to reset a group that has members, and continues with the next one.
+
     Args:
         tool: the form of the output.
-        group: the group.
-        tps: the partitions to reset.
-        brokers: the log start offsets and high watermarks of these partitions.
-        target: the target of the reset.
+        resets: the groups to reset.
+        brokers: the log start offsets and high watermarks of all partitions to reset.
         all_topics: whether the partitions come from `--all-topics`, in the order of a hash table.
         exports: whether the new offsets are printed as lines of a file (`--export`).
+        several: whether these lines name the group: `--all-groups`, or several groups.
 
     Raises:
         ValueError: `shift-by` for a partition without a committed offset.
     """
-    if group.state not in INACTIVE:
-        refused = (
-            f"\nError: Assignments can only be reset if the group '{group.name}' is inactive, but the current state is {group.state}.\n"
-        )
-        return Printed(refused + _rows(tool, group.name, {}))
-    without = sorted(tp for tp in tps if brokers.log_ends.get(tp) is None)
-    if without:
-        return leaderless(tool, without)
-    in_order = tool < GroupsTool.JAVA and not all_topics
-    ordered = sorted(tps) if in_order else hash_order(sorted(tps, reverse=all_topics), partition_hash)
+    offsets: list[tuple[str, dict[TopicPartition, int]]] = []
+    notes = ""
     warnings: list[str] = []
-    offsets = {tp: new_offset(group, tp, brokers, target, warnings.append) for tp in ordered}
+    by_name = {each.group.name: each for each in resets}
+    for name in groups_in_hash_order(by_name):
+        group, tps, target = by_name[name]
+        if group.state not in INACTIVE:
+            notes += f"\nError: Assignments can only be reset if the group '{name}' is inactive, but the current state is {group.state}.\n"
+            offsets.append((name, {}))
+            continue
+        without = sorted(tp for tp in tps if brokers.log_ends.get(tp) is None)
+        if without:
+            return leaderless(tool, without)
+        in_order = tool < GroupsTool.JAVA and not all_topics
+        ordered = sorted(tps) if in_order else hash_order(sorted(tps, reverse=all_topics), partition_hash)
+        offsets.append((name, {tp: new_offset(group, tp, brokers, target, warnings.append) for tp in ordered}))
+        falls_back = tool >= GroupsTool.JAVA and target.option in (TO_DATETIME, BY_DURATION)
+        notes += "".join(
+            f"\nWarn: Partition {tp.partition} from topic {tp.topic} is empty. Falling back to latest known offset.\n"
+            for tp in ordered
+            if falls_back and brokers.at_time.get(tp, NO_OFFSET) == NO_OFFSET
+        )
     logger = LOGGERS[GroupsTool.SORTED if tool >= GroupsTool.SORTED else GroupsTool.JAVA]
     logged = "".join(f"WARN org.apache.kafka.tools.{logger} - {warning}\n" for warning in warnings)
-    falls_back = tool >= GroupsTool.JAVA and target.option in (TO_DATETIME, BY_DURATION)
-    notes = "".join(
-        f"\nWarn: Partition {tp.partition} from topic {tp.topic} is empty. Falling back to latest known offset.\n"
-        for tp in ordered
-        if falls_back and brokers.at_time.get(tp, NO_OFFSET) == NO_OFFSET
-    )
-    out = export([(group.name, offsets)]) if exports else _rows(tool, group.name, offsets)
+    out = export(offsets, several=several) if exports else _rows(tool, offsets)
     return Printed(notes + out, logged if tool >= GroupsTool.JAVA else "")
 
 
@@ -82,17 +95,21 @@ def new_offset(group: Group, tp: TopicPartition, brokers: Brokers, target: Targe
     return offset_after_reset(target, tp, bounds, None if committed is None else committed.offset, warn)
 
 
-def export(groups: Sequence[tuple[str, dict[TopicPartition, int]]]) -> str:
+def export(groups: Sequence[tuple[str, dict[TopicPartition, int]]], *, several: bool) -> str:
     """Return the lines of `--export`: topic, partition, and offset, after the group if there are several groups."""
-    several = len(groups) > 1
     lines = [
         f"{name + ',' if several else ''}{tp.topic},{tp.partition},{offset}\n" for name, offsets in groups for tp, offset in offsets.items()
     ]
     return "".join(lines) + "\n"
 
 
-def read_offsets(text: str, groups: Sequence[str]) -> dict[str, dict[TopicPartition, int]]:
+def read_offsets(text: str, groups: Sequence[str], *, several: bool) -> dict[str, dict[TopicPartition, int]]:
     """Return the offsets of `--from-file` by group, from lines as `--export` prints them.
+
+    Args:
+        text: the lines.
+        groups: the groups whose lines count.
+        several: whether each line names its group. With one group, it can.
 
     Raises:
         ValueError: a line is wrong. The message names its number.
@@ -102,17 +119,17 @@ def read_offsets(text: str, groups: Sequence[str]) -> dict[str, dict[TopicPartit
         cells = [cell.strip() for cell in line.split(",")]
         if cells == [""]:
             continue
-        if len(cells) == 3 and len(groups) == 1:
+        if len(cells) == 3 and not several:
             cells.insert(0, groups[0])
         if len(cells) != 4 or not NUMBER.fullmatch(cells[2]) or not NUMBER.fullmatch(cells[3].removeprefix("-")):
-            wanted = "topic,partition,offset" if len(groups) == 1 else "group,topic,partition,offset"
-            raise ValueError(f"line {number}: write {wanted}, for example {'g,' if len(groups) > 1 else ''}orders,0,100")
+            wanted = "group,topic,partition,offset" if several else "topic,partition,offset"
+            raise ValueError(f"line {number}: write {wanted}, for example {'g,' if several else ''}orders,0,100")
         if cells[0] in found:
             found[cells[0]][TopicPartition(cells[1], int(cells[2]))] = int(cells[3])
     return found
 
 
-def _rows(tool: GroupsTool, group: str, offsets: dict[TopicPartition, int]) -> str:
+def _rows(tool: GroupsTool, groups: Sequence[tuple[str, dict[TopicPartition, int]]]) -> str:
     measured, named = tool >= GroupsTool.SORTED, tool >= GroupsTool.GROUP_COLUMN
     least = 15 if measured else 30
     columns = [
@@ -121,4 +138,4 @@ def _rows(tool: GroupsTool, group: str, offsets: dict[TopicPartition, int]) -> s
         Column("PARTITION", 10),
         Column("NEW-OFFSET") if measured else Column("NEW-OFFSET", 15, after=""),
     ]
-    return "\n" + table(columns, [(*((group,) if named else ()), *tp, offset) for tp, offset in offsets.items()])
+    return "\n" + table(columns, [(*((name,) if named else ()), *tp, offset) for name, offsets in groups for tp, offset in offsets.items()])

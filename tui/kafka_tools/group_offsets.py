@@ -27,7 +27,7 @@ from scenarios.groups.cluster_facts import brokers_of, subscribed_topics
 from scenarios.groups.deletions import delete_groups, delete_offsets
 from scenarios.groups.errors import no_coordinator
 from scenarios.groups.facts import Group, Printed
-from scenarios.groups.resets import read_offsets, reset
+from scenarios.groups.resets import GroupReset, read_offsets, reset
 
 if TYPE_CHECKING:
     from core.lab.cluster import Cluster
@@ -46,51 +46,69 @@ def reset_text(arguments: argparse.Namespace, cluster: Cluster, coordinators: Co
     Raises:
         InputError: an option or the file is wrong.
     """
-    tool, name = cluster.release.groups_tool, arguments.group[0]
+    tool = cluster.release.groups_tool
     if not cluster.release.groups_tool_resets:
         raise InputError(f"--reset-offsets: kafka-consumer-groups of {cluster.release.name} does not have it; use 0.11 or later (KIP-122)")
-    target = _target(arguments, cluster.now, name)
-    if not coordinators.coordinates(name):
+    names = list(coordinators.groups) if arguments.all_groups else list(dict.fromkeys(arguments.group))
+    several = arguments.all_groups or len(names) > 1
+    targets = _targets(arguments, cluster.now, names, several=several)
+    if not all(coordinators.coordinates(name) for name in names):
         return no_coordinator(tool)
-    group = coordinators.groups.get(name, Group(name, "Dead", "", 0))
+    resets = []
+    for name, target in targets.items():
+        group = coordinators.groups.get(name, Group(name, "Dead", "", 0))
+        resets.append(GroupReset(group, _scope(arguments, cluster, group, target), target))
+    tps = dict.fromkeys(tp for each in resets for tp in each.tps)
+    moments = [target.number for target in targets.values() if target.option in (TO_DATETIME, BY_DURATION)]
+    brokers = brokers_of(cluster, tps, moments[0] if moments else None)
+    try:
+        return reset(tool, resets, brokers, all_topics=arguments.all_topics, exports=arguments.export, several=several)
+    except ValueError as wrong:
+        raise InputError(str(wrong)) from None
+
+
+def _scope(arguments: argparse.Namespace, cluster: Cluster, group: Group, target: Target) -> list[TopicPartition]:
+    """Return the partitions of a group to reset.
+
+    Raises:
+        InputError: a partition does not exist.
+    """
     if target.option == FROM_FILE:
         tps = [tp for tp, _ in target.offsets]
         unknown = [tp for tp in tps if tp not in cluster.controller.replication.partitions]
         if unknown:
             raise InputError(f"--from-file: there is no partition {unknown[0]}")
-    elif arguments.all_topics:
+        return tps
+    if arguments.all_topics:
         topics = {tp.topic for tp in group.offsets}
-        tps = sorted(tp for tp in cluster.controller.replication.partitions if tp.topic in topics)
-    else:
-        tps = _partitions(arguments, cluster)
-    at = target.number if target.option in (TO_DATETIME, BY_DURATION) else None
-    try:
-        return reset(tool, group, tps, brokers_of(cluster, tps, at), target, all_topics=arguments.all_topics, exports=arguments.export)
-    except ValueError as wrong:
-        raise InputError(str(wrong)) from None
+        return sorted(tp for tp in cluster.controller.replication.partitions if tp.topic in topics)
+    return _partitions(arguments, cluster)
 
 
-def _target(arguments: argparse.Namespace, now: int, group: str) -> Target:
+def _targets(arguments: argparse.Namespace, now: int, groups: list[str], *, several: bool) -> dict[str, Target]:
+    """Return the target of each group. Only the lines of a file differ between groups."""
     given = [option for option in OPTIONS if getattr(arguments, option.replace("-", "_")) not in (None, False)]
     if len(given) != 1:
         raise InputError(f"--reset-offsets: give one of {', '.join('--' + option for option in OPTIONS)}")
     option = given[0]
     value = getattr(arguments, option.replace("-", "_"))
+    target = Target(option)
     if option in (TO_OFFSET, SHIFT_BY):
         try:
-            return Target(option, int(value))
+            target = Target(option, int(value))
         except ValueError:
             raise InputError(f"--{option}: write a whole number, for example 0") from None
     try:
         if option == TO_DATETIME:
-            return Target(option, moment(value))
-        if option == BY_DURATION:
-            return Target(option, moment_before(now, value))
-        if option == FROM_FILE:
-            return Target(option, 0, tuple(read_offsets(_read(value), [group])[group].items()))
+            target = Target(option, moment(value))
+        elif option == BY_DURATION:
+            target = Target(option, moment_before(now, value))
+        elif option == FROM_FILE:
+            lines = read_offsets(_read(value), groups, several=several)
+            return {name: Target(option, 0, tuple(lines[name].items())) for name in groups}
     except ValueError as wrong:
         raise InputError(f"--{option}: {wrong}") from None
-    return Target(option)
+    return dict.fromkeys(groups, target)
 
 
 def _read(name: str) -> str:
@@ -130,7 +148,8 @@ def deletion_text(arguments: argparse.Namespace, cluster: Cluster, coordinators:
     """Return what the tool would print when it deletes offsets or groups. Nothing is deleted here; use the acts `delete-offsets` and
     `delete-group`.
     """
-    tool, names = cluster.release.groups_tool, list(dict.fromkeys(arguments.group))
+    tool = cluster.release.groups_tool
+    names = list(coordinators.groups) if arguments.all_groups else list(dict.fromkeys(arguments.group))
     if not all(coordinators.coordinates(name) for name in names):
         return no_coordinator(tool)
     if arguments.delete:

@@ -142,16 +142,16 @@ def _check(arguments: argparse.Namespace, *, log: bool) -> None:
         raise InputError("--type is an option of --list; omit it")
     if arguments.reset_offsets:
         scopes = bool(arguments.topic) + arguments.all_topics + (arguments.from_file is not None)
-        if len(arguments.group or ()) != 1 or scopes != 1:
-            raise InputError("--reset-offsets: give one --group, and one of --topic, --all-topics, --from-file")
+        if bool(arguments.group) + arguments.all_groups != 1 or scopes != 1:
+            raise InputError("--reset-offsets: give --group or --all-groups, and one of --topic, --all-topics, --from-file")
         return
     if arguments.delete_offsets:
-        if len(arguments.group or ()) != 1 or not arguments.topic:
+        if arguments.all_groups or len(arguments.group or ()) != 1 or not arguments.topic:
             raise InputError("--delete-offsets: give one --group, and at least one --topic")
         return
     if arguments.delete:
-        if not arguments.group:
-            raise InputError("--delete: give at least one --group")
+        if bool(arguments.group) + arguments.all_groups != 1:
+            raise InputError("--delete: give --group or --all-groups")
         return
     if not arguments.group and not arguments.all_groups:
         raise InputError("Option [describe] takes one of these options: [all-groups], [group]")
@@ -178,7 +178,7 @@ def _check_release(arguments: argparse.Namespace, release: Release) -> None:
     if tool < GroupsTool.VIEWS and (arguments.members or arguments.state is not None or arguments.verbose):
         raise InputError(f"--members, --state, --verbose: kafka-consumer-groups of {name} does not have them; use 1.1 or later (KIP-175)")
     if tool < GroupsTool.GROUP_COLUMN and (arguments.all_groups or len(arguments.group or ()) > 1):
-        raise InputError(f"--group: kafka-consumer-groups of {name} describes one group; use 2.4 or later (KIP-222)")
+        raise InputError(f"--group: kafka-consumer-groups of {name} takes one group; use 2.4 or later (KIP-222)")
     if arguments.delete_offsets and tool < GroupsTool.GROUP_COLUMN:
         raise InputError(f"--delete-offsets: kafka-consumer-groups of {name} does not have it; use 2.4 or later (KIP-496)")
     if arguments.delete and tool < GroupsTool.VIEWS:

@@ -102,6 +102,17 @@ def test_a_dry_run_of_a_reset(script: str, capsys: pytest.CaptureFixture[str]) -
     assert main([*reset, "--to-latest", "--to-earliest"]) == 2
     assert main([*reset, "--to-datetime", "1970-01-01T00:00:00.000", "--export"]) == 0
     assert capsys.readouterr().out.startswith("orders,0,")
+    capsys.readouterr()
+    assert main(["groups", script, "--reset-offsets", "--all-groups", "--all-topics", "--to-current"]) == 0
+    assert "group 'billing' is inactive, but the current state is Stable" in capsys.readouterr().out
+    assert (
+        main(["groups", script, "--reset-offsets", "--group", "new", "--group", "old", "--topic", "orders:0", "--to-latest", "--export"])
+        == 0
+    )
+    assert sorted(capsys.readouterr().out.split()) == ["new,orders,0,3", "old,orders,0,3"]
+    assert main([*reset[:3], "--all-groups", "--group", "new", "--topic", "orders", "--to-latest"]) == 2
+    assert main([*reset, "--group", "old", "--to-latest", "--release", "2.0"]) == 2
+    assert "2.4 or later" in capsys.readouterr().err
     assert main([*reset, "--to-datetime", "yesterday"]) == 2
     assert main([*reset[:-2], "--from-file", "no-such-file"]) == 2
     assert "cannot read 'no-such-file'" in capsys.readouterr().err
@@ -154,7 +165,7 @@ def test_burrow_judges_a_group_by_its_commits(tmp_path: Path, capsys: pytest.Cap
         (["--list", "--type", "classic", "--at", "0s", "--release", "2.8"], "--list of 2.8 does not have this option"),
         (["--list", "--state", "stable", "--at", "0s", "--release", "2.4"], "--list of 2.4 does not have this option"),
         (["--describe", "--group", "g", "--members", "--at", "0s", "--release", "0.11"], "use 1.1 or later"),
-        (["--describe", "--all-groups", "--at", "0s", "--release", "1.1"], "describes one group"),
+        (["--describe", "--all-groups", "--at", "0s", "--release", "1.1"], "takes one group"),
         (["--list", "--at", "0s", "--release", "0.8.2"], "has no group coordinator"),
     ],
 )

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Final
 
+import attrs
 import pytest
 
 from core.kafka.clients.group_member.offset_reset import FROM_FILE, Target, moment
@@ -14,7 +15,7 @@ from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES
 from scenarios.groups.deletions import delete_groups, delete_offsets
 from scenarios.groups.facts import Brokers, Committed, Group
-from scenarios.groups.resets import export, new_offset, read_offsets, reset
+from scenarios.groups.resets import GroupReset, export, new_offset, read_offsets, reset
 
 RECORDINGS: Final = Path(__file__).parents[2] / "fidelity" / "drills-groups"
 
@@ -36,7 +37,7 @@ def target_of(arguments: list[str]) -> Target | None:
     """Return what the arguments of a recorded command go to; None for a form that isrlab does not print."""
     found = [option for option in OPTIONS if f"--{option}" in arguments]
     scoped = "--topic" in arguments or "--all-topics" in arguments or found == ["from-file"]
-    if len(found) != 1 or not scoped or arguments.count("--group") != 1:
+    if len(found) != 1 or not scoped or "--group" not in arguments:
         return None
     option = found[0]
     value = arguments[arguments.index(f"--{option}") + 1] if option in ("to-offset", "shift-by", "to-datetime", "by-duration") else "0"
@@ -69,25 +70,28 @@ def test_a_dry_run_prints_what_kafka_printed(kafka: str) -> None:
         target = target_of(arguments) if act["op"] == "cli" and "--reset-offsets" in arguments else None
         if target is None:
             continue
-        name = arguments[arguments.index("--group") + 1]
+        names = [after for option, after in itertools.pairwise(arguments) if option == "--group"]
+        name = names[0]
         topics = [after for option, after in itertools.pairwise(arguments) if option == "--topic"]
         tps = [tp for tp in (*TR, TR9) if tp.topic in topics or f"{tp.topic}:{tp.partition}" in topics]
         if "--all-topics" in arguments:
             tps = list(offsets[name])
         if target.option == "from-file":
-            lines = read_offsets("tr,0,3\ntr,1,2\ntr,2,0\ntr9,0,99\n", [name])[name]
+            lines = read_offsets("tr,0,3\ntr,1,2\ntr,2,0\ntr9,0,99\n", [name], several=False)[name]
             target, tps = Target(FROM_FILE, 0, tuple(lines.items())), list(lines)
         brokers = Brokers(BROKERS.log_ends, BROKERS.log_starts, at_times(target.number))
         said = act["result"] if isinstance(act.get("result"), dict) else act
         if not tps:
             continue
         group = Group(name, state, "", 0, offsets=offsets[name])
+        resets = [GroupReset(attrs.evolve(group, name=each, offsets=offsets[each]), tps, target) for each in names]
         if "exit" in said:
             with pytest.raises(ValueError) as refused:
-                reset(tool, group, tps, BROKERS, target)
+                reset(tool, resets, BROKERS)
             assert said["err"].startswith(f"{refused.value}\n")
             continue
-        printed = reset(tool, group, tps, brokers, target, all_topics="--all-topics" in arguments, exports="--export" in arguments)
+        all_topics, exports = "--all-topics" in arguments, "--export" in arguments
+        printed = reset(tool, resets, brokers, all_topics=all_topics, exports=exports, several=len(names) > 1)
         warned = "".join(line + "\n" for line in said.get("err", "").splitlines() if not line.startswith("WARN: No action"))
         assert (printed.out, printed.err) == (said["out"], warned), arguments
         compared += 1
@@ -134,8 +138,20 @@ def test_deletions_print_what_kafka_printed(kafka: str) -> None:
 
 def test_files_of_offsets() -> None:
     several = [("g1", {TR[0]: 5}), ("g2", {TR[0]: 3, TR9: 1})]
-    assert export(several) == "g1,tr,0,5\ng2,tr,0,3\ng2,tr9,0,1\n\n"
-    assert read_offsets(export(several), ["g1", "g2"]) == dict(several)
+    assert export(several, several=True) == "g1,tr,0,5\ng2,tr,0,3\ng2,tr9,0,1\n\n"
+    assert read_offsets(export(several, several=True), ["g1", "g2"], several=True) == dict(several)
     for wrong in ("tr,0", "tr,x,5", "tr,0,five"):
         with pytest.raises(ValueError, match="line 2"):
-            read_offsets(f"tr,1,2\n{wrong}\n", ["g"])
+            read_offsets(f"tr,1,2\n{wrong}\n", ["g"], several=False)
+
+
+def test_several_groups() -> None:
+    resets = [
+        GroupReset(Group("gr", "Stable", "", 0), [TR[0]], Target("to-earliest")),
+        GroupReset(Group("gr2", "Empty", "", 0), [TR[0], TR[1]], Target("to-latest")),
+    ]
+    refused = "\nError: Assignments can only be reset if the group 'gr' is inactive, but the current state is Stable.\n"
+    rows = "gr2             tr              1          10\ngr2             tr              0          20\n"
+    printed = reset(RELEASES["4.3"].groups_tool, resets, BROKERS, several=True)
+    assert printed.out == f"{refused}\nGROUP           TOPIC           PARTITION  NEW-OFFSET\n{rows}"
+    assert reset(RELEASES["2.8"].groups_tool, resets, BROKERS, exports=True, several=True).out == f"{refused}gr2,tr,0,20\ngr2,tr,1,10\n\n"
