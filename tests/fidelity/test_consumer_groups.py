@@ -22,6 +22,8 @@ DRILLS: Final = (
     "4.1.1-slow-member-consumer",
     "4.1.1-consumer-paused-zombie",
     "4.1.1-topic-changes",
+    "4.1.1-describe-many",
+    "4.3.1-describe-many",
     "4.3.1-join-consumer-uniform",
     "4.1.1-upgrade-classic-to-consumer",
 )
@@ -53,7 +55,7 @@ class Replay:
 
     def log(self, pattern: str) -> list[tuple[float, tuple[str, ...]]]:
         """The lines of the coordinator's log that match a pattern, with their times and groups."""
-        return [(line[0], found.groups()) for line in self.raw["coordinator_log"] if (found := re.search(pattern, line[2]))]
+        return [(line[0], found.groups()) for line in self.player.recording.log if (found := re.search(pattern, line[2]))]
 
     def of(self, kind: type[events.Event]) -> list[tuple[float, Any]]:
         """The events of a kind in the model, with their times."""
@@ -141,7 +143,7 @@ def test_callbacks(replay: Replay) -> None:
     """Each consumer gets the same partitions in the same order, gives up the same ones, and loses the same ones."""
     kinds = {events.PartitionsAssigned: "assigned", events.PartitionsRevoked: "revoked", events.PartitionsLost: "lost"}
     recorded: dict[str, list[tuple[str, str]]] = {}
-    for event in replay.raw["events"]:
+    for event in replay.player.recording.events:
         if event["ev"] in kinds.values():
             recorded.setdefault(event["who"], []).append((event["ev"], ", ".join(event["parts"])))
     played: dict[str, list[tuple[str, str]]] = {}

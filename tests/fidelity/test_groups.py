@@ -17,7 +17,7 @@ FOLDER: Final = Path(__file__).parent / "drills-groups"
 
 DRILLS: Final = classic_drills(FOLDER)
 
-COMPARED: Final = 1_035
+COMPARED: Final = 1_150
 """The minimum number of values in all recordings that are compared."""
 
 

@@ -204,8 +204,7 @@ def _records(recording: GroupRecording, player: GroupPlayer) -> Iterator[Compari
     yield from _positions(recording, player)
     committed = player.committed()
     for (group, part), offset in recording.offsets.items():
-        if group in recording.groups:
-            yield Comparison(COMMITTED, f"{recording.name} {group} {part}", offset, committed.get((group, part)))
+        yield Comparison(COMMITTED, f"{recording.name} {group} {part}", offset, committed.get((group, part)))
 
 
 def _positions(recording: GroupRecording, player: GroupPlayer) -> Iterator[Comparison]:

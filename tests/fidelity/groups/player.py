@@ -194,10 +194,10 @@ class GroupPlayer:
         elif op == "add partitions" or op == "alter partitions":
             self.cluster.do(acts.CreatePartitions(act["topic"], act["count"]))
         elif op in ("alter", "alter (commit)") and act["group"] in self.recording.groups:
-            tp = TopicPartition.parse(act["partition"])
-            leader = self.cluster.partition_view(TopicPartition("__consumer_offsets", partition_for(act["group"], 5))).leader
-            raw = RawClient(self.cluster, f"admin-{len(self.cluster.nodes)}")
-            raw.start(leader, OffsetCommitRequest, raw.address, act["group"], NOT_A_MEMBER, ((tp, act["offset"], _epoch(act)),))
+            self._commit(act["group"], [(TopicPartition.parse(act["partition"]), act["offset"], _epoch(act))])
+        elif op == "simple commit":
+            tps = [TopicPartition.parse(name) for name in act["partitions"]]
+            self._commit(act["group"], [(tp, self.cluster.partition_view(tp).committed, 0) for tp in tps])
         elif op == "delete-records":
             self.cluster.do(acts.DeleteRecords(TopicPartition.parse(act["partition"]), act["offset"]))
         elif op == "kill broker":
@@ -206,6 +206,12 @@ class GroupPlayer:
             self.cluster.do(acts.Start(act["broker"]))
         elif op.startswith("elect preferred"):
             self.cluster.do(acts.Elect(election="preferred"))
+
+    def _commit(self, group: str, offsets: list[tuple[TopicPartition, int, int]]) -> None:
+        """Commit offsets for a group without being one of its members."""
+        leader = self.cluster.partition_view(TopicPartition("__consumer_offsets", partition_for(group, 5))).leader
+        raw = RawClient(self.cluster, f"admin-{len(self.cluster.nodes)}")
+        raw.start(leader, OffsetCommitRequest, raw.address, group, NOT_A_MEMBER, tuple(offsets))
 
     def _position(self, who: str) -> None:
         member = self.cluster.member(PREFIX + who)

@@ -29,7 +29,7 @@ LEFT_OUT: Final = "…"
 """The beginning of the line of a recording that says how many records it leaves out."""
 
 REPLAYED: Final = (
-    "-assignor-", "-auto-offset-reset", "-beyond-log-", "-commit-order-crash", "-completing-rebalance", "-coordinator-", "-group-max-size",
+    "-assignor-", "-auto-offset-reset", "-beyond-log-", "-commit-order-crash", "-completing-rebalance", "-coordinator-", "-describe-many", "-group-max-size",
     "-join-initial-delay", "-kill-member-", "-lag-open-", "-max-poll-interval-", "-offset-retention", "-offsets-", "-partition-without-leader", "-paused-member-", "-protocol-choice",
     "-slow-member-", "-static-", "-topic-changes",
 )  # fmt: skip
@@ -121,8 +121,9 @@ def read_groups(file: Path, protocol: str = "classic") -> GroupRecording:
         if act["op"] in ("join", "new") and protocol in (act["config"].get("group.protocol", "classic"), "both")
     }
     refused = {event["who"] for event in raw["events"] if event.get("ev") == "error" and event.get("at") == "new"}
-    starts = {who: act for who, act in starts.items() if who not in refused}
-    groups = dict.fromkeys(act["config"]["group.id"] for act in starts.values())
+    simple = _simple_consumers(raw, starts)
+    starts = {who: act for who, act in starts.items() if who not in refused and who not in simple}
+    groups = dict.fromkeys([*(act["config"]["group.id"] for act in starts.values()), *(group for group, _ in simple.values())])
     log = [(at, broker, text) for at, broker, text in raw.get("coordinator_log", ()) if any(group in text for group in groups)]
     joiners = [_joiner(raw, who, act, log) for who, act in starts.items()]
     of = {joiner.who for joiner in joiners}
@@ -130,7 +131,7 @@ def read_groups(file: Path, protocol: str = "classic") -> GroupRecording:
     return GroupRecording(
         file.stem,
         version,
-        [act for act in raw["acts"] if act.get("who", "") in of or "who" not in act],
+        [_act(act, simple) for act in raw["acts"] if act.get("who", "") in of or "who" not in act or _is_simple_commit(act, simple)],
         [event for event in raw["events"] if event["who"] in of],
         log,
         _offsets(raw, groups),
@@ -139,6 +140,27 @@ def read_groups(file: Path, protocol: str = "classic") -> GroupRecording:
         sorted(joiners, key=lambda joiner: joiner.at),
         coordinators,
     )
+
+
+def _simple_consumers(raw: dict[str, Any], starts: dict[str, Any]) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Return the group and the partitions of each consumer that assigns its partitions itself."""
+    return {
+        act["who"]: (starts[act["who"]]["config"]["group.id"], tuple(act["args"][0].split(",")))
+        for act in raw["acts"]
+        if act["op"] == "assign" and act["who"] in starts
+    }
+
+
+def _is_simple_commit(act: dict[str, Any], simple: dict[str, Any]) -> bool:
+    return act["op"] == "commit" and act.get("who") in simple
+
+
+def _act(act: dict[str, Any], simple: dict[str, tuple[str, tuple[str, ...]]]) -> dict[str, Any]:
+    """Return an act. A commit by a consumer that is no member of its group names the group and the partitions."""
+    if not _is_simple_commit(act, simple):
+        return act
+    group, partitions = simple[act["who"]]
+    return {"t": act["t"], "op": "simple commit", "group": group, "partitions": partitions}
 
 
 def classic_drills(folder: Path) -> list[Path]:
