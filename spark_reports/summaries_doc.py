@@ -54,7 +54,7 @@ def _worst(columns: Sequence[str]) -> str:
 
 
 def main() -> None:
-    """Write the document."""
+    """Write SUMMARIES.md."""
     DOCUMENT.write_text(document(), encoding="utf-8")
 
 

@@ -46,7 +46,7 @@ SUMMARIES: Final[tuple[Summary, ...]] = (
     TRANSACTIONS, ABORTED_TRANSACTIONS, STABLE_OFFSETS, HANGING_TRANSACTIONS, DUPLICATES, REFUSALS,
     GROUPS, REBALANCES, GROUP_LAG, DELIVERIES, DELAYS, RETRIES, RETRY_OUTCOMES, TRACES,
 )  # fmt: skip
-"""All summaries."""
+"""All summaries, in the order of a report."""
 
 CHARTS: Final[tuple[Summary, ...]] = (TIMELINE, CURVES, HELD, LAG_CURVES, OWNERS)
 """The data of the charts in an HTML report."""

@@ -122,7 +122,7 @@ def step(context: ActionContext) -> Question:
             "enter", dead, counted("fetch", f"b{one} fetches", acts.Fetch)),
         Option("r", f"b{one}'s fetch arrives", (acts.Arrive(one),), "the fetch waits at the leader", dead),
         Option(
-            "a", f"b{one}'s fetch is answered …", (), "the answer has the leader's current records and HW", dead,
+            "a", f"b{one}'s fetch is answered …", (), "the answer contains the leader's current records and HW", dead,
             counted("answer", f"b{one}'s fetch is answered", acts.Answer),
         ),
         Option("l", f"the answer to b{one} is lost", (acts.Answer(one, lost=True),), "the leader has sent it, but the follower gets nothing", dead),

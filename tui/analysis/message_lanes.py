@@ -102,7 +102,7 @@ def step_of(event: EventTuple, find: Callable[[int], EventTuple | None], leading
     """Return the lane step of an event, with the sender of its message.
 
     Args:
-        event: the event.
+        event: the event to convert.
         find: function that returns an event by sequence number, or None.
         leading: address of the leader at that time.
     """

@@ -81,7 +81,7 @@ def _caller(main_screen: MainScreen, action: Action) -> Any:
 
 
 class Playground(App[int]):
-    """The application. The application shows one session at a time."""
+    """The playground's Textual application, which shows one session at a time."""
 
     CSS_PATH = "playground.tcss"
     TITLE = "isrlab"

@@ -97,5 +97,5 @@ def _number(option: str, text: str | None) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdecimal()) or len(text) > 18:
-        raise InputError(f"--{option.replace('_', '-')}: '{text[:40]}' is not a whole number from 0 on")
+        raise InputError(f"--{option.replace('_', '-')}: '{text[:40]}' is not a whole number; write, for example, 0")
     return int(text)

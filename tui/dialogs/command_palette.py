@@ -1,4 +1,4 @@
-"""The command palette."""
+"""The command palette, which finds actions, partitions, brokers, and terms by name."""
 
 from __future__ import annotations
 

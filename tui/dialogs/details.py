@@ -1,4 +1,4 @@
-"""The dialog that shows lines of details."""
+"""The dialog that shows details of the selection."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tui.terminal.foreign_text import plain_text
 
 
 class DetailsDialog(Dialog[None]):
-    """A scrollable dialog with the details of the selection."""
+    """A scrollable dialog that shows the given lines."""
 
     BINDINGS: ClassVar = [*CLOSE, Binding("y", "app.copy_shown", show=False, id="copy")]
 

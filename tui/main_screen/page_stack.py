@@ -36,8 +36,8 @@ TABS: Final[tuple[Tab, ...]] = (
 
 
 def tabs_of(view: ClusterView, page: str | None) -> tuple[Tab, ...]:
-    """Return the tabs. If the cluster has no transactions or no groups, the tab of the corresponding page is left out unless that page is
-    open.
+    """Return the tabs to show. If the cluster has no transactions or no groups, the tab of the corresponding page is left out unless that
+    page is open.
     """
     topics = {topic.name for topic in view.topics}
     empty = {f"screen-{name}" for name, topic in NEEDS.items() if topic not in topics and name != page}
@@ -117,6 +117,6 @@ class PageStack:
         return True
 
     def dispose(self) -> None:
-        """Release all pages."""
+        """Remove all pages, so that their memory can be freed."""
         self._pages.clear()
         self.page = None

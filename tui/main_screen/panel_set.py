@@ -109,7 +109,7 @@ class PanelSet:
         """Pass each visible panel its part of a frame.
 
         Args:
-            frame: the frame.
+            frame: the content to show.
             page: the page in place of the panels, or None.
             note: the message in the footer, or None.
             calm_frame: the number of the frame if only offsets and time have changed since the last frame; otherwise -1, which updates

@@ -28,7 +28,7 @@ from tui.terminal.filters import AsciiFilter, PlainFilter
 from tui.terminal.foreign_text import ControlCharacterFilter
 
 SPEEDS: Final = (0.02, 0.1, 0.25, 0.5, 1, 2, 5, 10)
-"""Virtual seconds per second."""
+"""The speeds that the user can choose, in virtual seconds per second."""
 
 TICK: Final = 0.1
 """The time between two frames while virtual time advances, in seconds."""
@@ -41,7 +41,7 @@ REST: Final = 4
 
 
 class Models(Widget, can_focus=True):
-    """The whole screen, painted line by line."""
+    """The widget that fills the screen and paints it line by line."""
 
     lines: tuple[Strip, ...] = ()
 
@@ -57,7 +57,7 @@ class Models(Widget, can_focus=True):
 
 
 class ModelComparison(App[int]):
-    """The application."""
+    """The Textual application that shows the replication models."""
 
     TITLE = "isrlab"
     ENABLE_COMMAND_PALETTE = False
@@ -162,7 +162,7 @@ class ModelComparison(App[int]):
     # --- keys ---------------------------------------------------------------------------------------------------------
 
     def action_play(self) -> None:
-        """Play or pause."""
+        """Start or stop virtual time."""
         self.playing = not self.playing and self.systems.now < END
         self.look()
 
@@ -179,25 +179,25 @@ class ModelComparison(App[int]):
         self.look()
 
     def action_repair(self) -> None:
-        """End all faults."""
+        """Heal all links, and resume or start all processes."""
         said = self.systems.repair()
         self.said = f"at {self.systems.now / SECOND:.3f} s: {said}"
         self.look()
 
     def action_restart(self) -> None:
-        """Start again."""
+        """Start all systems again with the same promises."""
         self._begin()
         self.show()
 
     def action_weaker(self) -> None:
-        """Start again with weaker or stronger promises."""
+        """Start all systems again with weaker promises or, if the promises are already weaker, with the stronger ones."""
         self.names = NAMES if self.names == WEAK_NAMES else WEAK_NAMES
         self._begin()
         self.said = "started again: " + ("Kafka with acks=1, MySQL asynchronous" if self.names == WEAK_NAMES else "the stronger promises")
         self.show()
 
     def action_speed(self, step: int) -> None:
-        """Play faster or slower."""
+        """Change the speed of virtual time."""
         self.pace = max(0, min(len(SPEEDS) - 1, self.pace + step))
         self.show()
 
@@ -212,7 +212,7 @@ class ModelComparison(App[int]):
         self.look()
 
     def action_table(self) -> None:
-        """Show the other table."""
+        """Switch between the table of harms and the table of copies."""
         self.shows_copies = not self.shows_copies
         self.show()
 
@@ -222,12 +222,12 @@ class ModelComparison(App[int]):
         self.show()
 
     def action_close_overlay(self) -> None:
-        """Return to the systems."""
+        """Close the help or the history, and show the systems again."""
         self.shows_help = self.shows_history = False
         self.show()
 
     def action_leave(self) -> None:
-        """Quit."""
+        """Quit the application."""
         self.exit(0)
 
 

@@ -54,7 +54,7 @@ def paint_groups(
     """Paint the groups and, for the selected one, its members, its partitions, its lag, and its lanes.
 
     Args:
-        groups: the groups.
+        groups: the consumer groups of the cluster.
         history: the recent history of the groups.
         now: the virtual time in µs.
         paint, size: the styles, and the width and height in cells.

@@ -375,7 +375,7 @@ class EventLog(Lines, can_focus=True):
         self.post_message(self.Picked(None))
 
     def update(self, note: str = "") -> None:
-        """Show new events."""
+        """Show the events that have been added to the ring."""
         width, height = self.box
         lines_for = max(0, height - 1)
         self._update_rows()

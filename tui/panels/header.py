@@ -70,7 +70,7 @@ def _kept(speed: float) -> str:
 
 
 def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
-    """Paint the header."""
+    """Return the first line of the screen."""
     row = Row().add(" isrlab ", paint.brand).add(" ", paint.text)
     if clock.task_target is not None:
         row.add("►‖ ", paint.warn)
@@ -133,5 +133,5 @@ class Header(Lines):
     """The widget of the header."""
 
     def update(self, clock: Clock) -> None:
-        """Show new data."""
+        """Show the given data."""
         self.show([paint_header(clock, self.paint, self.box.width)])

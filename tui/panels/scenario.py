@@ -19,7 +19,7 @@ from tui.session.scenario_state import Expected, ScenarioState, Verdict
 
 
 def paint_scenario(state: ScenarioState, paint: Palette, size: tuple[int, int]) -> list[Strip]:
-    """Paint the panel."""
+    """Return the lines of the scenario panel."""
     width, height = size
     held = sum(e.verdict is Verdict.HELD for e in state.expectations)
     failed = sum(e.verdict is Verdict.FAILED for e in state.expectations)

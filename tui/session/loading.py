@@ -30,7 +30,7 @@ DEFAULT_SPEC: Final = ClusterSpec(
     topics=(TopicSpec("orders", partitions=6, replication_factor=3), TopicSpec("payments", partitions=3, replication_factor=3)),
     settings=(("min.insync.replicas", 2),),
 )
-"""The default cluster."""
+"""The cluster that the playground opens by default."""
 
 DEFAULT_ACTS: Final[tuple[Act, ...]] = (
     Load("orders", 200, acks="all"),
@@ -48,7 +48,7 @@ class LoadedSession(ReprMixin):
     """A session together with the data that the screen needs.
 
     Attributes:
-        session: the session.
+        session: the running session.
         title: name of the scenario, the file, or the cluster, for the screen.
         seed, spec, release: seed, cluster, and release of the run.
         scenario: function that returns the state of the scenario, or None if the session has no scenario.

@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 PERCENTILES: Final = (50, 95, 99)
-"""The percentiles."""
+"""The percentiles that tables show."""
 
 
 def with_ranks(counted: DataFrame, group: Sequence[str], value: str, count: str) -> DataFrame:

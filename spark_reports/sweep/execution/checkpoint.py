@@ -38,7 +38,7 @@ def code_identity() -> str:
 
 
 class Checkpoint:
-    """The directory of a sweep."""
+    """The directory in which a sweep keeps its finished chunks."""
 
     def __init__(self, directory: Path, grid: AnyGrid) -> None:
         """Open the directory, or create it.
@@ -88,7 +88,7 @@ class Checkpoint:
             raise ReportError(f"{path}: this file is damaged ({failure}); delete it, and isrlab will repeat its runs") from failure
 
     def add(self, finished: FinishedChunk) -> None:
-        """Keep a finished chunk."""
+        """Write a finished chunk to the directory."""
         chunk = finished.chunk
         text = "".join(json.dumps(as_row(run), separators=(",", ":")) + "\n" for run in finished.runs)
         name = f"cell-{chunk.cell:04d}-seeds-{chunk.first:09d}-{chunk.last:09d}.jsonl"

@@ -62,7 +62,7 @@ def _do(chunk: Chunk) -> FinishedChunk:
 
 
 class ProcessWorkers:
-    """A pool of processes."""
+    """Workers that are processes on this machine."""
 
     def __init__(self, parallel: int) -> None:
         self.parallel = parallel

@@ -11,7 +11,7 @@ from core.sim.units import SECOND
 
 
 class FaultKind(enum.StrEnum):
-    """The kinds of faults."""
+    """The kinds of faults that a sweep can cause."""
 
     CRASH = "crash"
     """A broker's process dies and starts again later."""

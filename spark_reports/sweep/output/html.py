@@ -42,7 +42,7 @@ td.text, th.text { text-align: left } td.lost { color: var(--bad); font-weight: 
 
 
 def render(outcome: SweepResult) -> str:
-    """Return the page."""
+    """Return the result of a sweep as an HTML page."""
     title = escape(escape_value(title_of(outcome)))
     about = f"<p>{escape(escape_value(' '.join(outcome.grid.about.split())))}</p>" if outcome.grid.about else ""
     notes = "".join(f"<li>{escape(escape_value(line))}</li>" for line in notes_of(outcome))

@@ -34,7 +34,7 @@ svg.phone { display: none }
 
 
 def render(outcome: ModelSweepResult) -> str:
-    """Return the page."""
+    """Return the result of a sweep over models as an HTML page."""
     title = escape(escape_value(model_title(outcome)))
     about = f"<p>{escape(escape_value(' '.join(outcome.grid.about.split())))}</p>" if outcome.grid.about else ""
     notes = "".join(f"<li>{escape(escape_value(line))}</li>" for line in model_notes(outcome))

@@ -89,7 +89,7 @@ class EpisodeMeter:
         }
 
     def sink(self, event: tuple[Any, ...]) -> None:
-        """Handle an event."""
+        """Update the measurements for an event."""
         handler = self._handlers.get(event[3])
         if handler is not None:
             handler(event)

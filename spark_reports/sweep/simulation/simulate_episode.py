@@ -35,7 +35,7 @@ class EpisodeResult:
     """The result of an episode.
 
     Attributes:
-        episode: the episode.
+        episode: the episode that was simulated.
         end: the virtual time at which the episode ended, µs.
         acts: the acts that were executed, each with its time.
         events: the number of events.

@@ -186,7 +186,7 @@ QUIET: Final = 90 * SECOND
 
 
 def simulate_model_run(grid: ModelGrid, cell: ModelCell, seed: int) -> ModelRun:
-    """Simulate a run."""
+    """Simulate one system with one seed, and return its row."""
     run = RandomFaults(grid, cell, seed)
     report = run.finish()
     latencies = Histogram()

@@ -24,7 +24,7 @@ class CellResult:
     """The result row of a cell.
 
     Attributes:
-        cell: the cell.
+        cell: the cell of the grid.
         runs: the number of runs.
         settled: whether the cell got no more runs because its interval was narrow enough.
         losing: the seeds of the runs that lost acknowledged records, in order.
@@ -69,7 +69,7 @@ class CellResult:
 
 @attrs.frozen
 class SweepResult:
-    """A finished sweep."""
+    """The result of a finished sweep."""
 
     grid: Grid
     cells: tuple[CellResult, ...]

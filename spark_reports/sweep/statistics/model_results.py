@@ -58,7 +58,7 @@ class ModelCellResult:
 
 @attrs.frozen
 class ModelSweepResult:
-    """A finished sweep over models."""
+    """The result of a finished sweep over models."""
 
     grid: ModelGrid
     cells: tuple[ModelCellResult, ...]
