@@ -39,7 +39,8 @@ class LogReader:
             self._file: BinaryIO = open_log_file(path)
         except OSError as wrong:
             raise InputError(
-                f"{self.source}: cannot be read: {wrong.strerror or wrong}; name an event log, such as 'isrlab run --log FILE' writes"
+                f"{self.source}: cannot be read: {wrong.strerror or wrong}; "
+                "name an event log, such as one that 'isrlab run --log FILE' writes"
             ) from None
         except ValueError:
             raise InputError(f"{self.source!r}: not a file name") from None

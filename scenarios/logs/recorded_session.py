@@ -109,7 +109,7 @@ def session_script(
     return write_yaml(
         {
             "scenario": name,
-            "about": f"A session of the playground, {format_clock(end)} long, as it was played.",
+            "about": f"A recording of a session in the playground, {format_clock(end)} long.",
             "releases": [release.name],
             "seed": seed,
             "cluster": cluster_as_data(spec),

@@ -65,7 +65,7 @@ def _time_lag(moment: Moment, group: str, tp: TopicPartition | None = None) -> A
 
 
 def _burrow(moment: Moment, group: str, tp: TopicPartition | None = None) -> Any:
-    """Return Burrow's verdict on a partition or on a group; None if the group has committed nothing."""
+    """Return the status that Burrow gives a partition or a group; None if the group has committed nothing."""
     ends, now = LogEnds(moment.events("high-watermark")), moment.view().now
     found = {
         each: evaluate(commits, _lag_behind(moment, each, commits[-1].offset) or 0, now, ends.recent(each, now))

@@ -88,8 +88,8 @@ def _script_of_scenario(scenario: Scenario) -> Script:
     if not script.fault.steps:
         words = ", ".join(dict.fromkeys(act.word for _, act in timeline)) or "none"
         raise InputError(
-            f"{scenario.source}: nothing in it can happen to other models, which know acts on brokers that have a replica, and on links between "
-            f"these; its acts are {words}"
+            f"{scenario.source}: none of its acts applies to other models, which support acts on brokers that have a replica, "
+            f"and on links between these; its acts are {words}"
         )
     return script
 
@@ -136,6 +136,7 @@ def _steps_under_kafka(scenario: Scenario, release: Release) -> list[tuple[int, 
     failed = next((check for check in run.expectations if check.state is State.FAILED and check.text.startswith("until ")), None)
     if failed is not None:
         raise InputError(
-            f"{failed.place}: under Kafka, this is not true in time: {failed.text}; the other models act at the time at which it becomes true"
+            f"{failed.place}: under Kafka, this does not become true in time: {failed.text}; "
+            "the other models act at the time at which it becomes true"
         )
     return timed

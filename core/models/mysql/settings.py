@@ -27,7 +27,7 @@ class MySQLSettings:
         timeout: rpl_semi_sync_source_timeout, µs, which is how long a commit waits before the source falls back to asynchronous replication.
         wait_for_replica_count: rpl_semi_sync_source_wait_for_replica_count.
         wait_no_replica: rpl_semi_sync_source_wait_no_replica, which is whether a commit waits even if too few replicas are connected.
-        sync_binlog: 1 to sync the binary log at each commit, 0 to leave it to the operating system.
+        sync_binlog: 1 to sync the binary log at each commit, 0 to leave syncing to the operating system.
         os_flush: how often the operating system writes its cache to disk, µs.
         relay_log_recovery: whether a replica that restarts drops the transactions that it has received but not applied.
         read_only: super_read_only on the replicas.
