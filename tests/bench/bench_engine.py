@@ -28,7 +28,7 @@ from scenarios.logs.log_writer import LogWriter
 
 PAIRS: Final = 5
 WARM: Final = 10
-"""The number of rounds before the clock starts. After these rounds, sessions are open, and every list has grown once."""
+"""The number of rounds before the measurement starts. After these rounds, sessions are open, and every list has grown once."""
 
 Run = Callable[[int], int]
 """A function that runs a number of rounds and returns the number of updates."""
@@ -63,7 +63,7 @@ def ring() -> Sink:
 
 
 def engine(partitions: int, sink: Sink | None, *, active: float = 1.0) -> Run:
-    """Run the engine on W."""
+    """Return a function that runs the engine on W."""
     cluster = workload.build(partitions, sink)
     return lambda rounds: workload.drive(cluster, rounds, active=active)
 

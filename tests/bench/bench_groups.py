@@ -1,7 +1,7 @@
-"""How long groups of 500 members on 5,000 partitions take: `python tests/bench/bench_groups.py`.
+"""Measures how long it takes to assign 5,000 partitions to the 500 members of a group: `python tests/bench/bench_groups.py`.
 
-Each assignor runs three times: at first nobody owns anything; then a member joins; then two members leave. Then a coordinator rebalances such a group
-of the consumer protocol: it handles all heartbeats until the group is stable again.
+Each assignor runs three times: when no member owns a partition, after a member joins, and after two members leave. Then, a coordinator
+rebalances such a group of the consumer protocol: it handles all heartbeats until the group is stable again.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ PARTITIONS = 5_000
 
 
 def topics(number: int, *, racks: int = 0) -> dict[str, TopicMetadata]:
-    """Topics with 5,000 partitions in total."""
+    """Return topics with 5,000 partitions in total."""
     count = PARTITIONS // number
     places = tuple(frozenset({f"r{n % racks}"}) for n in range(count)) if racks else ()
     return {f"topic-{n:03}": TopicMetadata(count, places) for n in range(number)}
 
 
 def measure(kind: str, by_topic: dict[str, TopicMetadata], *, equal: bool, racks: int = 0) -> list[float]:
-    """The seconds of the three assignments."""
+    """Return the durations of the three assignments in seconds."""
     rng = random.Random(1)
     names = list(by_topic)
 
@@ -73,7 +73,7 @@ class Coordinator:
         self.members = [f"m{n}-{n * 7919:x}" for n in range(MEMBERS)]
 
     def beat(self, member_id: str) -> None:
-        """Handle a heartbeat of a member, which then owns what it is told to own."""
+        """Handle a heartbeat of a member, which then owns the partitions that the response assigns to it."""
         known = self.group.members.get(member_id)
         request = ConsumerGroupHeartbeatRequest(0, "c", "g", member_id, known.epoch if known else 0, owned=self.owned.get(member_id, ()))
         if known is None:
@@ -84,7 +84,7 @@ class Coordinator:
             self.owned[member_id] = result.assignment
 
     def rebalance(self) -> float:
-        """Handle heartbeats until the group is stable. Returns the seconds."""
+        """Handle heartbeats until the group is stable. Return the duration in seconds."""
         begin = time.perf_counter()
         while self.group.state() is not ConsumerGroupState.STABLE:
             for member_id in self.members:
@@ -93,7 +93,7 @@ class Coordinator:
 
 
 def measure_rebalances(number: int) -> list[float]:
-    """The seconds of two rebalances: after a member was fenced, and after a member joined."""
+    """Return the durations of two rebalances in seconds: one after a member is fenced, and one after a member joins."""
     coordinator = Coordinator(number)
     coordinator.beat(coordinator.members[0])
     for member_id in coordinator.members[1:]:
@@ -110,7 +110,7 @@ def measure_rebalances(number: int) -> list[float]:
 
 
 def main() -> None:
-    """Print the seconds of each assignor."""
+    """Print the durations for each assignor."""
     print(f"{MEMBERS} members, {PARTITIONS} partitions: seconds for the first assignment, after a join, and after two departures")
     for kind in ASSIGNORS:
         for label, by_topic, equal, racks in (

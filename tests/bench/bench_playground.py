@@ -1,10 +1,11 @@
-"""What the playground costs, in CPU time, in a real pseudo-terminal of 200×60, beside a DataTable of the same grid in the same run.
+"""Measures the CPU time that the playground takes in a real pseudo-terminal of 200×60, and compares it with a DataTable of the same grid in
+the same run.
 
-Every measurement runs in a process of its own; what the simulation takes is measured apart and left out, so the numbers are
-the view's: frames, painting, writing, collecting garbage. CPU time is what is counted, since the machine may do other things. That
-is not enough where single frames matter: on a busy virtual machine a fixed piece of work takes several times its CPU time once in a hundred
-times (the first line of the report says how it was this time). So the same session is played several times; what a frame costs is the
-least that it took, and what single runs told stands beside it.
+Every measurement runs in a separate process. The time of the simulation is measured separately and left out, so the numbers show the cost
+of the view: frames, painting, writing, and collecting garbage. The benchmark counts CPU time, because the machine might do other
+things. For single frames, CPU time alone is not enough: on a busy virtual machine, one in a hundred repetitions of the same work takes
+several times as much CPU time as usual. The first line of the report shows this effect for the present run. Therefore, the same session
+is played several times. The cost of a frame is the minimum over these runs, and the report also shows the values of single runs.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ from typing import Any
 COLUMNS, ROWS = 200, 60
 FPS = 30
 SECONDS = 6.0
-"""The wall seconds of each measurement, except those of frames."""
+"""The wall time of each measurement, except for those of frames, in seconds."""
 FIRST, FRAMES = 30, 180
-"""Frames before those that are measured, and of these."""
+"""The number of frames before the measurement, and the number of measured frames."""
 RUNS = 3
 """The number of times that the same frames are measured."""
 ROOT = Path(__file__).parents[2]
@@ -72,10 +73,10 @@ SMALL, LARGE = (6, 6, 10), (100, 10, 1000)
 
 
 class Meter:
-    """CPU seconds of frames from the first on; what the simulation takes is kept apart.
+    """A meter of the CPU time of each frame in seconds, without the time of the simulation.
 
-    Each frame is given the virtual time of one that is on time, and as much of the processor for it as it wants: frame n does the same in
-    every run, however busy the machine is (`moments` says so).
+    Each frame advances the session by the virtual time of a frame that is on time, and can use as much CPU time as it needs for this.
+    Therefore, frame n does the same work in every run, however busy the machine is (`moments` proves this).
     """
 
     def __init__(self, session: Any) -> None:
@@ -118,7 +119,8 @@ def play(size: tuple[int, int, int], then: Callable[[Any], Coroutine[Any, Any, d
     tasks = []
 
     def begin() -> None:
-        tasks.append(asyncio.create_task(measure()))  # A task that is returned would be waited for, and the application stand still.
+        # If this function returned the task, the application would wait for it and stop.
+        tasks.append(asyncio.create_task(measure()))
 
     app.call_later(begin)
     app.run()
@@ -143,12 +145,13 @@ async def paused(app: Any) -> dict[str, object]:
     await asyncio.sleep(SECONDS)
     share = (time.process_time() - start) / (time.perf_counter() - wall)
     Path(os.environ["BENCH_OUT"] + ".paused").unlink()
-    await asyncio.sleep(0.5)  # What is written on leaving is none of it: outside a read may still be under way.
+    # The output on exit does not count. The parent process might still be reading.
+    await asyncio.sleep(0.5)
     return {"share": share}
 
 
 async def repaint(app: Any) -> dict[str, object]:
-    """Measure the CPU time of painting every cell again."""
+    """Measure the CPU time that it takes to paint every cell again."""
     app.main_screen.session.pause()
     app.main_screen.refresh_view()
     await asyncio.sleep(0.5)
@@ -223,7 +226,8 @@ def memory_of_modules(*names: str) -> None:
 
 
 def view_memory() -> tuple[float, float]:
-    """MB that the view takes beside its session, and MB that its modules take beside those of the laboratory; largest resident sets."""
+    """Return the additional memory of the view compared with a session without it, and of the view's modules compared with the modules of
+    the laboratory, in MB. Both are differences between maximum resident set sizes."""
 
     def measured(*arguments: str) -> float:
         with tempfile.TemporaryDirectory() as directory:
@@ -241,7 +245,7 @@ LABORATORY = ("core.lab.cluster", "tui.session.play_target", "scenarios.logs.log
 
 
 def machine() -> None:
-    """Measure the same fixed work again and again, at the rate of frames."""
+    """Measure the same work repeatedly, at the rate of frames."""
     took = []
     for _ in range(FRAMES):
         start = time.process_time()
@@ -364,7 +368,7 @@ def run(child: str, during: Callable[[Terminal, Path], dict[str, object]] | None
         more = during(terminal, out) if during is not None else {}
         terminal.drain()
         if not out.exists():
-            raise SystemExit(f"bench {child}: it ended without numbers: {terminal.log[-2000:].decode(errors='replace')}")
+            raise SystemExit(f"bench {child}: the child process ended without results: {terminal.log[-2000:].decode(errors='replace')}")
         return {**json.loads(out.read_text()), **more}
 
 
@@ -374,7 +378,7 @@ def same_frames(child: str) -> tuple[list[float], list[float], float]:
     """
     runs = [run(child) for _ in range(RUNS)]
     if any(each["moments"] != runs[0]["moments"] for each in runs):
-        raise SystemExit(f"bench {child}: the runs did not do the same")
+        raise SystemExit(f"bench {child}: the runs did not do the same work")
     return (
         [min(of_one) for of_one in zip(*(each["frames"] for each in runs), strict=True)],
         [one for each in runs for one in each["frames"]],
@@ -408,7 +412,8 @@ def count_paused(terminal: Terminal, out: Path) -> dict[str, object]:
 
 
 def press_keys(terminal: Terminal, out: Path) -> dict[str, object]:
-    """Wall time from a key to the bytes of the cell that it changes (the mark of the selected row), and the child's CPU time meanwhile."""
+    """Measure the wall time from a key to the output of the cell that the key changes (the mark of the selected row), and the CPU time of
+    the child process during this time."""
     flag = Path(f"{out}.keys")
     while not flag.exists() and terminal.process.poll() is None:
         terminal.read(0.05)
@@ -469,7 +474,7 @@ def main() -> None:
     ms = 1000.0
     took = run("machine")["took"]
     of_machine = " / ".join(f"{centile(took, at) * ms:.1f}" for at in (0, 0.5, 0.99, 1))
-    line("this machine now: the same work, CPU least / p50 / p99 / max", f"{of_machine} ms", "")
+    line("this machine now: CPU time of the same work, min / p50 / p99 / max", f"{of_machine} ms", "")
     least, single, events = same_frames("frames")
     grid = run("table")
     of_frames(f"60 partitions × 3, {events:,.0f} events/s, {FPS} fps", least, single, "≤ 10 %", "p99 ≤ 6 ms", 0.99)

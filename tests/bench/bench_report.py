@@ -1,11 +1,17 @@
-"""What a report of a large session costs: `make bench`, or `python tests/bench/bench_report.py --events 10000000`.
+"""Measures the cost of a report on a large session: `make bench`, or `python tests/bench/bench_report.py --events 10000000`.
 
-A real session of the engine is written (six brokers, 36 partitions under load, a broker killed and started again each minute) and
-converted to Parquet. Then, in the same run, and the least of several rounds: the start and end of a Spark session as PySpark has it,
-that of one as `isrlab report` has it, `isrlab report` of the Parquet and of the JSON Lines, and DuckDB with the same aggregations on the
-same Parquet, whose numbers must be the report's. Wall time, processor time and the largest process's memory are those of the
-processes started. The limits are 2.5 starts + 3 s, twice that for JSON Lines, and 4 GB; the start is PySpark's own, with the same
-Java, since that tells how fast the machine is and not what was done to start faster. What the limit would be by our start is told.
+The benchmark writes a real session of the engine and converts it to Parquet. The session has six brokers and 36 partitions under load. Each
+minute, a broker is killed and started again. Then, in the same run, the benchmark measures the following, and takes the minimum of several
+rounds:
+
+- the start and end of a Spark session with PySpark's defaults
+- the start and end of a Spark session as `isrlab report` configures it
+- `isrlab report` on the Parquet files, and on the JSON Lines file
+- DuckDB with the same aggregations on the same Parquet files; its numbers must equal those of the report
+
+The measurements are the wall time and the processor time of the started processes, and the memory of the largest process. The limits are 2.5
+times the start of Spark plus 3 s, twice that for JSON Lines, and 4 GB. They use the start with PySpark's defaults and the same Java, because
+this start shows only how fast the machine is. The benchmark also prints the limit that would follow from isrlab's own start.
 """
 
 from __future__ import annotations
@@ -90,8 +96,8 @@ QUERIES: Final = {
             quantile_disc(behind, 0.99) AS p99, max(behind) AS "max" FROM samples WHERE behind IS NOT NULL GROUP BY topic, "of\"""",
     "errors": "SELECT error, kind, count(*) AS \"count\" FROM events WHERE error IS NOT NULL GROUP BY error, kind",
 }  # fmt: skip
-"""The aggregations that take nearly all of the time of a report, in SQL. Aggregations of few rows are left out, because each of them takes
-DuckDB only a few ms.
+"""The aggregations that take nearly all of the time of a report, in SQL. Aggregations of few rows are left out, because DuckDB needs only a
+few ms for each of them.
 """
 
 
@@ -155,7 +161,7 @@ def measured(*command: str) -> tuple[float, float, float, str]:
 
 
 def differing(report: dict[str, Any], other: dict[str, Any]) -> list[str]:
-    """Return the tables in which the other's rows differ from those of the report, compared by the other's columns."""
+    """Return the names of the tables whose rows in `other` differ from those in the report. Only the columns of `other` are compared."""
     wrong = []
     for name, rows in other.items():
         ours = [{column: row[column] for column in rows[0]} for row in report["summaries"][name]] if rows else report["summaries"][name]
@@ -169,7 +175,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--duckdb", metavar="DATASET", help="only DuckDB's half, of that dataset")
+    parser.add_argument("--duckdb", metavar="DATASET", help="run only the DuckDB part, on this dataset")
     arguments = parser.parse_args()
     if arguments.duckdb:
         duckdb_report(arguments.duckdb)
@@ -202,7 +208,7 @@ def main() -> None:
         bound = f"{limits[name]:>8.1f}s" if name in limits else ""
         print(f"{name:<30} {wall:>8.1f}s {cpu:>9.1f}s {memory:>6.2f}GB {wall / best[0][0]:>16.2f}x {wall / best[1][0]:>8.2f}x {bound:>9}")
     print(
-        f"by our own start the limit of Parquet would be {ours:.1f} s: it takes {best[2][0] / ours:.2f} of that, and {best[2][0] / plain:.2f} of the limit"
+        f"with isrlab's own start, the limit for Parquet would be {ours:.1f} s: the report takes {best[2][0] / ours:.2f} of that, and {best[2][0] / plain:.2f} of the real limit"
     )
     print("the same numbers from Parquet and JSON Lines" if same else "Parquet and JSON Lines DIFFER")
     print(f"DuckDB's numbers DIFFER in {', '.join(wrong)}" if wrong else f"and from DuckDB, in {len(QUERIES)} tables")

@@ -1,7 +1,7 @@
-"""How size is borne: a hundred brokers with up to a hundred thousand partitions, and what keyframes cost: `make bench`.
+"""Measures clusters of a hundred brokers with up to a hundred thousand partitions, and the cost of keyframes: `make bench`.
 
-All of it runs twice: with the sources, and with the engine compiled (`engines`). Times are CPU seconds of this process, so that
-other load shows less. "Active" is a batch a second for each active partition.
+All measurements run twice: with the sources, and with the compiled engine (`engines`). Times are CPU seconds of this process, so that other
+load has less effect. An active partition gets one batch per second.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from tui.session.session import Session
 BROKERS = 100
 SIZES = (1_000, 10_000, 100_000)
 BACK = {10: 5, 1_000: 100, 10_000: 1_000}
-"""The maximum time in milliseconds that going back may take in 95 of 100 cases, by the number of partitions. A person notices a step back
-of more than about 100 ms.
+"""The maximum 95th percentile of the time that going back takes, in milliseconds, by the number of partitions. A person notices a step back
+that takes more than about 100 ms.
 """
 
 TURNS = {10: 120, 1_000: 480}
-"""How many times 256 steps a run takes whose keyframes are measured, by the number of partitions."""
+"""The length of a run whose keyframes are measured, in units of 256 steps, by the number of partitions."""
 
 PAIRS = 5
 """The number of pairs of runs with and without keyframes."""
 
 START = 35 * SECOND
-"""The time until which a cluster still has work left from its start: every partition looks at its followers once, and every fetcher sends
-its first request.
+"""The time until which a cluster is still busy with its start: every partition checks its followers once, and every fetcher sends its first
+request.
 """
 
 
@@ -112,7 +112,8 @@ def sizes() -> None:
         if partitions == SIZES[-1]:
             line(f"{name}: built in", f"{built:.1f} s", "< 20 s")
             gc.collect()
-            gc.freeze()  # whoever runs one this large does: what is long-lived need not be looked through again and again
+            # Anyone who runs such a large cluster does this, so that the collector does not traverse long-lived objects repeatedly.
+            gc.freeze()
             line(f"{name}: 0.1 % active", f"{Writer(cluster, 0.001).pace(9):.0f} virtual s/s", "≥ 50")
             line(f"{name}: 1 % active", f"{Writer(cluster, 0.01).pace(9):.1f} virtual s/s", "≥ 10")
             line(f"{name}: memory", f"{megabytes()} MB", "< 700 MB")
@@ -133,12 +134,12 @@ def one_append() -> None:
             times.append(time.perf_counter() - started)
             cluster.run_until(cluster.now + SECOND // 10)
     few, many = (statistics.median(times) for times in costs.values())
-    line("one append of 10⁷ records beside one of 10", f"{many / few:.2f}×", "1×")
+    line("one append of 10⁷ records compared with one of 10", f"{many / few:.2f}×", "1×")
 
 
 def keyframes() -> None:
-    """Measure keyframes of three brokers under load, taken as often as in the playground: the cost of each keyframe, the total cost, and
-    going back.
+    """Measure keyframes of three brokers under load, which are taken as often as in the playground: the cost of each keyframe, the total
+    cost, and the cost of going back.
     """
     for partitions in BACK:
         if partitions < 10_000:
@@ -231,7 +232,7 @@ def time_of_turns(session: Session, turns: int, *, keeps: bool) -> float:
 
 
 def going_back(partitions: int, steps: int = 20_000) -> None:
-    """Measure going back to any events of a session: only the cluster, and the session with its events."""
+    """Measure how long it takes to go back to random events of a session: for the cluster alone, and for the session with its events."""
     session = under_load(partitions)
     replay_run, keyframe_cache = session.history.replay_run, session.history.keyframe_cache
     keyframe_cache.maybe_add(replay_run, seen=False)  # of the largest nobody keeps one before somebody goes back
@@ -271,7 +272,7 @@ def going_back(partitions: int, steps: int = 20_000) -> None:
 
 
 def main() -> None:
-    """Run all measurements. The measurement of the maximum memory runs first, because memory never counts down."""
+    """Run all measurements. The measurement of the maximum memory runs first, because the maximum never decreases."""
     sizes()
     one_append()
     keyframes()

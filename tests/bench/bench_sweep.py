@@ -153,14 +153,14 @@ def main() -> None:
             workers = SparkWorkers(spark)
             print(f"{'Spark session':<22} {time.perf_counter() - begun:>8.1f} s wall {tree_usage().seconds - before:>8.1f} s processor")
             do("Spark local[2]", lambda: measure(grid, runs, workers))
-            # What Java compiles and workers import once is in the first pass only.
+            # Only the first pass includes the work that Java and the workers do once: compiling and importing.
             again = measure(grid, runs, workers)
             line("the same again", again, runs)
             measured["again"] = again
     if only:
         return
     one, two, spark_way, again = (measured[name] for name in ("pool of 1", "pool of 2", "Spark local[2]", "again"))
-    assert one.result == two.result == spark_way.result == again.result, "the same runs came to different results"
+    assert one.result == two.result == spark_way.result == again.result, "the same runs had different results"
     print(
         f"two workers over one: {one.wall / two.wall:.2f}× wall, {two.processor / one.processor:.2f}× processor time "
         f"(on two idle cores {2 * one.processor / two.processor:.2f}×; wanted 1.8×)"

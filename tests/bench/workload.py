@@ -20,7 +20,7 @@ from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec
 from core.sim.journal import Sink
 
 ROUND: Final = 10_000
-"""The time from one fetch of a follower to its next fetch, µs."""
+"""The time from a fetch by a follower to its next fetch, µs."""
 
 BROKERS: Final = (1, 2, 3)
 
@@ -36,9 +36,10 @@ def build(partitions: int, sink: Sink | None = None) -> Cluster:
 
 
 def drive(cluster: Cluster, rounds: int, *, active: float = 1.0, skipping: bool = True) -> int:
-    """Append one record to every active partition each round and let the engine replicate; returns the updates made.
+    """Append one record to every active partition in each round, and let the engine replicate it. Return the number of updates.
 
-    With a share of active partitions another share of them is active each round. Not `skipping`: every fetch is about all of them.
+    If only a share of the partitions is active, different partitions are active in each round. If `skipping` is False, every fetch names
+    all partitions.
     """
     replication = cluster.controller.replication
     writes = []

@@ -27,14 +27,14 @@ HERE: Final = Path(__file__).parent
 
 
 KNOWN: Final = {**DIFFERENT, **GROUPS_DIFFERENT}
-"""The known differences of the model, with what is known about them."""
+"""The known differences between the model and real clusters, each with its explanation."""
 
 
 def main() -> int:
     """Replay every recording in a folder, or all recordings."""
     parser = argparse.ArgumentParser(prog="make fidelity", description="Replays recordings of drills on real clusters.")
     parser.add_argument("folder", nargs="?", type=Path, help="folder of recordings (*.json); by default, all folders are replayed")
-    parser.add_argument("--differences", type=int, default=20, help="how many differences to print")
+    parser.add_argument("--differences", type=int, default=20, help="the maximum number of differences to print")
     options = parser.parse_args()
     folders = (HERE / "drills", HERE / "drills-transactions", HERE / "drills-groups") if options.folder is None else (options.folder,)
     differing = 0

@@ -1,4 +1,5 @@
-"""Compares the behavior of the model with a recording, value by value. Values that are no evidence are excluded by name."""
+"""Compares the behavior of the model with a recording, value by value. Values that say nothing about Kafka's behavior are excluded by
+name."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ class Comparison:
         measure: the kind of value, one of `MEASURES`.
         where: recording, point or act, partition, broker.
         recorded, model: the recorded value and the model's value; a range stands for values that the recording cannot tell apart.
-        race: whether the values differ only in which of two followers rejoined an ISR first, which is no evidence.
+        race: whether the values differ only in which of two followers rejoined an ISR first. Such a difference does not count.
     """
 
     measure: str
@@ -78,15 +79,15 @@ EXPLAINED: Final = {
             "epoch entries: 4.1.1-102 point 9 b1 t-u-1",
             "epoch entries: 4.1.1-102 point 9 b3 t-c-1",
         ),
-        "the former leader's entry without records is still on disk two seconds after the election, in other recorded elections it is gone "
-        "by then; Kafka writes this truncation to disk asynchronously (LeaderEpochFileCache#truncateFromEndAsyncFlush)",
+        "two seconds after the election, the former leader's entry without records is still on disk; in other recorded elections, it is "
+        "gone by then; Kafka writes this truncation to disk asynchronously (LeaderEpochFileCache#truncateFromEndAsyncFlush)",
     ),
 }
-"""The reasons, by `measure: where`, for single values that differ for a reason that the recording shows."""
+"""The values that differ for a reason that the recording shows: the reason by `measure: where`."""
 
 
 def best_replay(recording: Recording) -> list[Comparison]:
-    """Return the comparisons of the replay that agrees best.
+    """Return the comparisons of the replay that agrees best with the recording.
 
     KRaft drills have one replay. Under ZooKeeper, the recording contains neither the initial controller nor the broker that replaces a dead
     controller (the first to write `/controller`), so each broker and several seeds are tried until everything agrees.
@@ -133,7 +134,7 @@ def compare(recording: Recording, replayed: Replayed) -> Iterator[Comparison]:
 
 
 def _committed(where: str, recorded: Sequence[Timed], model: Sequence[Timed]) -> Comparison:
-    """Return both sequences, without the races of followers in which they differ."""
+    """Return both sequences, without those races of followers in which they differ."""
     if forget_times(recorded) == forget_times(model):
         return Comparison("committed states", where, forget_times(recorded), forget_times(model))
     return Comparison("committed states", where, without_races(recorded), without_races(model), race=True)
@@ -198,5 +199,5 @@ def _of_leader(partition: PartitionView, what: str) -> int | None:
 
 
 def by_topic(text: str) -> list[str]:
-    """Return the lines of a describe text with its topics sorted by name, because their order is no evidence."""
+    """Return the lines of a describe text with its topics sorted by name, because their order does not count."""
     return sorted(text.splitlines(), key=lambda line: line.strip().split("\t")[0].removeprefix("Topic: "))

@@ -23,8 +23,8 @@ class RecordedAct:
     """An action on the cluster.
 
     Attributes:
-        op: kill, stop, start, pause, cont, produce, config, elect, controller, reassign or delete.
-        at: seconds since the drill began; done: when the tool returned.
+        op: the kind of action: kill, stop, start, pause, cont, produce, config, elect, controller, reassign, or delete.
+        at: the time since the drill began, in seconds; done: the time at which the tool returned.
         fields: the targets of the action, by the names in the recording.
         output: the output of the tool; empty for acts without a tool.
         results: the responses to the producer by partition, for `produce`.
@@ -72,9 +72,9 @@ class Point:
 
     Attributes:
         after: the number of the act before it.
-        at, end: seconds; nothing changed in between.
-        live: the brokers whose process ran.
-        text: `kafka-topics --describe`; filters: the four filtered outputs by the filter's name.
+        at, end: the start and the end of a time during which nothing changed, in seconds.
+        live: the brokers whose process was running.
+        text: the output of `kafka-topics --describe`; filters: the four filtered outputs by the filter's name.
         partitions, disks: by partition, and by broker and partition.
         latest, earliest: the offsets that a client received, if it received a number.
     """
@@ -101,8 +101,8 @@ class Recording:
         control_plane: `kraft` or `zookeeper`.
         settings: the settings of brokers that differed from Kafka's defaults; producer: the same for producers.
         initial: the describe output before the first act.
-        acts, points: in time order.
-        metadata: by partition each committed (leader, ISR, ELR, LastKnownElr) with its time, µs since the drill began; KRaft only.
+        acts, points: the acts and the points, in chronological order.
+        metadata: every committed (leader, ISR, ELR, LastKnownElr) by partition, with its time in µs since the drill began; only for KRaft.
     """
 
     name: str
@@ -253,7 +253,7 @@ def _states(records: list[list[Any]], acts: tuple[RecordedAct, ...]) -> dict[Top
 
 
 def _clears(acts: tuple[RecordedAct, ...]) -> Iterator[list[Any]]:
-    """Return the records that clear an ELR when min.insync.replicas is set, which the first recordings left out."""
+    """Return the records that clear an ELR when min.insync.replicas is set. The first recordings left out these records."""
     for act in acts:
         if act.op == "config" and act.fields["name"] == "min.insync.replicas":
             yield [act.done, "CLEAR_ELR_RECORD", TOPIC_PREFIX + act.fields["topic"], {}]

@@ -1,4 +1,4 @@
-"""Races of followers: which of two followers rejoins an ISR first is no evidence, so orders that differ only in this way count as equal.
+"""Races of followers. Which of two followers rejoins an ISR first depends on chance, so orders that differ only in this way count as equal.
 
 Two replicas are interchangeable if they entered the ISR within `RACE` of each other. All other orders count.
 """

@@ -1,6 +1,6 @@
 """Plays a recorded drill in the model, and records the model's state at each of the recording's points.
 
-The model runs for `LEAD` before the drill's time 0, so that heartbeats and fetches are under way. Times that depend on the recording
+The model runs for `LEAD` before the drill's time 0, so that heartbeats and fetches are in progress. Times that depend on the recording
 machine (the time until a broker was unfenced) are taken from the recording. Times that were not recorded are constants of this module.
 """
 
@@ -60,9 +60,9 @@ class ModelPoint:
     """The model's state at a point.
 
     Attributes:
-        view: of everything.
-        checkpointed: by broker and partition, the high watermarks that a checkpoint within the last interval may have written, because the
-            recording does not show when the checkpoint was written.
+        view: the view of the whole cluster.
+        checkpointed: the possible high watermarks in the checkpoint file, by broker and partition. There are several, because the recording
+            does not show when the broker wrote the checkpoint within the last interval.
     """
 
     view: ClusterView
@@ -75,9 +75,9 @@ class Replayed:
 
     Attributes:
         points: its state at each of the recording's points.
-        refused: by act, the reason why the model refused it.
-        acknowledged: by act and partition, the number of records that were acknowledged to the producer.
-        metadata: by partition each state that its controller committed with its time, µs since the drill began.
+        refused: the reason why the model refused an act, by act.
+        acknowledged: the number of records that were acknowledged to the producer, by act and partition.
+        metadata: every state that the controller committed, by partition, with its time in µs since the drill began.
     """
 
     points: tuple[ModelPoint, ...]
@@ -163,7 +163,8 @@ def _due(recording: Recording) -> Iterator[_Due]:
 
 
 def _in_the_model(act: RecordedAct) -> Iterator[tuple[int, acts.Act]]:
-    """Return the model's act for an act of the recording. A tool acts when it returns, and not at all if it printed an error."""
+    """Return the model's act for an act of the recording. The act of a tool takes effect when the tool returns; it has no effect if the
+    tool printed an error."""
     fields = act.fields
     begun, done = _time(act.at), _time(act.done)
     match act.op:
@@ -230,15 +231,15 @@ def _producers(recording: Recording) -> list[tuple[str, str]]:
 
 @attrs.define
 class Watermarks:
-    """The range of each replica's high watermark in the last checkpoint interval during which its broker ran.
+    """The range of each replica's high watermark in the last checkpoint interval during which its broker was running.
 
     After its broker restarts, a replica has the high watermark of its checkpoint, which is equally uncertain, until its high watermark
     moves.
 
     Attributes:
         cluster: the model.
-        seen: by broker and partition, each high watermark with the moment it was last held, µs.
-        restored: by broker and partition, the high watermark a replica began with and has not moved from.
+        seen: each high watermark, by broker and partition, with the last time at which the replica had it, µs.
+        restored: the high watermark that a replica started with and still has, by broker and partition.
         stopped: brokers without a process.
     """
 
@@ -282,7 +283,7 @@ class Watermarks:
 
 
 def _acknowledged(recording: Recording, events: list[Any]) -> dict[int, dict[TopicPartition, int]]:
-    """Return, by act, what its producers were told until they produced again."""
+    """Return, by act, the results that its producers received before they produced again."""
     produced = [(number, act) for number, act in enumerate(recording.acts) if act.op == "produce"]
     told: dict[int, dict[TopicPartition, int]] = {number: dict.fromkeys(act.results, 0) for number, act in produced}
     acknowledged = [(event[1], decode(event)) for event in events if event[3] == ProduceAcked.kind]

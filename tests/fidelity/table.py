@@ -11,7 +11,8 @@ from tests.fidelity.comparison import EXPLAINED, MEASURES, Comparison
 
 @attrs.define
 class Agreement:
-    """The counts of one measure: values compared, values that agree, and among these the values that a race of followers excuses."""
+    """The counts of one measure: the compared values, the values that agree, and how many of these agree only because a race of followers
+    does not count."""
 
     compared: int = 0
     agree: int = 0
@@ -20,12 +21,12 @@ class Agreement:
 
 @attrs.define
 class Table:
-    """Counts by version and measure, and what differs.
+    """The counts by version and measure, and the values that differ.
 
     Attributes:
-        counts: by version and measure.
+        counts: the counts by version and measure.
         reasons: the reasons why single values differ, by `measure: where`.
-        measures: what is compared, in the order of the lines.
+        measures: the compared measures, in the order of the lines.
         differing: every comparison that does not agree, except for those that are `explained`.
     """
 

@@ -35,14 +35,14 @@ NOTICED_BY_HEARTBEAT: Final = ("4.1.1-topic-changes",)
 """The recordings in which the coordinator compares the topics with its metadata when the next member sends a heartbeat."""
 
 TOLERANCE: Final = 1.5
-"""Seconds by which a time can differ. The machine of the recordings was busy, so some things came 1 to 3 s late."""
+"""The maximum difference between two times in seconds. The recorded machine was busy, so some events were 1 to 3 s late."""
 
 HEARTBEAT: Final = 5.0
-"""Seconds between heartbeats: the phase of the heartbeats of a member is not the same as in the recording."""
+"""The time between two heartbeats in seconds. The heartbeats of a member do not have the same phase as in the recording."""
 
 
 class Replay:
-    """A recording, and what the model did."""
+    """A recording and its replay in the model."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -79,7 +79,7 @@ class Replay:
         return found
 
     def model_targets(self) -> dict[int, dict[str, set[int]]]:
-        """The same of the model."""
+        """The target assignments of the model, in the same form."""
         return {
             event.group_epoch: {
                 member: {int(name.rpartition("-")[2]) for name in names.split(", ") if name != "nothing"}
@@ -104,7 +104,7 @@ def test_group_epochs(replay: Replay) -> None:
 
 
 def test_target_assignments(replay: Replay) -> None:
-    """The same epochs get a target assignment. In it, each member has the same partitions."""
+    """The same epochs get a target assignment, in which each member has the same partitions."""
     recorded = {int(epoch) for _, (epoch,) in replay.log(r"target assignment for epoch (\d+)")}
     assert set(replay.model_targets()) == recorded
     targets, played = replay.targets(), replay.model_targets()

@@ -1,7 +1,7 @@
-"""Fuzzes the laboratory: `make fuzz ARGS="--seconds 60 --seed 1 --target logs"`, or `--hours 8`; without, a minute of all targets.
+"""Fuzzes the laboratory: `make fuzz ARGS="--seconds 60 --seed 1 --target logs"`. Without arguments, it fuzzes all targets for a minute.
 
-Prints a table of cases by target at the end, or when interrupted, and exits with 1 if any failed. Each failure is made small and saved in
-`tests/fuzz/found` as TARGET-NUMBER.case; a case in `tests/fuzz/regressions` is tried at every run of the tests.
+At the end, or when interrupted, the command prints a table of cases by target. The exit code is 1 if any case failed. Each failing case is
+made smaller and saved in `tests/fuzz/found` as TARGET-SEED-NUMBER.case. Every test run tries the cases in `tests/fuzz/regressions`.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from tests.fuzz.watch import largest
 FOUND = Path(__file__).with_name("found")
 KEYS = "key-bursts"
 ADDRESS_SPACE = 6 << 30
-"""What the process may have: a case that takes more fails with a MemoryError and its traceback, not with the machine."""
+"""The maximum address space of the process in bytes. A case that needs more fails with a MemoryError and a traceback, and does not exhaust
+the memory of the machine."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--hours", type=float, default=0.0)
-    parser.add_argument("--cases", type=int, default=0, help="stop after so many")
+    parser.add_argument("--cases", type=int, default=0, help="stop after this number of cases")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--target", choices=[*TARGETS, KEYS], action="append")
     arguments = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Many cases in sequence: cases are drawn and tried. Of each kind of failure, one case is kept and made smaller."""
+"""A sequence of random cases that are tried one after the other. For each kind of failure, one case is kept and made smaller."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tests.fuzz.targets import Target
 from tests.fuzz.watch import Failure, failure_of
 
 TWICE: Final = 0.005
-"""The share of cases that are tried twice, and must have the same result."""
+"""The share of cases that are tried twice. Both tries must have the same result."""
 
 TIME_TO_SHRINK: Final = 10.0
-"""The seconds for which a failing case is made smaller."""
+"""The maximum time for making a failing case smaller, in seconds."""
 
 
 class Campaign:
@@ -36,7 +36,7 @@ class Campaign:
         self._sorts: set[tuple[str, str]] = set()
 
     def run(self, seconds: float, cases: int = 0, say: Callable[[str], None] | None = None) -> None:
-        """Continue for a time, or for a number of cases."""
+        """Try cases for the given number of seconds, or until the given number of cases is reached."""
         for target in self.targets:
             target.corpus()
         end = time.monotonic() + seconds
@@ -49,14 +49,14 @@ class Campaign:
             self.spent[target.name] += time.monotonic() - now
             if say is not None and now - told > 60:
                 told = now
-                say(f"{sum(self.cases.values()):,} cases, {len(self.failures)} sorts of failures")
+                say(f"{sum(self.cases.values()):,} cases, {len(self.failures)} kinds of failures")
 
     def _one(self, target: Target) -> None:
         case, draw_seed = target.case(self.draw), self.draw.randrange(2**32)
         outcome = attempt(target, case, draw_seed)
         self.cases[target.name] += 1
         if outcome is None and self.draw.random() < TWICE and attempt(target, case, draw_seed) is not None:
-            outcome = Failure("not deterministic", "it was well the first time")
+            outcome = Failure("not deterministic", "the first try succeeded")
         if outcome is not None and (target.name, outcome.sort) not in self._sorts:
             self._sorts.add((target.name, outcome.sort))
             self.failures.append((target, case, outcome, draw_seed))
@@ -68,7 +68,7 @@ def attempt(target: Target, case: bytes, draw_seed: int) -> Failure | None:
 
 
 def minimised(target: Target, case: bytes, failure: Failure, draw_seed: int) -> bytes:
-    """Return a smaller case that fails in the same way. Pieces are left out as long as it does."""
+    """Return a smaller case that fails in the same way. Pieces are removed as long as the case still fails in this way."""
     end = time.monotonic() + TIME_TO_SHRINK
     if failure.sort in ("hang", "memory"):
         return case

@@ -50,7 +50,8 @@ SIZES: Final = ((80, 24), (120, 40), (200, 60), (40, 10), (100, 30), (5, 3), (80
 """The sizes of terminals, in columns and rows."""
 
 MOST_KEYS: Final = 2_500
-"""The maximum number of keys in a session: a session needs a past, but there must also be many sessions."""
+"""The maximum number of keys in a session. Sessions must be long enough to have a past, but short enough that many of them can be
+played."""
 
 TOO_LONG: Final = 10.0
 """The maximum processor time of a single step of the application, in seconds. During this time, the application does not react to keys."""
@@ -183,12 +184,12 @@ def _old(draw: random.Random) -> PlayTarget:
 TARGETS: Final[tuple[tuple[Callable[[random.Random], PlayTarget | None], int], ...]] = (
     (_free, 5), (_scenario, 4), (_old_release, 2), (_large, 2), (_empty, 1), (_old, 1),
 )  # fmt: skip
-"""What is played, each with its relative frequency."""
+"""The functions that create the sessions to play, each with its relative frequency."""
 
 
 async def _handled(app: Playground, more: float) -> float:
-    """Wait until the application has handled all input or the time limit has passed, and then some seconds more. Return the processor time
-    of the longest step.
+    """Wait until the application has handled all input or the time limit has passed, and then for a few more seconds. Return the processor
+    time of the longest step.
     """
     longest, until = 0.0, time.monotonic() + PATIENCE
     while True:
@@ -281,8 +282,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="random bursts of keys against the playground")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--session", type=int, help="only this one of the seed's sessions")
-    parser.add_argument("--keys", type=int, default=0, help="go on until there were so many keys")
+    parser.add_argument("--session", type=int, help="play only the session of the seed that has this number")
+    parser.add_argument("--keys", type=int, default=0, help="continue until this number of keys is reached")
     arguments = parser.parse_args()
     report = run(arguments.seconds, arguments.seed, session=arguments.session, keys=arguments.keys)
     print(report)

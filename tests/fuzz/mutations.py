@@ -22,7 +22,7 @@ MOST_BYTES: Final = 20_000
 
 
 def mutated(draw: random.Random, text: bytes, corpus: Sequence[bytes]) -> bytes:
-    """Return a text with one or several changes."""
+    """Return a text with one or more changes."""
     for _ in range(min(int(draw.expovariate(0.6)) + 1, 12)):
         text = draw.choice(_CHANGES)(draw, text, corpus)
     return text[:MOST_BYTES]

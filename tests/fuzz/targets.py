@@ -56,7 +56,7 @@ SMALL: Final = (12, 200)
 
 _DIRECTORY: Final = tempfile.TemporaryDirectory(prefix="isrlab-fuzz-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
 HERE: Final = Path(_DIRECTORY.name)
-"""The directory of cases that must be files, in which command lines also run."""
+"""The directory for cases that must be files. Command lines also run in this directory."""
 
 
 @attrs.frozen
@@ -66,7 +66,8 @@ class Target:
     Attributes:
         name: the name.
         corpus: valid inputs, created on first use.
-        attempt: the function that processes such an input as the laboratory does; `watch.failure_of` judges its exceptions.
+        attempt: the function that processes such an input as the laboratory does; `watch.failure_of` decides which of its exceptions are
+            failures.
         share: the share of all cases.
     """
 
@@ -340,7 +341,7 @@ _find_spec: Final = importlib.util.find_spec
 
 @contextlib.contextmanager
 def _nothing_lasts() -> Iterator[None]:
-    """Make commands that serve, compute on Spark, or sweep stop before that step, and reduce the library to two scenarios."""
+    """Make commands that start a server, Spark, or a sweep stop before this step, and reduce the library to two scenarios."""
     with (
         mock.patch("importlib.util.find_spec", lambda name: None if name == "pyspark" else _find_spec(name)),
         mock.patch("scenarios.catalogue.names", return_value=["b2-high-watermark", "e1-data-loss"]),

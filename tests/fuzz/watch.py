@@ -1,5 +1,5 @@
-"""The properties of every case: it ends soon, in bounded memory, with a declared exit code or a refusal, and no raw control characters
-reach a stream.
+"""The properties that every case must have: it ends soon, uses a limited amount of memory, ends with a declared exit code or a refusal, and
+writes no raw control characters to a stream.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class Hang(BaseException):
 
 
 class Broken(Exception):
-    """A case ended in a way that is not allowed. The text describes the way."""
+    """A case ended in a way that is not allowed. The text describes how it ended."""
 
 
 @attrs.frozen
 class Failure:
-    """The way and place of a failure: two failures of one kind are equal."""
+    """The kind and place of a failure. Two failures of the same kind at the same place are equal."""
 
     sort: str
     told: str

@@ -1,13 +1,15 @@
-"""Plants mistakes in `core/kafka` and `scenarios` and looks whether a test fails: `make mutants ARGS="--number 200 --seed 1"`.
+"""Puts mistakes into `core/kafka` and `scenarios`, and checks whether a test fails: `make mutants ARGS="--number 200 --seed 1"`.
 
-Each mutant is one small change (`operators`), drawn by the seed. Its tests are those that ran its basic block when all passed; they run
-quickest first, in a copy of the tree, until one fails. Everything is imported and collected once: a mutant has a process that is
-forked from there, in which the changed functions get their new code (a fresh process, if importing runs what is changed). A test
-that takes far longer than before counts as failed (timed out). A mutant whose tests cannot all run in time is undecided. Changes that
-were judged to change nothing are listed, with the reason, in `equivalent.yaml`, and are not drawn.
+Each mutant is one small change (`operators`), which the seed selects. The tests for a mutant are those that run the changed basic block in
+the unchanged tree. They run in a copy of the tree, the quickest first, until one of them fails. A parent process imports everything and
+collects the tests once. For each mutant, it forks a process and replaces the code of the changed functions there. If the changed code runs
+during an import, the mutant gets a fresh process instead. A test that takes much longer than before counts as failed (timed out). A mutant
+whose tests cannot all run in time is undecided. `equivalent.yaml` lists the changes that have no effect, with the reasons. These changes
+are not selected.
 
-The recording of what each test runs is kept in `build/mutants` and made anew when sources or tests change (some minutes).
-`--only 3,17 --tests tests/core/kafka/log` tries mutants of the draw with tests of one's choice instead, without a recording.
+A recording of the code that each test runs is kept in `build/mutants`. It is made again when sources or tests change, which takes a few
+minutes. Instead, `--only 3,17 --tests tests/core/kafka/log` tries the selected mutants with the given numbers against the given tests,
+without a recording.
 """
 
 from __future__ import annotations
@@ -61,7 +63,8 @@ def every_test(skipped: list[str]) -> list[str]:
 
 
 def recording(files: dict[str, bytes], jobs: int, skipped: list[str]) -> list[Recorded]:
-    """Return what each test runs, from `build/mutants` if nothing has changed since. A test without a name stands for the imports."""
+    """Return the blocks that each test runs, from `build/mutants` if nothing has changed since the recording. A test without a name stands
+    for the imports."""
     tests = sorted(path for folder in TESTS for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".jsonl", ".yaml"))
     digest = hashlib.blake2b(repr((sorted(files.items()), skipped)).encode())
     for path in tests:
@@ -92,10 +95,11 @@ def recording(files: dict[str, bytes], jobs: int, skipped: list[str]) -> list[Re
 
 
 def chosen(mutant: Mutant, blocks: range, recorded: list[Recorded], longest: float) -> Tests:
-    """The tests for a mutant of a file that has these blocks: those that run its block, quickest first.
+    """Return the tests for a mutant in a file that has these blocks: the tests that run the mutant's block, the quickest first.
 
-    What importing runs may matter to every test: then all that do not take long follow, first those that run anything in the file.
-    What no test runs is left to those of its room, which may run it without being seen.
+    If an import runs the block, the mutant can affect every test. In this case, all quick tests follow, starting with those that run
+    anything in the file. If no test runs the block, the tests in the corresponding folder are chosen, because they might run it in a way
+    that is not recorded.
     """
     block = None if mutant.block is None else blocks.start + mutant.block
     taking_part = [test for test in recorded if test.name and test.seconds <= longest]
@@ -139,14 +143,16 @@ def difference(mutant: Mutant, source: bytes) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="mutants", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--number", type=int, default=200, help="how many mutants")
+    parser.add_argument("--number", type=int, default=200, help="the number of mutants")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
-    parser.add_argument("--only", type=lambda text: [int(part) for part in text.split(",")], help="only these numbers of the draw")
-    parser.add_argument("--tests", nargs="+", default=[], help="these tests for every mutant, instead of those that run its block")
-    parser.add_argument("--skip", nargs="+", default=[], help="leave these tests out: a survivor may be one only for want of them")
-    parser.add_argument("--longest", type=float, default=LONGEST, help="seconds: tests that take longer take no part")
-    parser.add_argument("--list", action="store_true", help="show the draw and run nothing")
+    parser.add_argument("--jobs", type=int, default=2, help="the number of mutants to try at the same time")
+    parser.add_argument(
+        "--only", type=lambda text: [int(part) for part in text.split(",")], help="try only the selected mutants with these numbers"
+    )
+    parser.add_argument("--tests", nargs="+", default=[], help="run these tests for every mutant, instead of those that run its block")
+    parser.add_argument("--skip", nargs="+", default=[], help="leave out these tests; mutants might survive only for this reason")
+    parser.add_argument("--longest", type=float, default=LONGEST, help="leave out tests that take longer than this number of seconds")
+    parser.add_argument("--list", action="store_true", help="show the selected mutants and run nothing")
     arguments = parser.parse_args()
 
     files = sources()
@@ -208,7 +214,7 @@ def main() -> int:
             pool.shutdown(cancel_futures=True)
     bench = benches.get()
     for name in bench.failing(sorted(killers)) if killers else ():
-        print(f"{name} fails also without a mutant: what it killed may live", flush=True)
+        print(f"{name} also fails without a mutant, so the mutants that it killed might survive", flush=True)
     bench.close()
     while not benches.empty():
         benches.get().close()

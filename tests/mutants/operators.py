@@ -1,8 +1,8 @@
-"""What can be changed in a source file: small mistakes that people make, each as a replacement of a stretch of its text.
+"""The possible mutants of a source file: small mistakes that people make, each as a replacement for a part of the text.
 
-Compared with the other way round and with the bound moved, `and` for `or`, a condition turned round, numbers one off, flags flipped,
-`+` for `-`, `min` for `max`, a statement or a guard's `return` left out, `break` for `continue`, another return value. Left alone are
-texts, annotations, decorators and imports: a mistake there is one of taste, or is found by mypy.
+A mutant reverses a comparison or moves its bound, swaps `and` and `or`, negates a condition, changes a number by one, flips a flag, swaps
+`+` and `-`, `min` and `max`, or `break` and `continue`, removes a statement or a guard's `return`, or changes a return value. Texts,
+annotations, decorators, and imports stay unchanged, because a mistake there is a matter of taste, or mypy finds it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The pytest plugin: records what each test runs and how long it takes (MUTANTS_RECORD), or tries mutants (MUTANTS_TESTS, MUTANTS_PIPES)."""
+"""The pytest plugin. It records the blocks that each test runs and the time that it takes (MUTANTS_RECORD), or tries mutants
+(MUTANTS_TESTS, MUTANTS_PIPES)."""
 
 from __future__ import annotations
 
@@ -20,12 +21,12 @@ import pytest
 TIMED_OUT = 86
 """The exit code of a run in which a test took too long."""
 OUT_OF_TIME = 88
-"""The exit code of a run that did not come to its last test in time."""
+"""The exit code of a run that did not reach its last test in time."""
 NOT_PLANTED = 87
 """The exit code of a forked process that cannot contain a mutant, because its functions differ from those of the source."""
 MEMORY = 6 << 30
 WAITING = 10
-"""The factor by which a test can last longer than its processor time, because it may wait for others."""
+"""The factor by which a test can last longer than its processor time, because it might wait for other processes."""
 
 hypothesis.settings.register_profile(
     "mutants", derandomize=True, database=None, phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate]
@@ -38,7 +39,7 @@ def processor_seconds() -> float:
 
 
 def crowding() -> float:
-    """Return how much longer than on an idle machine a process may have to wait for a processor."""
+    """Return the factor by which a process might run longer than on an idle machine, because it has to wait for a processor."""
     return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 

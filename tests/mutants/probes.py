@@ -1,4 +1,4 @@
-"""Records the basic blocks that a process ran: `hit[n]` is set by the sources that `operators.with_probes` writes. Child processes write
+"""Records the basic blocks that a process ran. Sources that `operators.with_probes` has written set `hit[n]`. Child processes write
 their blocks to a file.
 """
 

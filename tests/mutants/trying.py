@@ -1,4 +1,5 @@
-"""Tries mutants in a copy of the tree: in processes that are forked from one that has imported everything, or in fresh processes."""
+"""Tries mutants in a copy of the tree. Each mutant runs in a process that is forked from one that has imported everything, or in a fresh
+process."""
 
 from __future__ import annotations
 
@@ -22,14 +23,14 @@ BUILD = ROOT / "build" / "mutants"
 COPIED = ("core", "scenarios", "tui", "spark_reports", "tests", "docs", "locks")
 PYTEST = ("-m", "pytest", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p", "pytest_asyncio", "-p", "tests.mutants.plugin")
 COLLECTING = 120.0
-"""The maximum time in seconds of a process until its first test, on an idle machine."""
+"""The maximum time from the start of a process to its first test on an idle machine, in seconds."""
 
 WORDS = {0: "survived", TIMED_OUT: "timed out", OUT_OF_TIME: "undecided"}
 """The outcomes by exit code. With any other code, a test failed: the mutant was killed."""
 
 
 class Outcome(NamedTuple):
-    """The outcome for a mutant; the test that decided it, the seconds, and the number of tests.
+    """The outcome for a mutant, with the test that decided it, the time in seconds, and the number of tests.
 
     A mutant is killed, timed out (a test took far longer than before), survived, or undecided (no test failed, but not all could run in
     time).
@@ -42,7 +43,7 @@ class Outcome(NamedTuple):
 
 
 class Tests(NamedTuple):
-    """The tests for a mutant, in order: by name, the maximum processor time of each test in seconds.
+    """The tests for a mutant in order, each as a name with the maximum processor time in seconds.
 
     Attributes:
         forked: the tests for a process in which everything is already imported, and in which only functions are changed.

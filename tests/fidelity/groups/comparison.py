@@ -1,7 +1,7 @@
-"""Holds the model against a recording of groups, value by value.
+"""Compares the model with a recording of groups, value by value.
 
-The recording of a loaded machine is no evidence for times below some seconds. A heartbeat is up to 3 s away, so what follows from a heartbeat
-can be 3 s apart.
+The recorded machine was busy, so differences of a few seconds do not count. The next heartbeat can be up to 3 s away, so the times of
+events that follow from a heartbeat can also differ by 3 s.
 """
 
 from __future__ import annotations
@@ -27,28 +27,29 @@ COMMITTED: Final = "committed offsets"
 POSITIONS: Final = "positions"
 
 GROUP_MEASURES: Final = (GENERATIONS, ASSIGNMENTS, CALLBACKS, REMOVALS, TIMES, ERRORS, PROCESSED, COMMITTED, POSITIONS)
-"""What is compared, in the order of the table."""
+"""The compared measures, in the order of the table."""
 
 TOLERANCE: Final = 4.0
-"""Seconds by which moments can differ: a heartbeat interval, and what a loaded machine adds."""
+"""The maximum difference between two times in seconds: a heartbeat interval, plus the delay that a busy machine adds."""
 
 LISTENER: Final = {events.PartitionsAssigned: "assigned", events.PartitionsRevoked: "revoked", events.PartitionsLost: "lost"}
 """The callbacks behind the events."""
 
 
 PHASES: Final = 6
-"""How many phases of the heartbeats a recording is tried with."""
+"""The number of phases of the heartbeats that are tried for a recording."""
 
 
 def compare_groups(recording: GroupRecording, phase: int = 0) -> list[Comparison]:
-    """Return every value of a recording beside the model's."""
+    """Return every value of a recording together with the value of the model."""
     player = GroupPlayer(recording, phase)
     player.play()
     return [*_coordinator(recording, player), *_members(recording, player), *_records(recording, player)]
 
 
 def best_comparison(recording: GroupRecording) -> list[Comparison]:
-    """Return the comparisons of the replay that agrees best. The phases of heartbeats are not recorded, so several are tried."""
+    """Return the comparisons of the replay that agrees best with the recording. The phases of heartbeats are not recorded, so several are
+    tried."""
     best: list[Comparison] = []
     for phase in range(PHASES):
         found = compare_groups(recording, phase)

@@ -1,4 +1,4 @@
-"""Single values of the recordings of groups in which the model differs, by `measure: where`, each with the reason that the recording shows."""
+"""The single values in which the model differs from the recordings of groups, by `measure: where`, each with its reason."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ GROUPS_EXPLAINED: Final = {
             "assignments: 2.8.2-assignor-cooperative-sticky c4 generation 10",
             "callbacks: 2.8.2-assignor-cooperative-sticky c4",
         ),
-        "the SyncGroup of c2 in generation 2, and of c2 and c4 in generation 6, came after the next rebalance had begun; in the model, all members "
+        "the SyncGroup of c2 in generation 2, and of c2 and c4 in generation 6, arrived after the next rebalance had begun; in the model, all members "
         "are equally fast",
     ),
-    "processed records: 4.1.1-max-poll-interval-classic c2": "the real producer sent its records one by one, and poll() returned the first before the others came",
+    "processed records: 4.1.1-max-poll-interval-classic c2": "the real producer sent its records one by one, and poll() returned the first record before the others arrived",
     "committed offsets: 4.1.1-slow-member-eager gsle tsle-3": "c3, which owns the partition at the end, does not commit; the last commit of c2 was 0.4 s earlier, before the next record",
     **dict.fromkeys(
         (
@@ -44,7 +44,7 @@ GROUPS_EXPLAINED: Final = {
             "assignments: 2.8.2-offsets-below-min-isr k2 generation 274",
             "callbacks: 2.8.2-offsets-below-min-isr k2",
         ),
-        "how many times the group goes round until the ISR has grown depends on the speed of the machine: about seven times a second, in the model six; the log is not complete",
+        "the number of rebalances until the ISR has grown depends on the speed of the machine: about seven per second, and six in the model; the recorded log is incomplete",
     ),
     "times: 4.1.1-offsets-below-min-isr bm-classic-2 line 2": "the real broker needed 8.4 s from its start until it was unfenced; in the model, it needs 4 s",
     **dict.fromkeys(
@@ -53,10 +53,10 @@ GROUPS_EXPLAINED: Final = {
             "positions: 4.1.1-auto-offset-reset l 1",
             "positions: 4.1.1-auto-offset-reset d1 1",
         ),
-        "the position was asked for just before three more records were produced, and answered after that",
+        "position() was called just before three more records were produced, and returned after that",
     ),
 }
-"""The reasons."""
+"""The reasons for the differences that the recordings explain."""
 
 GROUPS_DIFFERENT: Final[dict[str, str]] = {}
-"""Known differences of the model."""
+"""The known differences between the model and real clusters."""

@@ -1,4 +1,5 @@
-"""Plays the acts of a recording of groups in the model. Members get the member IDs of the recording, because these decide ties of assignors."""
+"""Plays the acts of a recording of groups in the model. Members get the member IDs of the recording, because these decide ties in the
+assignors."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from tests.core.kafka.group_coordinator.raw_client import RawClient
 from tests.fidelity.groups.recording import GroupRecording, Joiner
 
 LEAD: Final = 10 * SECOND
-"""µs that the model runs before the drill begins."""
+"""The time in µs that the model runs before the drill begins."""
 
 TRANSACTIONAL: Final = "transactional"
 """The name of the producer of transactions."""
@@ -42,8 +43,8 @@ class GroupPlayer:
         recording: the recording.
         cluster: the model.
         heard: its events since the beginning of the drill.
-        positions: what each consumer answered when it was asked for its positions.
-        phase: the number of a phase of the heartbeats: members join up to 1 s later than recorded.
+        positions: the answers of each consumer to the requests for its positions.
+        phase: the number of the phase of the heartbeats. It makes each member join up to 1 s later than recorded.
         refused: the acts that the model refused.
     """
 
@@ -62,7 +63,7 @@ class GroupPlayer:
         self.heard.clear()
 
     def play(self) -> None:
-        """Play the drill to 5 s after its last recorded event."""
+        """Play the drill until 5 s after its last recorded event."""
         todo: list[tuple[float, int, Any]] = []
         for number, joiner in enumerate(self.recording.joiners):
             todo.append((joiner.at + 0.2 * (self.phase * (number + 1) % 6), 1, joiner))
@@ -224,7 +225,7 @@ class GroupPlayer:
         self.positions.setdefault(who, []).append(at)
 
     def _reset(self, arguments: list[str]) -> None:
-        """Reset offsets as a command of the tool does."""
+        """Reset offsets as the tool does."""
         topic, _, number = arguments[arguments.index("--topic") + 1].partition(":")
         target = next(name for name in arguments if name.startswith("--to-")).removeprefix("--to-")
         offset = arguments[arguments.index("--to-offset") + 1] if target == "offset" else target

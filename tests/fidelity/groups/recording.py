@@ -1,6 +1,6 @@
 """Recordings of consumer groups on real clusters: their acts, what the members reported, and what the coordinators logged.
 
-Only groups of the classic protocol are read. `tests/fidelity/drills-groups` holds the files; the fields are those of the drills' README.
+Only groups of the classic protocol are read. The files are in `tests/fidelity/drills-groups`, and the README there describes the fields.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ ASSIGNORS: Final = {
     "CooperativeStickyAssignor": "cooperative-sticky",
     "Members$SlowRange": "range",
 }
-"""The names of assignors by the last part of their classes. The slow one takes 6 s."""
+"""The names of assignors by the last part of the names of their classes. The slow assignor takes 6 s."""
 
 RELEASES: Final = {"2.8.2": "2.8", "4.1.1": "4.1", "4.3.1": "4.3"}
 """The release of the model for each version of Kafka."""
 
 
 LEFT_OUT: Final = "…"
-"""The beginning of the line of a recording that says how many records it leaves out."""
+"""The beginning of the line that says how many records a recording leaves out."""
 
 REPLAYED: Final = (
     "-assignor-", "-auto-offset-reset", "-beyond-log-", "-commit-order-crash", "-completing-rebalance", "-coordinator-", "-describe-many", "-group-max-size",
@@ -47,7 +47,7 @@ class Joiner:
         config: its settings, as Kafka names them.
         at: when it first asked to join, seconds.
         ids: the member IDs that it got, in order.
-        sets: what it was told to do: `commit`, `delay`, `perRecord`, `crashAfter`.
+        sets: the orders that it got: `commit`, `delay`, `perRecord`, `crashAfter`.
         polls_again: when it polled again after an error, seconds; None if it did not.
     """
 
@@ -74,11 +74,11 @@ class GroupRecording:
     Attributes:
         name: the name of the file.
         version: the version of Kafka.
-        acts, events: as they were recorded, without those of other protocols.
+        acts, events: the recorded acts and events, without those of other protocols.
         log: (seconds, broker, text) of the coordinators' lines about the groups.
         offsets: the committed offset of each (group, partition) at the end; empty if it was not recorded.
         topics: the placement of each topic.
-        settings: what differed from Kafka's defaults.
+        settings: the settings that differed from Kafka's defaults.
         joiners: the consumers, in the order of their starts.
         coordinators: the first coordinator of each group.
     """
@@ -206,7 +206,7 @@ def _joiner(raw: dict[str, Any], who: str, act: dict[str, Any], log: list[tuple[
 
 
 def _is_of_a_group(key: str) -> bool:
-    """Whether a record is one of a group: the markers of transactions are in the recording, too."""
+    """Whether a record belongs to a group. The recording also contains the markers of transactions."""
     return key.startswith("key: {")
 
 

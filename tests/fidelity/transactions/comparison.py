@@ -1,6 +1,6 @@
 """Compares the model with a recording of transactions, value by value.
 
-Producer IDs are compared by the first ID of the model that stands for a recorded one.
+Before producer IDs are compared, each recorded ID is replaced with the ID of the model that first took its place.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class Comparer:
         return Comparison(LOGS, where, recorded, model)
 
     def _batch(self, batch: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
-        """Return the records of a batch, because the number of batches into which a client puts its records is no evidence."""
+        """Return the records of a batch, because the number of batches into which a client puts its records does not count."""
         sequence = batch.get("seq", [-1, -1])[0]
         for offset in range(batch["base"], batch["last"] + 1):
             marker = batch["records"][0][1] if batch.get("control") else None

@@ -1,4 +1,4 @@
-"""Single values, by `measure: where`, in which the model differs from the recordings of transactions."""
+"""The single values in which the model differs from the recordings of transactions, by `measure: where`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ TRANSACTIONS_EXPLAINED: Final = {
             "HW, LSO, log start: d-coordinator-killed-before-commit act 7 d-1",
             "coordinator states: d-coordinator-killed-before-commit act 7 td2",
         ),
-        "the offsets were asked for before the markers were written, the state after CompleteCommit was: one look is several requests",
+        "one observation is several requests: the request for the offsets came before the markers were written, the one for the state came after CompleteCommit",
     ),
-    "answers: d-markers-pending act 15": "the client words the reason itself (it cannot retry anymore); the model names the error of the batch",
+    "answers: d-markers-pending act 15": "the client gives its own reason, that it cannot retry anymore; the model names the error of the batch",
 }
 """The reason for each difference that the recording explains."""
 
@@ -34,8 +34,8 @@ DIFFERENT: Final = {
             "logs: d-markers-pending act 15 dh-0 on b2",
             "logs: m-answers-tv0 act 37 m0h-0 on b2",
         ),
-        "the only replica was held by SIGSTOP; the real broker wrote the marker in its former leader epoch, the model in that of the election "
-        "after it went on",
+        "the only replica was paused by SIGSTOP; the real broker wrote the marker in its former leader epoch, and the model in that of the election "
+        "after the broker continued",
     ),
 }
-"""Differences that the recording does not explain: open questions."""
+"""Differences that the recording does not explain. They are open questions."""

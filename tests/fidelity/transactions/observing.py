@@ -1,4 +1,4 @@
-"""The model as a client, a tool, or a dump would show it, in the form of the recordings."""
+"""Observations of the model as a client, a tool, or a dump would make them, in the form of the recordings."""
 
 from __future__ import annotations
 

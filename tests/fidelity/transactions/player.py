@@ -40,10 +40,10 @@ PHASE: Final = 270 * US_PER_MS
 """The difference between the start times of two seeds, µs. With different start times, heartbeats and scans have different phases."""
 
 STEP: Final = 20 * US_PER_MS
-"""The time in µs between two checks whether a call has been answered."""
+"""The time between two checks of whether a call has been answered, µs."""
 
 PATIENCE: Final = 40 * SECOND
-"""The maximum time for which a call is waited for, µs."""
+"""The maximum time to wait for the response to a call, µs."""
 
 STATE_CONFIG: Final = (("cleanup.policy", "compact"), ("min.insync.replicas", "2"), ("unclean.leader.election.enable", "false"))
 """The settings of `__transaction_state`."""
@@ -74,8 +74,8 @@ class Player:
         recording: the recording.
         cluster: the model.
         events: all events so far.
-        producers: the transactional.id of each producer by its name; empty for one without.
-        settings: the settings of each producer by its name.
+        producers: the transactional.id of each producer, by the producer's name; empty if it has none.
+        settings: the settings of each producer, by the producer's name.
         ids: the producer IDs of the model that stand for the recorded ones.
         lead: the time at which the drill begins, µs.
         raw: the client that sends handwritten requests.
@@ -119,7 +119,7 @@ class Player:
     # --- acts ------------------------------------------------------------------------------------------------------
 
     def play(self, act: TransactionAct) -> Any:
-        """Execute an act. Return its response in the words of the recording, or None if it has no response that is compared."""
+        """Execute an act. Return its response in the words of the recording, or None if the act has no response to compare."""
         op, _, when = act.op.partition(" (")
         if when != "answered)":
             self.run_to(act.at)
@@ -175,7 +175,7 @@ class Player:
                     self._raise_epoch(row["id"], row["epoch"])
 
     def _raise_epoch(self, transactional_id: str, epoch: int) -> None:
-        """Raise an ID to the epoch to which requests before the drill brought it."""
+        """Raise the epoch of an ID to the epoch that it had when the drill began, because of earlier requests."""
         timeout = ("transaction.timeout.ms", str(self.recording.timeouts()[transactional_id]))
         self._do(acts.InitTransactions(TOPIC, transactional_id, "before", (timeout,)))
         self.cluster.run_until(self.cluster.now + SECOND)

@@ -1,4 +1,4 @@
-"""The correspondence of producer IDs: which transactional.id gets which producer ID is no evidence."""
+"""The correspondence between recorded producer IDs and those of the model. Which transactional.id gets which producer ID does not count."""
 
 from __future__ import annotations
 

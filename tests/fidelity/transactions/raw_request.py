@@ -44,7 +44,7 @@ class RawRequest:
         sequences: the first and the last sequence number of a batch.
         partition: the recorded partition.
         commit: whether the transaction is committed.
-        coordinator_epoch: of a marker.
+        coordinator_epoch: the coordinator epoch of a marker.
     """
 
     api: str

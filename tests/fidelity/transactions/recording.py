@@ -18,7 +18,7 @@ STATE_TOPIC: Final = "__transaction_state"
 """The topic whose leaders are the coordinators."""
 
 OBSERVED: Final = ("offsets", "producers", "read_committed", "read_uncommitted")
-"""What is recorded by partition."""
+"""The observations that are recorded by partition."""
 
 
 @attrs.frozen
@@ -28,7 +28,7 @@ class TransactionAct:
     Attributes:
         number: the position in the recording.
         op: the action, such as `p.send`; words: its arguments.
-        at, done: seconds since the drill began.
+        at, done: the start and the end of the act, in seconds since the drill began.
         result: the response; None if the recording has none.
         seen: the observations after the act, each as a mapping that the README describes.
     """
@@ -50,7 +50,7 @@ class TransactionRecording:
         name: the name of the file without its extension.
         version: the Kafka version, such as 4.1.1.
         settings: the special settings, in words; notes: remarks.
-        acts: in the order of their numbers.
+        acts: the acts, in the order of their numbers.
     """
 
     name: str
@@ -100,7 +100,7 @@ class TransactionRecording:
         return (leader, *(broker for broker in (1, 2, 3) if broker != leader))
 
     def _first_leader(self, name: str) -> int:
-        """Return the leader before the first broker died: as the metadata showed it, or the broker whose log has only one leader epoch."""
+        """Return the leader before the first broker died: the leader in the metadata, or the broker whose log has only one leader epoch."""
         for look in self.looks():
             for place, row in look.get("leaders", {}).items():
                 if place == name and row["leader"] != "none" and look["t"] < self.first_kill:
@@ -162,7 +162,7 @@ class TransactionRecording:
 
 
 def described_rows(look: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what the tool showed of each transactional.id, without the IDs for which it failed."""
+    """Return the rows that the tool showed for each transactional.id, without the IDs for which it failed."""
     rows = look.get("describe", ())
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
