@@ -30,7 +30,7 @@ MEANINGS: Final = (
 """What the columns for the harms mean."""
 
 COPY_MEANINGS: Final = (
-    "exposed: the largest number of acknowledged writes that were missing from every copy that could replace the primary",
+    "exposed: the maximum number of acknowledged writes that no possible new primary had",
     "exposed·s: the number of exposed writes, multiplied by the seconds for which they were exposed",
     "sent: bytes between servers: 100 for each message and 1,000 for each row in it",
     "per write: these bytes for each acknowledged write",
