@@ -35,14 +35,14 @@ class FeatureLevelChanged(Event, kind="feature-level-changed", source="FeatureCo
     """An administrator changed the finalized level of a feature. Clients learn of the new level with their next connection."""
 
     feature: str
-    old: int
-    new: int
+    old_level: int
+    level: int
 
     def sentence(self) -> str:
-        if self.old == self.new:
-            return f"the level of {self.feature} stays {self.new}"
+        if self.old_level == self.level:
+            return f"the level of {self.feature} stays {self.level}"
         return (
-            f"the level of {self.feature} is now {self.new} (it was {self.old}); a client learns of it with its next connection to a broker"
+            f"the level of {self.feature} is now {self.level} (it was {self.old_level}); a client learns of it with its next connection to a broker"
         )
 
 
