@@ -36,14 +36,12 @@ class FeatureLevelChanged(Event, kind="feature-level-changed", source="FeatureCo
 
     feature: str
     old_level: int
-    level: int
+    new_level: int
 
     def sentence(self) -> str:
-        if self.old_level == self.level:
-            return f"the level of {self.feature} stays {self.level}"
-        return (
-            f"the level of {self.feature} is now {self.level} (it was {self.old_level}); a client learns of it with its next connection to a broker"
-        )
+        if self.old_level == self.new_level:
+            return f"the level of {self.feature} stays {self.new_level}"
+        return f"the level of {self.feature} is now {self.new_level} (it was {self.old_level}); a client learns of it with its next connection to a broker"
 
 
 class ClockSet(Event, kind="clock-set", source="Time#milliseconds", level=NOTABLE):
