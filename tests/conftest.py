@@ -1,4 +1,4 @@
-"""Distributes the test suite over processes: file by file, the longest files first, and all files that use the Spark session in one
+"""Distributes the test suite over processes file by file. The longest files come first, and all files that use the Spark session run in one
 process.
 """
 
@@ -25,9 +25,10 @@ cost twice as much.
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put files that take longest first, so that nothing long is left for one process at the end, and name the group.
+    """Put the files that take longest first, so that no process is left with a long file at the end, and assign the group.
 
-    What starts a Java takes longest, then what is marked as slow, then the files with many applications: each takes half a second.
+    Files that start a Java take longest. Files that are marked as slow come next, and then files with many applications, each of which
+    takes half a second.
     """
     session = {item.path for item in items if "spark" in getattr(item, "fixturenames", ())}
     spark = {item.path for item in items if item.get_closest_marker("spark")}

@@ -21,7 +21,7 @@ import attrs
 from tests.import_graph import ROOT, circles, import_graph, modules
 
 BANDS: Final = ("tui", "spark_reports", "scenarios", "core/lab", "core/models", "core/kafka", "core/sim")
-"""The frames of the picture, in the order in which they can import one another. A module belongs to the last frame whose folder contains
+"""The frames of the picture, in the order in which they can import each other. A module belongs to the last frame whose folder contains
 it.
 """
 

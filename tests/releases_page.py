@@ -1,4 +1,4 @@
-"""Writes the page of rules by release from the table of releases: `python -m tests.releases_page docs/releases.md`."""
+"""Writes the page with the rules by release from the definitions of the releases: `python -m tests.releases_page docs/releases.md`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of the documentation hold together: links lead somewhere, commands and files exist, scripts hold, pages made from the code are in step."""
+"""Checks the documentation: links work, commands and files exist, the expectations of scripts hold, and generated pages are up to date."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ _MODULE: Final = re.compile(r"python -m ((?:core|scenarios|spark_reports|tests|t
 
 
 def ids(page: Path) -> str:
-    """A page's path, as tests are called."""
+    """Return the path of a page, which is part of the test's name."""
     return str(page.relative_to(ROOT))
 
 
 def links(page: Path) -> list[str]:
-    """Where a page's links and pictures lead, without those in code."""
+    """Return the targets of a page's links and pictures, except those in code."""
     return _LINK.findall(_CODE.sub("", _FENCES.sub("", page.read_text("utf-8"))))
 
 
 @cache
 def anchors(page: Path) -> frozenset[str]:
-    """The anchors of a page's headings, as GitHub, GitLab and Gitea make them."""
+    """Return the anchors of a page's headings, in the form that GitHub, GitLab, and Gitea generate."""
     found: list[str] = []
     for heading in re.findall(r"^#{1,6} +(.+?) *#*$", _FENCES.sub("", page.read_text("utf-8")), re.MULTILINE):
         text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").replace("*", "")
@@ -59,7 +59,7 @@ def anchors(page: Path) -> frozenset[str]:
 
 
 def broken(page: Path) -> list[str]:
-    """What is wrong with a page's links. Addresses of other sites are not looked at."""
+    """Return the problems with a page's links. Addresses of other sites are not checked."""
     wrong = []
     for link in links(page):
         if re.match(r"[a-z]+:", link):
@@ -102,7 +102,7 @@ def test_commands_exist(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=ids)
 def test_files_exist(page: Path) -> None:
-    """A path in code that begins in one of the folders is one that exists, from the root or from the page."""
+    """If a path in code begins with one of the folders, it exists relative to the root or to the page."""
     named = _PATH.findall(page.read_text("utf-8"))
     assert [path for path in named if not (ROOT / path).exists() and not (page.parent / path).exists()] == []
 
@@ -124,7 +124,7 @@ def test_scripts_hold(page: Path, script: str) -> None:
 
 
 def test_every_page_is_in_the_index() -> None:
-    """From README.md and docs/README.md a reader comes to every page."""
+    """README.md and docs/README.md link to every page."""
     reached = {ROOT / "README.md"}
     todo = list(reached)
     while todo:
@@ -155,7 +155,9 @@ def test_in_force() -> None:
 
 
 def test_the_changelog_has_the_version() -> None:
-    """Between releases the newest section is *Unreleased* and the version a `.dev0`; of a release the section below it has the version."""
+    """Between releases, the newest section is *Unreleased*, and the version ends in `.dev0`. In a release, the section below it has the
+    version.
+    """
     headings = re.findall(r"^## \[([^\]]+)\](?: - (\d{4}-\d\d-\d\d))?$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
     assert headings[0] == ("Unreleased", "")
     assert all(date for _, date in headings[1:])

@@ -1,4 +1,4 @@
-"""Each mutant that `tests/mutants/equivalent.yaml` excludes can still be planted: its text is in its file."""
+"""Each mutant that `tests/mutants/equivalent.yaml` excludes still exists: its file contains its text."""
 
 from __future__ import annotations
 

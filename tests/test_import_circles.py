@@ -1,4 +1,4 @@
-"""No circle between files or folders: those that import each other, directly or through others, can be read only together."""
+"""There are no circular imports between files or folders, because files that import each other can be understood only together."""
 
 from __future__ import annotations
 

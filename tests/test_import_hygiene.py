@@ -1,4 +1,4 @@
-"""What may be imported when: the contracts of the import linter say it for whole packages, these tests for what really runs.
+"""Checks which modules are loaded when. The import contracts cover whole packages, and these tests cover what really runs.
 
 Each case starts a fresh interpreter, does one thing, and looks at `sys.modules`.
 """
@@ -17,7 +17,7 @@ HEAVY = ("textual", "rich", "pyspark", "py4j", "pandas", "numpy", "pyarrow", "jd
 
 
 def modules_after(code: str, **environ: str) -> set[str]:
-    """Names of all modules that are loaded after `code` ran in a fresh interpreter."""
+    """Return the names of all modules that are loaded after `code` ran in a fresh interpreter."""
     script = f"import sys\n{code}\nprint('\\n'.join(sys.modules), file=sys.__stderr__)"
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False, env={**os.environ, **environ}
@@ -27,12 +27,12 @@ def modules_after(code: str, **environ: str) -> set[str]:
 
 
 def imported_by(code: str) -> set[str]:
-    """Names of the top-level packages that are loaded after `code` ran in a fresh interpreter."""
+    """Return the names of the top-level packages that are loaded after `code` ran in a fresh interpreter."""
     return {name.partition(".")[0] for name in modules_after(code)}
 
 
 def call_main(*arguments: str) -> str:
-    """Code that runs the command line and swallows its exit."""
+    """Return code that runs the command line and catches its exit."""
     return f"from tui.cli import main\ntry:\n    main({list(arguments)!r})\nexcept SystemExit as end:\n    assert not end.code, end.code"
 
 
@@ -52,7 +52,7 @@ def test_the_command_line_loads_nothing_heavy(arguments: tuple[str, ...]) -> Non
 
 
 def test_the_first_frame_loads_what_it_shows() -> None:
-    """Screens, the script language, file formats and another control plane are loaded when somebody opens one of them."""
+    """Screens, the script language, file formats, and the other control plane are loaded only when they are first used."""
     environ = {"TEXTUAL_DRIVER": "textual.drivers.headless_driver:HeadlessDriver", "TEXTUAL_PRESS": "q", "HOME": os.devnull}
     loaded = modules_after(call_main("play"), **environ)
     assert {"tui.main_screen.screen", "tui.pages.page", "core.lab.cluster"} <= loaded
@@ -80,7 +80,7 @@ def test_reading_a_log_needs_no_spark() -> None:
 
 
 def test_a_sweeps_runs_need_the_core_and_attrs_only() -> None:
-    """Executors of a cluster get this program and attrs from the driver, and nothing else."""
+    """The executors of a Spark cluster get only this program and attrs from the driver."""
     baseline = imported_by("import attrs")
     foreign = imported_by("import spark_reports.sweep.simulation.simulate_run") - baseline - set(sys.stdlib_module_names)
     assert foreign == {"core", "spark_reports"}

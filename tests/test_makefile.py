@@ -1,4 +1,4 @@
-"""`make help` lists every target that somebody may ask for."""
+"""`make help` lists every target that users can run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ MAKEFILE: Final = (ROOT / "Makefile").read_text("utf-8")
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make on this machine")
 def test_help_lists_every_target() -> None:
-    """A target is phony, or make would take a file of its name for its result; what stands for files is nobody's to ask for."""
+    """Every target for users is phony, because make would otherwise treat a file with the target's name as its result. Other targets stand
+    for files.
+    """
     phony = re.search(r"^\.PHONY: (.*)$", MAKEFILE, re.MULTILINE)
     assert phony is not None
     printed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout

@@ -1,4 +1,4 @@
-"""The plan of the code is drawn from what imports what."""
+"""The plan of the code shows the imports."""
 
 from __future__ import annotations
 

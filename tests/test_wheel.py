@@ -1,4 +1,4 @@
-"""The wheels: all sources and nothing else; one with a compiled engine differs from the pure one by that engine only."""
+"""The wheels contain all sources and nothing else. A wheel with a compiled engine differs from the pure wheel only in the engine."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ import build_wheel  # noqa: E402
 
 
 def shipped(wheel: Path) -> set[str]:
-    """The files of the packages in a wheel."""
+    """Return the files of the packages in a wheel."""
     return {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
 
 
 def sources() -> set[str]:
-    """What the repository holds of the packages, without what is only for whoever works on them."""
+    """Return the files of the packages in the repository, except those that are only for development."""
     listed = subprocess.run(
         ["git", "ls-files", "core", "scenarios", "tui", "spark_reports"], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -1,4 +1,4 @@
-"""The suite runs in one process too, without pytest-xdist."""
+"""The suite also runs in one process, without pytest-xdist."""
 
 from __future__ import annotations
 

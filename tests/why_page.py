@@ -3,8 +3,8 @@
     python -m tests.why_page docs/why.md
 
 A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`. NAME is a fault of a comparison, `reads`, which compares ways of
-reading from Kafka's replicas, `costs`, which compares what the copies are at risk of and what they cost, or `copies`, which shows the
-numbers of copies that each rule tolerates to lose.
+reading from Kafka's replicas, `costs`, which compares the risks and costs of the copies, or `copies`, which shows how many copies each rule
+can lose.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ EXPOSING: Final = ("primary-dies", "primary-cut-off", "replica-dies")
 
 
 def table(name: str) -> list[str]:
-    """The lines of a table."""
+    """Return the lines of a table."""
     if name == "reads":
         fault, base = fault_named("replica-behind"), variant_named("kafka-acks-1")
         reports = [Run(attrs.evolve(base, secondary_reads=how), fault).finish() for how in READS]
@@ -46,7 +46,7 @@ def table(name: str) -> list[str]:
 
 
 def costs() -> list[str]:
-    """The lines of the table of the copies: the exposure under three faults, and the bytes of a write without faults."""
+    """Return the lines of the table of costs: the exposure under three faults, and the bytes that a write takes without faults."""
     columns = ["per write", *(f"`{fault}`" for fault in EXPOSING), "1 loss", "2 losses"]
     rows = []
     for variant in VARIANTS:
@@ -60,7 +60,7 @@ def costs() -> list[str]:
 
 
 def copies() -> list[str]:
-    """The lines of the table of the losses that a number of copies tolerates."""
+    """Return the lines of the table that shows how many losses each number of copies tolerates."""
     rules = {
         "majority": tolerance.majority, "ISR, min 1": lambda number: tolerance.isr(number, 1), "ISR, min 2": lambda number: tolerance.isr(number, 2),
         "semi-sync, 1 replica": lambda number: tolerance.semi_sync(number, 1), "Elasticsearch": tolerance.in_sync_copies,
@@ -72,17 +72,17 @@ def copies() -> list[str]:
 
 @cache
 def report(fault: str, variant: str) -> Report:
-    """The counts of a system under a fault."""
+    """Return the counts of a system under a fault."""
     return Run(variant_named(variant), fault_named(fault)).finish()
 
 
 def written(page: str) -> str:
-    """The page with new tables."""
+    """Return the page with new tables."""
     return TABLE.sub(lambda found: "\n".join([f"<!-- table: {found[1]} -->", *table(found[1]), "<!-- end of table -->"]), page)
 
 
 def main() -> int:
-    """Run the command line; returns the exit code."""
+    """Run the command line and return the exit code."""
     if len(sys.argv) != 2:
         print(__doc__, file=sys.stderr)
         return 2

@@ -1,4 +1,4 @@
-"""Parses each style sheet once for all applications of a process, since parsing takes a tenth of the time of a short test."""
+"""Parses each style sheet once for all applications in a process, because parsing takes a tenth of the time of a short test."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from textual.css.stylesheet import Stylesheet
 
 @pytest.fixture(scope="session", autouse=True)
 def style_sheets_parsed_once() -> Iterator[None]:
-    """Keep the rules of a style sheet by its text, its place, and the variables of the theme. Applications read rules and never change them."""
+    """Cache the rules of a style sheet by its text, its path, and the variables of the theme. This is safe because applications never
+    change the rules.
+    """
     parsed: dict[tuple[Any, ...], list[RuleSet]] = {}
     parse = Stylesheet._parse_rules
 

@@ -1,6 +1,6 @@
-"""A stand-in for `core.lab.cluster.Cluster` with the same surface: plausible views and events, no protocol.
+"""A fake of `core.lab.cluster.Cluster` with the same interface. It has plausible views and events, but no protocol.
 
-Widgets and the session are tested against it where the test needs a state or an event that is quick to make.
+Tests of widgets and of the session use it if they need a state or an event quickly.
 """
 
 from __future__ import annotations

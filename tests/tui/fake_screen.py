@@ -1,4 +1,4 @@
-"""A screen without a terminal: what handlers say and ask is written down, and answered by the test."""
+"""A screen without a terminal. It records the messages and questions of handlers, and the test answers the questions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from tui.session.play_target import PlayTarget
 
 
 class FakeScreen:
-    """What the main screen is to handlers. `said` has the messages, `asked` questions with who gets the answer, `shown` boxes of lines."""
+    """A fake of the main screen, as handlers see it. `said` contains the messages, `asked` the questions with the functions that receive
+    the answers, and `shown` the lines of dialogs.
+    """
 
     def __init__(self, target: PlayTarget | None = None, until: int = 0) -> None:
         self.loaded = load_session(target)
@@ -74,7 +76,7 @@ class FakeScreen:
         self.asked.append((question, answered))
 
     def answer(self, label: str) -> None:
-        """Give the answer to the last question whose label begins so."""
+        """Give the answer to the last question whose label begins with the given text."""
         question, answered = self.asked.pop()
         answered(next(option for option in question.options if option.label.startswith(label)))
 
@@ -84,7 +86,7 @@ class FakeScreen:
         self.lines.append((title, wrong, then))
 
     def fill_in(self, text: str) -> None:
-        """Write that line where one was asked for last."""
+        """Enter a line in the prompt that was opened last."""
         _, wrong, then = self.lines.pop()
         assert wrong(text) is None, wrong(text)
         then(text)
@@ -96,6 +98,6 @@ class FakeScreen:
         self.copied = text
 
     def arrive(self) -> None:
-        """Go every way that was begun to its end."""
+        """Finish every jump through time that has started."""
         while self.session.history.task is not None:
             self.session.history.continue_task()

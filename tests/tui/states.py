@@ -1,4 +1,4 @@
-"""Frozen states for widget tests, small enough to be read."""
+"""Small frozen states for widget tests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def replica(broker: int, leo: int, hw: int, **changes: object) -> ReplicaView:
 
 
 def partition(*replica_views: ReplicaView, **changes: object) -> PartitionView:
-    """A partition led by broker 1 whose ISR is what its replicas say."""
+    """Return a partition that is led by broker 1. The replicas determine its ISR."""
     view = PartitionView(
         tp=TopicPartition("orders", 0), leader=1, leader_epoch=3, partition_epoch=7, replicas=tuple(c.broker for c in replica_views),
         isr=tuple(c.broker for c in replica_views if c.in_isr), elr=(), last_known_elr=(), adding=(), removing=(), recovering=False, min_isr=2,
@@ -41,7 +41,7 @@ def partition(*replica_views: ReplicaView, **changes: object) -> PartitionView:
 
 
 def view_of(*partitions: PartitionView) -> ClusterView:
-    """Three healthy brokers with these partitions, whose topics have their min.insync.replicas."""
+    """Return a view of three healthy brokers with the given partitions, whose topics have the min.insync.replicas of their partitions."""
     least = {p.tp.topic: p.min_isr for p in partitions}
     topics = tuple(TopicView(name, "", 1, 3, (("min.insync.replicas", str(min_isr)),)) for name, min_isr in least.items())
     return attrs.evolve(cluster().view(), partitions=partitions, topics=topics)

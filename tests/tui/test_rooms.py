@@ -1,6 +1,6 @@
-"""The rooms of the playground: none is too large to be looked over, and only the session knows the cluster that lives.
+"""The folders of the playground: none has too many modules, and only the session uses the live cluster.
 
-Which room may import which stands in the contracts of the import linter, in pyproject.toml.
+The import contracts in pyproject.toml define which folder can import which.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ SCREENS: dict[str, tuple[str, ...]] = {
     "question": ("right", "c"),
     "line": ("g",),
 }
-"""The keys that lead to each."""
+"""The keys that open each screen."""
 
 SIZES = {"80x24": (80, 24), "120x40": (120, 40), "200x60": (200, 60)}
 LOOKS: dict[str, tuple[tuple[int, int], dict[str, object]]] = {
@@ -49,7 +49,7 @@ LOOKS: dict[str, tuple[tuple[int, int], dict[str, object]]] = {
 
 
 async def picture(screen: str, look: str) -> tuple[str, str]:
-    """Text and SVG of a screen: broker 2 dies at 3 s, under load; it is 19 s now."""
+    """Return the text and the SVG of a screen at 19 s. The cluster is under load, and broker 2 died at 3 s."""
     size, wanted = LOOKS[look]
     async with playing(size=size, until=3 * SECOND, **wanted) as (app, main_screen, pilot):
         main_screen.session.history.do(Kill(2))
@@ -65,7 +65,7 @@ async def picture(screen: str, look: str) -> tuple[str, str]:
 
 
 def held(name: str, look: str, text: str, svg: str, left: Path) -> None:
-    """Hold a picture against the one that is kept."""
+    """Compare a picture with its snapshot."""
     path = KEPT / f"{name}-{look}.txt"
     now = f"{text}\nsvg {hashlib.sha256(svg.encode()).hexdigest()[:16]}\n"
     if os.environ.get("ISRLAB_SNAPSHOTS") == "write":
@@ -112,7 +112,7 @@ timeline:
     kill-consumer: app1
   - wait: 10s
 """
-"""At 22 s, the coordinator has not noticed yet that app1 is dead."""
+"""A script with a group. At 22 s, the coordinator has not yet noticed that app1 is dead."""
 
 
 @pytest.mark.parametrize("look", SIZES)

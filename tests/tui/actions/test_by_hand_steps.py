@@ -1,4 +1,6 @@
-"""The playground by hand: one key stops everything that goes by itself, then each fetch, answer and produce is a key or two; and back."""
+"""By-hand mode in the playground: a key stops everything that runs on its own, further keys fetch, answer, and produce, and another key
+resumes.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,14 @@ TABLE: list[list[str]] = [
     ["p", "enter"],
     ["v", "1", "0", "space", "8", "enter"],
 ]
-"""The keys of each row of B2."""
+"""The keys that produce each row of the worked example B2."""
 
 BEGIN = ["b", "T", "1"]
-"""By hand, and a topic with one empty partition, which is selected then."""
+"""The keys that start by-hand mode, and create and select a topic with one empty partition."""
 
 
 def shown(app: Playground, main_screen: MainScreen) -> list[str]:
-    """LEO/HW of the replicas of the selected partition, in order, as the screen has them."""
+    """Return the LEO/HW of the selected partition's replicas, in order, as the screen shows them."""
     partition = main_screen.selection.partition_in(main_screen.view)
     assert partition is not None
     (row,) = (line for line in screen_text(app).splitlines() if line.startswith(f"► {partition.tp}"))

@@ -1,4 +1,4 @@
-"""Every action of the registry, by its key and through the command palette: both do the same, and it is not nothing."""
+"""Runs every action in the registry by its key and through the command palette. Both must have the same effect, and some effect."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ BEFORE: dict[str, tuple[str, ...]] = {
     "by-hand-round": ("b",),
     "by-hand-step": ("b",),
 }
-"""The keys that lead to where an action is possible, for those that are not possible at once."""
+"""For actions that are impossible at the start: the keys after which they are possible."""
 
 ELSEWHERE = {
     "controllers": ("d9-dedicated-controllers", "4.1"),
     "move-replica": ("d4-move-replica", "4.1"),
 }
-"""The scenarios, and their releases, in which an action is possible that the playground's own cluster has nothing for."""
+"""For actions that are impossible in the default cluster: a scenario and a release in which they are possible."""
 
 
 def loaded(action: str) -> AbstractAsyncContextManager[tuple[Playground, MainScreen, Pilot[int]]]:
-    """Where an action is possible."""
+    """Return a session in which an action is possible."""
     if action in ELSEWHERE:
         name, release = ELSEWHERE[action]
         script = catalogue.load(name)
@@ -55,7 +55,7 @@ def loaded(action: str) -> AbstractAsyncContextManager[tuple[Playground, MainScr
 
 
 def outcome(app: Playground, main_screen: MainScreen) -> dict[str, Any]:
-    """What can be seen of what was done."""
+    """Return the visible effects of an action."""
     session = main_screen.session
     ring = session.event_buffer.ring(NOTABLE)
     return {
@@ -78,7 +78,7 @@ def outcome(app: Playground, main_screen: MainScreen) -> dict[str, Any]:
 
 
 async def settle(app: Playground, main_screen: MainScreen, pilot: Pilot[int]) -> None:
-    """Until nothing moves any more, save a session that plays."""
+    """Wait until nothing moves anymore, except in a session that plays."""
     await pilot.pause()
     while main_screen.session.history.task_target is not None:
         main_screen.session.playback.frame(0.05)
@@ -114,7 +114,7 @@ async def prepared(action: str, app: Playground, main_screen: MainScreen, pilot:
 
 
 async def by_palette(app: Playground, pilot: Pilot[int], label: str) -> None:
-    """Type the label, and take the entry that is exactly it."""
+    """Type the label in the command palette, and choose the entry with exactly this label."""
     await pilot.press("colon")
     await pilot.pause()
     app.screen.query_one(Input).value = label
@@ -137,8 +137,8 @@ OFFERED = [action for action in ACTIONS if action.id != "palette"]
 
 @pytest.mark.parametrize("action", OFFERED, ids=lambda a: a.id)
 async def test_key_and_palette_do_the_same(action: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The palette is opened for actions that put something else on the screen, where it could be in the way, and for every fourth other
-    action. That it leads to the right action is tested for all of them below.
+    """The test opens the palette for actions that show something else, which the palette could cover, and for every fourth other action. A
+    later test checks, for all actions, that the palette runs the right one.
     """
     monkeypatch.chdir(tmp_path)
 

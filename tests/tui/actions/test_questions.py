@@ -1,4 +1,6 @@
-"""Every further act by its key: what it asks, that every answer which is offered is possible, what it would do now; the filters of kafka-topics."""
+"""Acts that ask a question: what they ask, that every answer that they offer is possible, and what they would do now. Also the filters of
+kafka-topics.
+"""
 
 from __future__ import annotations
 
@@ -282,7 +284,9 @@ def test_the_filters_are_those_of_kafka_topics() -> None:
 
 
 def test_a_filter_goes_by_the_setting_as_kafka_topics_does_and_a_metric_by_what_the_broker_makes_of_it() -> None:
-    """RF 1 with min ISR 2 since 3.7: the broker caps it and takes writes, at min; the tool lists it as under min. Both count with it."""
+    """RF 1 with min ISR 2, since 3.7: the broker caps the minimum, accepts writes, and is at min, but the tool lists the partition as under
+    min.
+    """
     alone = partition(replica(1, 5, 5), min_isr=1)
     view = view_of(attrs.evolve(alone, min_isr=2))
     view = attrs.evolve(view, partitions=(alone,))

@@ -1,4 +1,4 @@
-"""The selection: something is always selected, it moves through what is listed, and says how that is listed."""
+"""The selection: something is always selected, the selection moves through the listed items, and it describes their order and filter."""
 
 from __future__ import annotations
 

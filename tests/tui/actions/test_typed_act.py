@@ -1,4 +1,4 @@
-"""Acts that people type in the notation of scripts."""
+"""Acts that users type in script notation."""
 
 from __future__ import annotations
 

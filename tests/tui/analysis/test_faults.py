@@ -1,4 +1,4 @@
-"""The faults in force: on the cards of the brokers they concern, and in the header, however little room there is."""
+"""Active faults appear on the cards of the affected brokers and in the header, however little room there is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""An error that nobody foresaw ends the playground in good order: what was done is saved, one message says where, and the exit code is 70."""
+"""After an unexpected error, the playground quits cleanly: it saves the session, prints one message that names the file, and exits with
+code 70.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from tui.handlers import playback_controls
 def fail(self): raise RuntimeError("no such luck")
 playback_controls.PlaybackControls.faster = fail
 """
-"""`+` fails."""
+"""A program in which the key `+` causes an error."""
 
 BROKEN_CLUSTER = """
 from core.lab.cluster import Cluster
@@ -30,7 +32,7 @@ def fail(self, *_): raise RuntimeError("no such luck")
 def break_it(self): Cluster.step = Cluster.run_until = fail; self.session.playback.play(); self.screen.refresh_view()
 playback_controls.PlaybackControls.faster = break_it
 """
-"""After `+` the cluster itself fails."""
+"""A program in which the cluster itself fails after the key `+`."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The application through its keys, with the real cluster: every action, what it says, and what it refuses."""
+"""Operates the application through its keys, with the real cluster: the effects of actions, their messages, and their refusals."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tui.session.playback import AS_FAST_AS_IT_CAN
 
 
 def screen_text(app: Playground) -> str:
-    """What stands on the screen, from its own picture."""
+    """Return the text on the screen, taken from its SVG picture."""
     lines = app.screen._compositor.render_strips()
     return "\n".join(strip.text for strip in lines)
 
@@ -43,7 +43,7 @@ def screen_text(app: Playground) -> str:
 async def playing(
     target: PlayTarget | None = None, *, size: tuple[int, int] = (120, 40), until: int = SECOND, **wanted: object
 ) -> AsyncIterator[tuple[Playground, MainScreen, Pilot[int]]]:
-    """A paused playground at a virtual time."""
+    """Return a paused playground at a virtual time."""
     loaded = load_session(target)
     if until:
         loaded.session.history.replay_run.advance_to(until)
@@ -55,7 +55,7 @@ async def playing(
 
 
 def done(main_screen: MainScreen) -> list[str]:
-    """The acts so far, in words."""
+    """Return the acts so far, in words."""
     ring = main_screen.session.event_buffer.ring(NOTABLE)
     return [main_screen.session.event_sentence(ring.at(i)[0]) for i in range(ring.first, ring.total) if ring.at(i)[3] == "act"][3:]
 

@@ -1,4 +1,4 @@
-"""Signals that end the playground, from before it has a loop until after."""
+"""Signals that end the playground, before, while, and after its event loop runs."""
 
 from __future__ import annotations
 

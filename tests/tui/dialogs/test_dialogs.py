@@ -1,4 +1,4 @@
-"""Dialogs take the keys that are meant for them, however early these come; and time waits for who writes."""
+"""Dialogs receive the keys that are meant for them, however early the keys arrive. Virtual time is paused while the user types."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def key(character: str) -> events.Key:
 
 
 async def at_once(app: Playground, pilot: Pilot[int], text: str) -> None:
-    """Type as a fast hand, a paste or a slow link does: all keys arrive before the first has done anything."""
+    """Type as a fast typist, a paste, or a slow link does: all keys arrive before the first key has an effect."""
     for character in text:
         app.post_message(key(character))
     for _ in range(6):
@@ -119,16 +119,16 @@ async def test_a_condition_that_never_holds_is_reported() -> None:
 
 
 DIALOGS = ["c", "S", "w", "B", "?", "enter", "D", "j", ":", "O", "g", "C"]
-"""Keys that bring up a dialog of each sort."""
+"""The keys that open a dialog of each type."""
 
 
 ANSWERS = ["\r", "\x1b", "q", "2", "1", "y"]
-"""The keys that are typed thrice: those that every dialog takes, and letters."""
+"""The keys that are typed three times: keys that every dialog handles, and letters."""
 
 ANSWERED = [
     (opened, answer) for at, opened in enumerate(DIALOGS) for answer in ("\r", "\x1b", *(ANSWERS[2 + (at + each) % 4] for each in range(2)))
 ]
-"""Each dialog with the first two, and with two letters in turn."""
+"""Each dialog with the first two keys, and with two letters in turn."""
 
 
 @pytest.mark.parametrize(("opened", "answer"), ANSWERED)

@@ -1,4 +1,4 @@
-"""Back to cause by keys: from a reading to the event that changed it last, and on to causes."""
+"""The keys that find causes: from a value to the event that last changed it, and from an event to its cause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Handlers without a screen: what they do to the session, what they say and what they ask."""
+"""Handlers without a real screen: their effects on the session, their messages, and their questions."""
 
 from __future__ import annotations
 

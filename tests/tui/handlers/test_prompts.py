@@ -1,4 +1,6 @@
-"""Prompts without a screen: a message stays until the next one or for its time, and time waits for who writes."""
+"""Prompts without a real screen: a message stays until the next one or until its time is over, and virtual time is paused while the user
+types.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from tui.session.loading import load_session
 
 
 class Screen:
-    """What prompts need of a screen, written down."""
+    """A fake of the screen that prompts use. It records what they show."""
 
     def __init__(self) -> None:
         self.app: Any = self

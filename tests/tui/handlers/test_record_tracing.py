@@ -1,4 +1,4 @@
-"""The trace of a record in the playground."""
+"""Traces records in the playground."""
 
 from __future__ import annotations
 

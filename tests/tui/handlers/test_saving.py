@@ -1,4 +1,6 @@
-"""A session saved from inside as an event log: the bytes that `--log` writes, checked by replay; nothing is overwritten unasked."""
+"""Saving a session as an event log: the bytes are those that `--log` writes, `replay` agrees, and no file is overwritten without a
+question.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time travel, saving and copying through their keys and through the palette, with the real cluster."""
+"""Time travel, saving, and copying, through keys and through the palette, with the real cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tui.main_screen.screen import MainScreen
 
 
 async def settled(main_screen: MainScreen, pilot: Pilot[int]) -> None:
-    """Let it arrive."""
+    """Wait until the jump through time is complete."""
     await pilot.pause()
     while main_screen.session.playback.moving:
         await pilot.pause(0.02)
@@ -43,7 +43,7 @@ async def write(app: Playground, pilot: Pilot[int], text: str) -> None:
 
 @asynccontextmanager
 async def killed(**wanted: object) -> AsyncIterator[tuple[Playground, MainScreen, Pilot[int]]]:
-    """Two seconds in, b2 dies; twenty seconds later."""
+    """Return a session in which b2 died after two seconds, twenty seconds later."""
     async with playing(**wanted) as (app, main_screen, pilot):  # type: ignore[arg-type]
         main_screen.session.history.replay_run.advance_to(2 * SECOND)
         main_screen.refresh_view()
@@ -54,7 +54,7 @@ async def killed(**wanted: object) -> AsyncIterator[tuple[Playground, MainScreen
 
 
 async def by_palette(app: Playground, main_screen: MainScreen, pilot: Pilot[int], label: str) -> None:
-    """Choose an action in the command palette, as one does who does not know its key."""
+    """Choose an action in the command palette, as a user does who does not know its key."""
     await pilot.press("colon")
     await pilot.pause(0.2)
     app.screen.query_one(Input).value = label

@@ -1,4 +1,4 @@
-"""How the playground is shown: palettes and glyphs that can be told apart, keys from a file, and what a wrong file is told."""
+"""Display options: palettes and glyphs that can be distinguished, keys from a file, and the messages about an invalid file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BLINDNESS = {
     "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
     "tritanopia": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
 }
-"""What linear RGB becomes for whom: Machado, Oliveira and Fernandes 2009, severity 1."""
+"""How linear RGB appears with each type of color blindness: Machado, Oliveira, and Fernandes 2009, severity 1."""
 
 
 def linear(color: str) -> list[float]:
@@ -48,7 +48,7 @@ def luminance(color: str) -> float:
 
 
 def contrast(one: str, two: str) -> float:
-    """As WCAG 2 defines it."""
+    """Return the contrast ratio as WCAG 2 defines it."""
     high, low = sorted((luminance(one), luminance(two)), reverse=True)
     return (high + 0.05) / (low + 0.05)
 
@@ -66,7 +66,7 @@ def lab(color: str, blindness: str) -> tuple[float, float, float]:
 
 
 def distance(one: str, two: str, blindness: str) -> float:
-    """CIE76."""
+    """Return the color difference according to CIE76."""
     return sum((a - b) ** 2 for a, b in zip(lab(one, blindness), lab(two, blindness), strict=True)) ** 0.5
 
 
@@ -335,7 +335,7 @@ async def test_the_palette_and_the_glyphs_change_at_once() -> None:
 
 
 def app_filtered(app: object, strip: object) -> list[object]:
-    """A strip's segments as they are written."""
+    """Return the segments of a strip as they are written to the terminal."""
     segments = list(strip)  # type: ignore[call-overload]
     from textual.color import Color as TextualColor
 

@@ -1,4 +1,4 @@
-"""What somebody needs who has never seen the playground: where the screens are, what the columns say, who is down, what a word means."""
+"""What a new user of the playground must find: the screens, the meaning of columns and words, and which brokers are down."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def hundred(title: str = "a hundred brokers") -> PlayTarget:
 
 
 def of_many(count: int, **states: BrokerState) -> ClusterView:
-    """Brokers 1 to `count`, all up but those that are named (`b2=BrokerState.STOPPED`)."""
+    """Return brokers 1 to `count`. All are up, except those that are named (`b2=BrokerState.STOPPED`)."""
     view = cluster().view()
     one = view.brokers[0]
     brokers = tuple(
@@ -163,7 +163,7 @@ async def test_the_arrows_go_through_the_brokers_as_they_stand() -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_a_single_step_names_what_it_did(size: tuple[int, int]) -> None:
-    """The events that most steps are, fetches and appends, stand in no panel as long as it lists notable ones."""
+    """Most steps are fetches and appends, which no panel shows while the event log lists only notable events."""
     async with playing(size=size, until=3 * SECOND) as (app, main_screen, pilot):
         for _ in range(12):
             before = main_screen.session.history.replay_run.event_tap.seq

@@ -1,4 +1,4 @@
-"""The layout: no panel covers another, none is off the screen, at any size and for any cluster."""
+"""The layout: at any size and for any cluster, no panel covers another, and no panel is outside the screen."""
 
 from __future__ import annotations
 

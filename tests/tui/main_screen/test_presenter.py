@@ -1,4 +1,4 @@
-"""The presenter: what is shown of a frozen frame, told without a screen."""
+"""The presenter: the content that it computes from a frozen frame, without a screen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What was done is not thrown away unasked, a pasted text is no keys, the worst stands on top, and what was done is undone."""
+"""Unsaved acts are not discarded without a question, pasted text is not treated as keys, the worst items come first, and acts can be
+undone.
+"""
 
 from __future__ import annotations
 

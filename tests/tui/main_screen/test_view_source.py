@@ -1,4 +1,4 @@
-"""Views of a session: exact where it rests, with the offsets that are shown where it moves."""
+"""Views of a session: exact at rest and, while the session moves, exact for the offsets on the screen."""
 
 from __future__ import annotations
 

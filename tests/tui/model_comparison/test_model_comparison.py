@@ -1,4 +1,4 @@
-"""The screen of the replication models: what it counts and says after a fault, how it paints that, and its keys."""
+"""The screen with the replication models: its counts and messages after a fault, its appearance, and its keys."""
 
 from __future__ import annotations
 

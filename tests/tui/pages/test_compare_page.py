@@ -1,4 +1,4 @@
-"""Two runs in step: another release, another branch; the first event that differs; acts repeated, refused ones told; time travel."""
+"""Two runs in lockstep: another release or branch, the first event that differs, repeated and refused acts, and time travel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The durability account: what is lost by producer with what doomed it, what is exposed by whom, and the way to the event."""
+"""The page with the durability account: lost records by producer with the cause, exposed records, and the jump to the event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of groups in a play-through: a member dies, then the coordinator, then a leader, under load."""
+"""The page with the groups during a session under load: a member dies, then the coordinator, and then a leader."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from tui.rendering.palette import palette_of
 PAINT = palette_of("dark")
 
 MOMENTS = (3, 22, 29, 46, 62)
-"""While the members join; after a member died at 20 s; in the rebalance; after the coordinator died at 45 s; after a leader died at 60 s."""
+"""The seconds to look at: while members join, after a member died at 20 s, during the rebalance, after the coordinator died at 45 s, and
+after a leader died at 60 s.
+"""
 
 
 def painted(groups: tuple[GroupReport, ...], history: GroupHistory, now: int, width: int, height: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""The swim-lane: which column an event stands in, which way its arrow points, what is drawn on it, and the way back to causes."""
+"""The swim-lane diagram: the column of each event, the direction and label of its arrow, and the jump to its cause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The metrics with their history: the same numbers as `isrlab metrics`, the worst first, curves over virtual time, one history for each branch."""
+"""The page with the metrics: the same numbers as `isrlab metrics`, the worst first, with curves over virtual time and a history for each
+branch.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ BY_SHORT = {metric.short: metric for metric in METRICS}
 
 
 def test_gauges_are_those_of_the_metrics_made_from_events() -> None:
-    """Two ways to the same number: the frozen view, and the events folded as `isrlab metrics` does it."""
+    """A metric has the same value whether it is computed from the frozen view or, as `isrlab metrics` does, from the events."""
     loaded = load_session(None)
     loaded.session.history.replay_run.advance_to(2 * SECOND)
     loaded.session.history.do(acts.Kill(2))

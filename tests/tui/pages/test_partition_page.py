@@ -1,4 +1,4 @@
-"""The partition in full, from the real cluster: why the HW is where it is, in numbers, and what stands in the table, the logs and the purgatory."""
+"""The page with a partition of the real cluster: the explanation of the HW, the table of replicas, the logs, and the purgatory."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_who_holds_the_high_watermark_back_and_until_when() -> None:
 
 
 def test_the_planned_time_is_the_one_at_which_it_really_leaves() -> None:
-    """With heartbeats going on only the leader's own check drops a follower that cannot fetch."""
+    """While heartbeats continue, only the leader's own check removes a follower that cannot fetch."""
     cluster = running()
     leader, one, _ = followers(cluster)
     cluster.do(acts.Cut((f"b{one}", f"b{leader}")))
@@ -86,7 +86,7 @@ def test_the_planned_time_is_the_one_at_which_it_really_leaves() -> None:
 
 @pytest.mark.parametrize("release", ["0.8.2", "0.9"])
 def test_before_0_10_2_the_leader_looks_once_in_the_lag_time(release: str) -> None:
-    """And before 0.9 it goes by when a follower last fetched."""
+    """Before 0.9, the check uses the time at which a follower last fetched."""
     cluster = running(release)
     _leader, one, _ = followers(cluster)
     cluster.do(acts.Pause(one))
@@ -146,7 +146,7 @@ def test_what_waits_and_for_whom() -> None:
 
 
 def test_looking_changes_nothing() -> None:
-    """A session that is looked at all the time goes as one that is not, its segments and recovery points included."""
+    """Looking at a session all the time does not change it, including its segments and recovery points."""
     spec = ClusterSpec(
         brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)),
         topics=(TopicSpec("orders", partitions=1, replication_factor=3, config=(("segment.bytes", "20000"),)),),

@@ -1,4 +1,5 @@
-"""The scenario picker: every scenario under its topic, the filter, and a start under a chosen release in the same application."""
+"""The page with the scenarios: every scenario is under its topic, the list can be filtered, and a scenario starts under the chosen release.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings editor: values and who set them, what a change does, and edits that are acts."""
+"""The page with the settings: values and their origins, the effects of changes, and edits, which are acts."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_what_a_change_would_do_now_in_numbers() -> None:
     ],
 )
 def test_a_change_is_counted_where_it_would_hold(release: str, topic: str, told: list[str]) -> None:
-    """A topic with a value of its own stays as it is when the cluster's changes, and is the only one whose own is changed here."""
+    """If a topic has its own value, a change to the cluster's value does not affect it, and a change here affects only this topic."""
     own = partition(replica(1, 5, 5), tp=TopicPartition("own", 0), min_isr=1)
     other = partition(replica(1, 5, 5), replica(2, 5, 5, in_isr=False), tp=TopicPartition("other", 0), min_isr=1)
     settings = settings_of(release)

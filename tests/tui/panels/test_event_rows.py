@@ -1,4 +1,4 @@
-"""What the event log lists: consequences folded into their cause, opened and closed, and events that have some words."""
+"""The lines of the event log: consequences that are folded into their cause, opened, and closed, and events that match words."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ _KINDS = st.sampled_from(["fence", "elect", "lose"])
     st.integers(1, 5),
 )
 def test_no_event_is_missing_and_none_stands_twice(drawn: list[tuple[str, int, int]], opened: list[int], stride: int) -> None:
-    """However they come, by how many at a time, whatever is opened meanwhile."""
+    """This holds for any number of new events at a time, and whatever lines are opened meanwhile."""
     ring, rows, now, came = EventRing(20_000), None, 0, []
     for seq, (kind, back, later) in enumerate(drawn, start=1):
         now += later * SECOND // 3

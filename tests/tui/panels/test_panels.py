@@ -1,4 +1,4 @@
-"""Header, brokers, events, inspector, scenario, totals and footer as rendered lines, without an application."""
+"""The rendered lines of the header, brokers, events, inspector, scenario, totals, and footer, without an application."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grid: bars whose gaps always show, marks that need no color, columns for any width."""
+"""The grid: bars in which gaps are always visible, marks that need no color, and columns for any width."""
 
 from __future__ import annotations
 

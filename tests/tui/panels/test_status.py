@@ -1,4 +1,6 @@
-"""What the screens say of a partition is what its clients experience, with the reason beside it, true under the release that runs."""
+"""The state of a partition on the screens is what its clients experience. The reason is shown beside it, and is true under the current
+release.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ def go(main_screen: MainScreen, seconds: float) -> None:
 
 
 def words(app: object) -> str:
-    """What stands on the screen, in one line."""
+    """Return the text on the screen as one line."""
     return " ".join(screen_text(app).replace("│", " ").split())  # type: ignore[arg-type]
 
 
@@ -163,7 +165,7 @@ TWO = ClusterSpec(
 
 
 async def _leaderless(main_screen: MainScreen) -> None:
-    """Broker 1 was alone in the ISR, and is dead; broker 2 is back."""
+    """Return a cluster in which broker 1, the only member of the ISR, is dead, and broker 2 is back."""
     main_screen.session.history.do(acts.Produce("orders", 10))
     go(main_screen, 1)
     main_screen.session.history.do(acts.Kill(2))

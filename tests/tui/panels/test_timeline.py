@@ -1,4 +1,4 @@
-"""The timeline strip: which mark stands where, what shows where two fall together, and the way to a mark by key and by mouse."""
+"""The timeline: the positions of marks, which mark is shown if several share a cell, and how to go to a mark by key and by mouse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Terms and symbols: every one explained, true under the release that runs, found under `?`, by a key and in the palette."""
+"""Terms and symbols: every one is explained, the explanation is true under the current release, and `?`, a key, and the palette lead to it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines are exactly as wide as they should be, whatever stands in them."""
+"""Lines have exactly the requested width, whatever they contain."""
 
 from __future__ import annotations
 

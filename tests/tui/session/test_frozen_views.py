@@ -1,4 +1,4 @@
-"""What screens get of a session stays as it is, whatever the cluster does next."""
+"""The views that screens get from a session never change, whatever the cluster does next."""
 
 from __future__ import annotations
 

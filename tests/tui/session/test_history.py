@@ -1,4 +1,4 @@
-"""Time travel in the playground: a saved session replays to the same log, a scenario goes back with what it expects."""
+"""Time travel in the playground: a saved session replays to the same log, and the expectations of a scenario go back with it."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_scenario_goes_back_with_what_it_expects_and_saves_itself(name: str, r
 
 @pytest.fixture
 def kept_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keyframes as often as they are offered, a few steps apart."""
+    """Keep every keyframe that is offered, so that keyframes are only a few steps apart."""
     monkeypatch.setattr(keyframe_cache, "CPU_SHARE_OF_DELTAS", 1e9)
     monkeypatch.setattr(keyframe_cache, "CPU_SHARE_OF_WHOLE_KEYFRAMES", 1e9)
     monkeypatch.setattr(keyframe_cache, "MAX_CPU_SHARE", 1e9)

@@ -1,4 +1,5 @@
-"""An old session opened from its event log: the same events, back and forth, branches, and what a log that is not true is told."""
+"""Opening an old session from its event log: the same events back and forth, branches, and the message if a log does not match its replay.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ from tui.session.play_target import PlayTarget
 
 
 def opened(path: Path, **wanted: Any) -> LoadedSession:
-    """The session of a log, played to its end."""
+    """Return the session of a log, played to its end."""
     old = read_session(path)
     loaded = load_session(PlayTarget(None, old.spec, old.release, old.seed, old=old, **wanted))
     arrive(loaded.session)
@@ -38,7 +39,7 @@ def opened(path: Path, **wanted: Any) -> LoadedSession:
 
 
 def a_session(path: Path, seed: int = 7, acts: int = 12) -> None:
-    """Some life, written to a log."""
+    """Write the log of a session with several acts."""
     loaded = session_of(log=path)
     session, dice = loaded.session, random.Random(f"{seed}:life")
     session.history.do(Load("orders", 40, acks="all"))

@@ -1,4 +1,4 @@
-"""The session: pace, budget, steps and acts, with a cluster that is quick to make and with the real one."""
+"""The session: pace, time budget, steps, and acts, with a fake cluster and with the real one."""
 
 from __future__ import annotations
 

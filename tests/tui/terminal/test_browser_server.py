@@ -1,4 +1,4 @@
-"""The playground in a browser: what the server gives out, to whom, and what is told when it cannot."""
+"""The playground in a browser: what the server returns, to whom, and its error messages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def free_port() -> int:
 
 @asynccontextmanager
 async def served(*arguments: str) -> AsyncIterator[tuple[str, asyncio.subprocess.Process]]:
-    """A server of the command line, once it listens, with the address that it prints."""
+    """Start the server from the command line, wait until it listens, and provide the address that it prints."""
     port = free_port()
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tui", "serve", "--port", str(port), *arguments, cwd=ROOT, stderr=asyncio.subprocess.PIPE
@@ -54,7 +54,7 @@ async def served(*arguments: str) -> AsyncIterator[tuple[str, asyncio.subprocess
 
 
 async def painted(socket: aiohttp.ClientWebSocketResponse, text: bytes, seconds: float = 30.0) -> bytes:
-    """What the page is sent, until a text is in it."""
+    """Return what the server sends to the page, up to and including a given text."""
     got = b""
     async with asyncio.timeout(seconds):
         while text not in got:
@@ -65,7 +65,7 @@ async def painted(socket: aiohttp.ClientWebSocketResponse, text: bytes, seconds:
 
 
 def name_and_token(address: str) -> tuple[str, str]:
-    """`127.0.0.1:8000` and the token of an address."""
+    """Return the host and port of an address, for example `127.0.0.1:8000`, and its token."""
     name, token = address.removeprefix("http://").split("/")
     return name, token
 
@@ -225,13 +225,13 @@ async def test_what_is_no_message_ends_its_tab_without_a_word() -> None:
 
 
 async def take_all(page_socket: aiohttp.ClientWebSocketResponse, got: bytearray) -> None:
-    """Take what a tab is sent for as long as it is open."""
+    """Receive everything that the server sends to a tab until the tab is closed."""
     async for came in page_socket:
         got += came.data if isinstance(came.data, bytes) else came.data.encode()
 
 
 async def no_more_than_one_is_open(client: aiohttp.ClientSession, here: str) -> None:
-    """Wait until a tab that was ended is gone with its process, so that there is room for another."""
+    """Wait until a closed tab and its process are gone, so that there is room for another."""
     async with asyncio.timeout(60):
         while True:
             async with client.get(f"{here}/") as answer:
@@ -258,7 +258,7 @@ async def test_so_many_tabs_and_no_more() -> None:
 
 
 async def callback_of(client: aiohttp.ClientSession, address: str) -> str:
-    """Where the page at an address calls back."""
+    """Return the address of the websocket that a page connects to."""
     async with client.get(address) as answer:
         found = re.search(r'"(ws://[^"]+/ws/[A-Za-z0-9_-]{12})"', await answer.text())
         assert found is not None, (answer.status, await answer.text())
@@ -266,7 +266,7 @@ async def callback_of(client: aiohttp.ClientSession, address: str) -> str:
 
 
 async def test_a_tab_that_is_loaded_again_has_its_own_place() -> None:
-    """A browser asks for the page before it closes what the old one holds."""
+    """When a tab is reloaded, the browser requests the page before it closes the old page's websocket."""
     async with served("--fps", "1", "--max-sessions", "1") as (here, _), aiohttp.ClientSession() as client:
         async with client.get(f"{here}/") as answer:
             page = str(answer.url)

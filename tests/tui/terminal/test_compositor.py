@@ -1,6 +1,6 @@
-"""What goes to the terminal past Textual's compositor, held against what that would paint of the whole screen.
+"""Compares what is written to the terminal directly with what Textual's compositor would paint for the whole screen.
 
-These tests fail when Textual changes what tui/writing.py builds on.
+These tests fail when Textual changes the internals that `tui.terminal.compositor` uses.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Cell = tuple[str, object]
 
 
 def cells(strip: Strip) -> list[Cell]:
-    """Every character of a line with its style."""
+    """Return every character of a line with its style."""
     return [(char, segment.style) for segment in strip for char in segment.text]
 
 
 class Seen:
-    """A terminal: what Textual composes is taken over as a whole, what is written as it is cell by cell."""
+    """A simulated terminal. It accepts whole screens from Textual, and single cells that are written directly."""
 
     def __init__(self, app: Playground, monkeypatch: pytest.MonkeyPatch) -> None:
         self.app = app
@@ -40,11 +40,11 @@ class Seen:
         monkeypatch.setattr(app, "_display", self.display)
 
     def now(self) -> list[list[Cell]]:
-        """What a full paint shows."""
+        """Return what Textual's compositor paints for the whole screen."""
         return [cells(strip) for strip in self.app.screen._compositor.render_strips()]
 
     def forget(self) -> None:
-        """Nothing is known of what stands there."""
+        """Forget the content of the terminal."""
         self.rows = [[("", None)] * len(row) for row in self.rows]
 
     def all(self) -> None:

@@ -1,4 +1,4 @@
-"""A terminal that is closed, or continued, while the playground plays in it."""
+"""A terminal that is closed, or stopped and continued, while the playground runs in it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 class Broken(io.StringIO):
-    """A terminal that goes away."""
+    """A terminal whose writes fail."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ def test_a_file_that_breaks_takes_what_is_written_and_says_so_once() -> None:
 
 
 def test_what_a_terminal_has_not_taken_is_flushed_nowhere() -> None:
-    """Or else Python's end would fail, and make its exit code 120."""
+    """Otherwise, Python's flush at exit would fail, and the exit code would be 120."""
     master, slave = pty.openpty()
     told: list[str] = []
     with open(slave, "w") as file:
@@ -71,7 +71,7 @@ def test_what_a_terminal_has_not_taken_is_flushed_nowhere() -> None:
 
 
 class Owned:
-    """A playground that owns its terminal, as under a shell; what it writes is read and thrown away."""
+    """A playground that owns its terminal, as it does under a shell. Its output is read and discarded."""
 
     def __init__(self, log: Path, *, deaf: bool = False) -> None:
         self.master, slave = pty.openpty()
@@ -92,7 +92,7 @@ class Owned:
         self.written = b""
 
     def read_until(self, text: bytes) -> None:
-        """Until a text has been written since what was last waited for."""
+        """Wait until a text appears in the output after the text that the last call waited for."""
         end = time.monotonic() + 60
         while text not in self.written:
             assert time.monotonic() < end, f"{text!r} was never written"
@@ -101,7 +101,7 @@ class Owned:
         self.written = self.written.partition(text)[2]
 
     def close(self) -> None:
-        """The terminal closes, if it has not, and what is still there is killed."""
+        """Close the terminal if it is open, and kill any remaining process."""
         if self.master >= 0:
             os.close(self.master)
             self.master = -1
@@ -128,7 +128,7 @@ def ended_well(log: Path) -> None:
 
 @pytest.mark.parametrize("deaf", [False, True], ids=["hears", "deaf"])
 def test_a_closed_terminal_ends_it_and_keeps_the_log(opened: list[Owned], tmp_path: Path, deaf: bool) -> None:
-    """Also where SIGHUP is ignored (`nohup`): there is nobody left to play for."""
+    """This also holds if SIGHUP is ignored (`nohup`), because nobody can use the playground anymore."""
     log = tmp_path / "session.jsonl"
     owned = Owned(log, deaf=deaf)
     opened.append(owned)
@@ -143,7 +143,7 @@ def test_a_closed_terminal_ends_it_and_keeps_the_log(opened: list[Owned], tmp_pa
 
 @pytest.mark.parametrize("deaf", [False, True], ids=["hears", "deaf"])
 def test_a_closed_terminal_ends_it_also_while_nothing_is_written(opened: list[Owned], tmp_path: Path, deaf: bool) -> None:
-    """Paused, it writes nothing that could fail."""
+    """A paused playground writes nothing, so no write fails."""
     log = tmp_path / "session.jsonl"
     owned = Owned(log, deaf=deaf)
     opened.append(owned)
@@ -180,7 +180,7 @@ def test_continued_without_a_stop_signal_it_reads_keys_once(opened: list[Owned],
 
 
 def stopped(pid: int) -> bool:
-    """Whether a process stands still (SIGSTOP)."""
+    """Return whether a process is stopped (SIGSTOP)."""
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 

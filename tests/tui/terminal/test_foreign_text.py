@@ -1,4 +1,4 @@
-"""Text that would drive a terminal, or that Textual would take for markup, is painted as it is written, on every screen."""
+"""Every screen shows control sequences and markup in foreign text literally, and does not interpret them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SIZES = {"80x24": (80, 24), "120x40": (120, 40), "200x60": (200, 60)}
 
 
 def assert_harmless(app: Playground) -> None:
-    """Nothing of what stands on the screen does more than stand there."""
+    """Check that nothing on the screen has an effect beyond being shown."""
     for strip in app.screen._compositor.render_strips():
         for segment in strip:
             assert segment.control is None

@@ -1,4 +1,4 @@
-"""The playground in a real pseudo-terminal: what it writes, and how it ends."""
+"""The playground in a real pseudo-terminal: its output, and how it quits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PLAY = "import sys; from tui.cli import main; sys.exit(main(sys.argv[1:]))"
 
 
 class Terminal:
-    """A pty with a playground in it."""
+    """A pseudo-terminal in which a playground runs."""
 
     def __init__(
         self, *arguments: str, columns: int = 120, rows: int = 40, cwd: Path | None = None, program: str = PLAY, **environ: str
@@ -44,7 +44,7 @@ class Terminal:
         self.output = b""
 
     def read(self, seconds: float) -> bytes:
-        """What is written within so many seconds."""
+        """Return the output of the given number of seconds."""
         end = time.monotonic() + seconds
         got = b""
         while (left := end - time.monotonic()) > 0:
@@ -55,13 +55,13 @@ class Terminal:
         return got
 
     def read_until_still(self, seconds: float) -> None:
-        """Until nothing has been written for so many seconds."""
+        """Read until there has been no output for the given number of seconds."""
         end = time.monotonic() + 60
         while self.read(seconds):
             assert time.monotonic() < end, "it writes and writes"
 
     def read_until(self, text: str, seconds: float = 60.0) -> bytes:
-        """What is written until a text appears."""
+        """Return the output up to the appearance of a text."""
         end = time.monotonic() + seconds
         start = len(self.output)
         while text.encode() not in self.output[start:]:
@@ -73,7 +73,7 @@ class Terminal:
         os.write(self.master, keys.encode())
 
     def wait(self) -> int:
-        """The exit code; what is still written is read, so that the process is not held up."""
+        """Return the exit code. Remaining output is read, so that the process does not block."""
         end = time.monotonic() + 60
         while self.process.poll() is None:
             assert time.monotonic() < end, "it does not end"
@@ -112,7 +112,7 @@ def test_paused_it_writes_nothing(terminals: list[Terminal]) -> None:
 
 @pytest.fixture
 def deaf() -> Iterator[None]:
-    """The suite runs under `nohup`, and in the background of a script."""
+    """Ignore the signals that are ignored under `nohup` or in a script's background process."""
     before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGHUP, signal.SIGINT)}
     yield
     for number, handler in before.items():
@@ -148,7 +148,7 @@ def test_however_it_ends_log_and_terminal_are_sane(
 
 
 def copied(terminal: Terminal) -> str:
-    """What was last handed to the terminal's clipboard (OSC 52)."""
+    """Return the text that was last copied to the terminal's clipboard (OSC 52)."""
     found = re.findall(rb"\x1b\]52;c;([A-Za-z0-9+/=]*)(?:\x07|\x1b\\)", terminal.output)
     return base64.b64decode(found[-1]).decode()
 
@@ -200,7 +200,7 @@ def test_ascii_writes_ascii_only(terminals: list[Terminal]) -> None:
 
 
 def test_scenario_log_is_the_same_as_headless(terminals: list[Terminal], tmp_path: Path) -> None:
-    """Played to its end on a screen, at a speed that a frame cannot keep, a scenario makes the events it makes headless."""
+    """A scenario that is played to its end on a screen, at a speed that frames cannot reach, has the same events as without a screen."""
     played, run = tmp_path / "played.jsonl", tmp_path / "run.jsonl"
     terminal = Terminal("c1-paused-follower", "--log", str(played))
     terminals.append(terminal)

@@ -1,4 +1,4 @@
-"""A session as somebody has it: real keys into tmux, the screen read back from it, and what it leaves behind on disk."""
+"""A complete session in tmux: real keys, the resulting screen, and the files that remain on disk."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = [
 
 
 class Tmux:
-    """A tmux server of its own, with one window of 120 × 40."""
+    """A separate tmux server with one window of 120 × 40."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -42,7 +42,7 @@ class Tmux:
         return done.stdout
 
     def open(self, *arguments: str) -> None:
-        """Start isrlab; its exit code is written down, and the screen stays when it has ended."""
+        """Start isrlab. When it ends, its exit code is written to a file, and the screen remains."""
         command = shlex.join([sys.executable, "-c", ISRLAB, *arguments])
         self.run("new-session", "-d", "-x", "120", "-y", "40", f"{command}; echo ended with $?; exec cat")
 
@@ -50,7 +50,9 @@ class Tmux:
         return self.run("capture-pane", "-p")
 
     def until(self, *texts: str, gone: str | None = None) -> str:
-        """The screen, once all those texts stand on it and that other one does not, twice: tmux shows a frame half drawn, too."""
+        """Return the screen once it shows all given texts and not the unwanted one. Two captures must agree, because tmux can show a
+        half-drawn frame.
+        """
         end = time.monotonic() + 60
         matched = False
         while True:
@@ -62,7 +64,7 @@ class Tmux:
             time.sleep(0.05)
 
     def press(self, key: str, *texts: str, gone: str | None = None) -> str:
-        """Press a key, and the screen once it shows what the key does."""
+        """Press a key, and return the screen once it shows the effect of the key."""
         self.run("send-keys", key)
         return self.until(*texts, gone=gone)
 
@@ -82,12 +84,12 @@ def tmux(tmp_path: Path) -> Iterator[Tmux]:
 
 
 def header_time(screen: str) -> str:
-    """The virtual time in the first line."""
+    """Return the virtual time in the first line."""
     return screen.split()[2]
 
 
 def isrlab(tmux: Tmux, *arguments: str) -> str:
-    """What a headless command says; it succeeds."""
+    """Run a command that must succeed, and return its output."""
     command = [sys.executable, "-c", ISRLAB, *arguments]
     done = subprocess.run(command, env=tmux.env, cwd=tmux.directory, capture_output=True, text=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stdout + done.stderr
