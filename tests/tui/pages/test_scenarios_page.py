@@ -1,5 +1,4 @@
-"""The page with the scenarios: every scenario is under its topic, the list can be filtered, and a scenario starts under the chosen release.
-"""
+"""The page with the scenarios: every scenario is under its topic, the list can be filtered, and a scenario starts under the chosen release."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Terms and symbols: every one is explained, the explanation is true under the current release, and `?`, a key, and the palette lead to it.
-"""
+"""Terms and symbols: every one is explained, the explanation is true under the current release, and `?`, a key, and the palette lead to it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Opening an old session from its event log: the same events back and forth, branches, and the message if a log does not match its replay.
-"""
+"""Opening an old session from its event log: the same events back and forth, branches, and the message if a log does not match its replay."""
 
 from __future__ import annotations
 
