@@ -1,4 +1,4 @@
-"""One Spark session for all tests of this directory that need one, and a way to put logs through every summary."""
+"""Provides one Spark session for all tests in this directory, and computes every summary of logs."""
 
 from __future__ import annotations
 
@@ -29,14 +29,16 @@ Tables = dict[str, list[dict[str, Any]]]
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
-    """Interprets its plans, as reports of few events do: generating code for them and compiling it takes longer than to carry them out."""
+    """Provide a session that interprets its query plans, as reports on few events do. Generating and compiling code would take longer than
+    running the plans.
+    """
     with spark_session("local[2]", {**session_settings.INTERPRETED, "spark.sql.adaptive.enabled": "false"}, brief=True) as session:
         yield session
 
 
 @pytest.fixture(scope="session")
 def summarise(spark: Any) -> Callable[[Sequence[Path]], Tables]:
-    """Every summary of the given logs, and their overview, rows as dicts."""
+    """Return every summary of the given logs, and their overview, with rows as dicts."""
     from spark_reports.compute.summary_inputs import session_table, summary_inputs
     from spark_reports.logs.session_log import name_sessions, open_log
     from spark_reports.rows.frames import read_frames
@@ -68,7 +70,7 @@ def summarise(spark: Any) -> Callable[[Sequence[Path]], Tables]:
 
 @attrs.frozen
 class Reported:
-    """A report with charts, and what it was made from.
+    """A report with charts, and the log that it was computed from.
 
     Attributes:
         log: the log of the session.
@@ -83,7 +85,9 @@ class Reported:
 
 @pytest.fixture(scope="session")
 def follower_killed(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Reported:
-    """b3 leads nothing, is killed at 10 s, and starts again at 40 s. Then the controller refuses an election, since the partition has a leader."""
+    """Return a report on a session. In this session, b3 leads nothing, is killed at 10 s, and starts again at 40 s. Then the controller
+    refuses an election, because the partition has a leader.
+    """
     from spark_reports.compute import compute_tables, load_logs
     from spark_reports.logs.session_log import open_log
     from spark_reports.output import html
@@ -117,13 +121,15 @@ def logs_together(tmp_path_factory: pytest.TempPathFactory) -> dict[Writer, tupl
 
 @pytest.fixture(scope="session")
 def tables_together(logs_together: dict[Writer, tuple[Sequence[Path], Any]], summarise: Callable[[Sequence[Path]], Tables]) -> Tables:
-    """Put the logs of all modules through every summary once."""
+    """Compute every summary of the logs of all modules once."""
     return summarise([path for paths, _ in logs_together.values() for path in paths])
 
 
 @pytest.fixture(scope="session")
 def summarized(logs_together: dict[Writer, tuple[Sequence[Path], Any]], tables_together: Tables) -> Callable[[Writer], tuple[Any, Tables]]:
-    """Return a function from a writer of logs to what it returned beside their paths, and to the rows of these logs."""
+    """Return a function that takes a writer of logs. It returns the data that the writer returned in addition to the paths, and the rows of
+    its logs.
+    """
 
     def rows_of(write: Writer) -> tuple[Any, Tables]:
         paths, about = logs_together[write]

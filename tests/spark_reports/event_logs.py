@@ -23,19 +23,19 @@ _DEFAULTS: dict[str, Any] = {"int": 0, "str": "", "bool": False, "tuple[int, ...
 
 
 def event(t: int, kind: str, **columns: Any) -> dict[str, Any]:
-    """An event of that kind at that time; columns not given are 0, empty or false."""
+    """Return an event with the given kind and time. Columns that are not given are 0, empty, or false."""
     declared = column_types(KINDS[kind])
     assert columns.keys() <= declared.keys(), columns.keys() - declared.keys()
     return {"t": t, "cause": 0, "kind": kind} | {name: columns.get(name, _DEFAULTS[how]) for name, how in declared.items()}
 
 
 def numbered(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The events with their `seq`, from 1."""
+    """Return the events with sequence numbers (`seq`) from 1."""
     return [{"seq": seq} | event for seq, event in enumerate(events, start=1)]
 
 
 def log_text(events: Sequence[dict[str, Any]], end: int | None, header: dict[str, Any] = HEADER) -> str:
-    """The text of a log; without `end` the session was killed."""
+    """Return the text of a log. Without `end`, the session was killed."""
     lines = [header, *numbered(events)]
     if end is not None:
         lines.append({"end": True, "t": end, "events": len(events)})
@@ -43,6 +43,6 @@ def log_text(events: Sequence[dict[str, Any]], end: int | None, header: dict[str
 
 
 def write_log(path: Path, events: Sequence[dict[str, Any]], end: int | None = None) -> Path:
-    """Write a log and give its path back."""
+    """Write a log and return its path."""
     path.write_text(log_text(events, end), encoding="utf-8")
     return path

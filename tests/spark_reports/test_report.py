@@ -1,4 +1,4 @@
-"""`main_report` from end to end, each run in a process of its own: what reaches stdout, stderr and the disk."""
+"""`main_report` from end to end, with each run in its own process: the content of stdout, stderr, and the files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def report(*paths: Path, environ: Mapping[str, str] | None = None, cwd: Path = R
 
 
 def without_java(tmp_path: Path) -> dict[str, str]:
-    """An environment with every program of this machine but `java`."""
+    """Return an environment with every program on this machine except `java`."""
     tools = tmp_path / "tools"
     tools.mkdir()
     for directory in ("/usr/local/bin", "/usr/bin", "/bin"):
@@ -50,7 +50,9 @@ def without_java(tmp_path: Path) -> dict[str, str]:
 
 
 def test_good_and_bad_logs_together_without_java(tmp_path: Path) -> None:
-    """Tables for people, CSV, and Parquet in one run, since each run starts a Spark. JSON, and the Java of this machine: `test_clusters`."""
+    """One run writes tables for people, CSV, and Parquet, because each run starts Spark. `test_clusters` tests JSON and the Java of this
+    machine.
+    """
     changed = {"topic": "orders", "partition": 0, "replicas": [1, 2, 3]}
     events = [
         event(0, "topic-created", topic="orders", partitions=1, replication_factor=3),

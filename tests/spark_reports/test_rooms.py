@@ -1,4 +1,4 @@
-"""The packages of the reports: none is too large to survey, each says what it holds, and the tests mirror them.
+"""The packages of the reports: none has too many modules, each describes its content, and the tests have the same folders.
 
 The contracts of import-linter in pyproject.toml say which package may import which.
 """

@@ -1,4 +1,4 @@
-"""Commands that are told to end, by real signals: nothing of theirs stays behind, no process and no file."""
+"""Commands that are stopped by real signals leave no processes and no files behind."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MARK = "ISRLAB_TEST_OF"
 
 
 def processes_of(mark: str) -> list[str]:
-    """Command lines of this machine's processes that were started with a mark in their environment, by whomever."""
+    """Return the command lines of all processes on this machine that have a given mark in their environment."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -36,7 +36,9 @@ def processes_of(mark: str) -> list[str]:
 
 
 def stopped(tmp_path: Path, number: int, ready: Callable[[str], bool], *arguments: str) -> str:
-    """Run a command, signal it and all it started, as a terminal does, when what it has said on stderr is `ready`; gives back all it said."""
+    """Run a command. When `ready` accepts its output on stderr, send a signal to it and to all its processes, as a terminal does. Return
+    all output.
+    """
     scratch, said = tmp_path / "scratch", tmp_path / "stderr"
     scratch.mkdir()
     environment = os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(scratch), MARK: str(tmp_path)}
@@ -153,7 +155,7 @@ def test_a_signal_is_no_keyboard_interrupt_which_py4j_would_swallow() -> None:
 
 
 def test_a_signal_in_a_finalizer_is_not_lost() -> None:
-    """Python drops what the callback of a weak reference raises; py4j has one for each object in Java."""
+    """Python discards exceptions from the callbacks of weak references, and py4j has such a callback for each object in Java."""
 
     def finalize(_: object) -> None:
         done.append("finalized")

@@ -1,4 +1,4 @@
-"""The page that defines the tables."""
+"""Tests SUMMARIES.md, the page that defines the tables."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Logs of several test modules that go through Spark together.
+"""Logs from several test modules that Spark processes together.
 
-Spark prepares a summary's query for longer than it runs it, whatever the number of logs. So the modules name the functions that write their
-logs, and the fixture `summarized` puts the logs of all modules that were collected through every summary once.
+For any number of logs, Spark takes longer to prepare a summary's query than to run it. Therefore, each module registers the function that
+writes its logs, and the fixture `summarized` computes every summary once for the logs of all collected modules.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 Writer = Callable[[Path], tuple[Sequence[Path], Any]]
-"""A function that writes logs to a directory, and returns their paths and whatever its tests compare the tables with. The names of the logs
-are unique among all modules.
+"""A function that writes logs to a directory. It returns their paths, and the data with which its tests compare the tables. The names of
+the logs are unique among all modules.
 """
 
 WRITERS: Final[list[Writer]] = []
@@ -21,6 +21,6 @@ AnyWriter = TypeVar("AnyWriter", bound=Writer)
 
 
 def summarized_together(write: AnyWriter) -> AnyWriter:
-    """Name a function that writes logs. Decorator."""
+    """Register a function that writes logs. Use this function as a decorator."""
     WRITERS.append(write)
     return write

@@ -1,4 +1,4 @@
-"""Sessions of many events are aggregated by code that is generated for their plans, those of few without: the tables are the same."""
+"""Spark generates code for sessions with many events, but not for sessions with few events. The tables are the same."""
 
 from __future__ import annotations
 

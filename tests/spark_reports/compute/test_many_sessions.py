@@ -1,4 +1,6 @@
-"""Many sessions in one report: figures are those of all of them, what is cut is the least severe and says so, and the driver holds few rows."""
+"""Many sessions in one report: the figures cover all sessions, the omitted rows are the least severe and are mentioned, and the driver
+holds few rows.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ A = {"topic": "a", "partition": 0}
 
 
 def _events(number: int) -> list[dict[str, Any]]:
-    """An election and two acknowledged batches each; the last session by name loses records and is offline, another has an unclean leader."""
+    """Return the events of sessions. Each has an election and two acknowledged batches. The last session by name loses records and is
+    offline, and another session has an unclean leader.
+    """
     changed = {**A, "replicas": [1, 2, 3], "adding": []}
     events = [
         event(0, "topic-created", topic=A["topic"], partitions=1, replication_factor=3),
@@ -68,7 +72,7 @@ class Computed:
     Attributes:
         report: the report.
         fetched: the number of rows of each `collect`.
-        place: where the files are.
+        place: the directory of the files.
     """
 
     report: Report
@@ -87,7 +91,7 @@ def computed(loaded: load_logs.LoadedLogs, tmp_path_factory: pytest.TempPathFact
 
 
 def watch_collect(patch: pytest.MonkeyPatch) -> list[int]:
-    """Count the rows of each `collect` from now on."""
+    """From now on, count the rows of each `collect`."""
     from pyspark.sql.classic.dataframe import DataFrame
 
     fetched: list[int] = []
@@ -174,7 +178,7 @@ def test_a_comparison_fetches_only_the_sessions_that_it_compares(loaded: load_lo
 
 
 def test_the_driver_fetches_no_more_rows_than_are_shown(computed: Computed) -> None:
-    """Also of a report that writes files in parts."""
+    """This also holds for a report that writes files in parts."""
     assert SHOWN <= max(computed.fetched) <= SHOWN + 1 < SESSIONS
     for name in ("sessions", "overview", "records"):
         assert len(list((computed.place / name).glob("*.parquet"))) > 1, name

@@ -1,4 +1,6 @@
-"""Logs to Parquet and back: the same bytes, whatever the log looks like; Parquet gives the report that the lines give."""
+"""Converting logs to Parquet and back produces the same bytes for every form of log. A report on Parquet is the same as a report on JSON
+Lines.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ HEADER = make_header(ClusterSpec(brokers=(BrokerSpec(1), BrokerSpec(2))), CURREN
 
 
 def every_kind(path: Path) -> None:
-    """A log as the laboratory writes it, with one event of every kind."""
+    """Return a log, as the laboratory writes it, with one event of every kind."""
     with LogWriter(path, HEADER) as writer:
         for sample in samples(TEXT):
             writer(sample)

@@ -1,4 +1,4 @@
-"""What a log says of itself, without Spark: headers, ends, torn tails, and one clear message for everything that is no log."""
+"""Reading logs without Spark: headers, ends, incomplete last lines, and one clear message for every file that is not a log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opens a page in headless Chromium, where there is one, and looks at what it drew."""
+"""Opens a page in headless Chromium, if it is installed, and examines the resulting picture."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machi
 
 
 def chromium(tmp_path: Path, page: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Open a page without a window; the browser's own traffic is off."""
+    """Open a page without a window. The browser's own network traffic is disabled."""
     quiet = ("--disable-background-networking", "--disable-component-update", "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage")
     sandbox = ("--no-sandbox",) if os.geteuid() == 0 else ()
     command = [str(CHROMIUM), "--headless", *sandbox, *quiet, "--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}"]
@@ -27,7 +27,7 @@ def chromium(tmp_path: Path, page: Path, *options: str) -> subprocess.CompletedP
 
 
 def pixels(png: bytes) -> tuple[int, int, list[bytes]]:
-    """Width, bytes a pixel, and the lines of an 8 bit PNG."""
+    """Return the width, the bytes per pixel, and the lines of an 8-bit PNG."""
     at, data, width, size = 8, b"", 0, 3
     while at < len(png):
         length, kind = struct.unpack(">I4s", png[at : at + 8])

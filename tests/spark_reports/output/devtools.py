@@ -1,4 +1,6 @@
-"""Chromium through its developer tools: a page at the width of a telephone, in dark and in light, as no window without a screen can be."""
+"""Controls Chromium through its developer tools. Unlike a headless window, a page can then have the width of a phone, in dark and light
+mode.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +18,18 @@ import aiohttp
 from tests.spark_reports.output.browser import CHROMIUM
 
 SECONDS = 60
-"""Longest to wait for anything."""
+"""The maximum time to wait for anything, in seconds."""
 
 
 class Page:
-    """An open page."""
+    """A page that is open in the browser."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
         self._number = 0
 
     async def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """The answer to a command; events that come in between are left."""
+        """Send a command and return the answer. Events that arrive before the answer are ignored."""
         self._number += 1
         await self._socket.send_json({"id": self._number, "method": method, "params": params})
         while True:
@@ -37,7 +39,7 @@ class Page:
                 return answer.get("result", {})
 
     async def look(self, width: int, scheme: str, height: int = 844) -> None:
-        """Be so wide and high, dark or light; up to 480 px it is a telephone."""
+        """Set the width, the height, and dark or light mode. Up to a width of 480 px, the page is displayed as on a phone."""
         await self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width <= 480)
         await self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         await self.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
@@ -48,20 +50,20 @@ class Page:
         await self.value("new Promise(done => document.readyState === 'complete' ? done(1) : addEventListener('load', () => done(1)))")
 
     async def value(self, expression: str) -> Any:
-        """What an expression comes to in the page."""
+        """Return the value of an expression in the page."""
         answer = await self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
     async def picture(self, clip: dict[str, float] | None = None) -> bytes:
-        """What is seen, or of the whole page a rectangle, as PNG."""
+        """Return the visible part of the page, or a rectangle of the whole page, as PNG."""
         more = {} if clip is None else {"clip": {**clip, "scale": 1}, "captureBeyondViewport": True}
         return base64.b64decode((await self.ask("Page.captureScreenshot", format="png", **more))["data"])
 
 
 @contextlib.asynccontextmanager
 async def opened(profile: Path) -> AsyncIterator[Page]:
-    """A browser with an empty page."""
+    """Provide a browser with an empty page."""
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
     quiet = ["--disable-background-networking", "--disable-component-update", "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage"]
     command = [
@@ -88,7 +90,7 @@ async def opened(profile: Path) -> AsyncIterator[Page]:
 
 
 async def _port(process: subprocess.Popen[bytes], told: Path) -> int:
-    """The port on which the browser listens, which it writes to a file."""
+    """Return the port on which the browser listens. The browser writes it to a file."""
     for _ in range(SECONDS * 10):
         assert process.poll() is None, f"the browser ended with {process.returncode}"
         with contextlib.suppress(FileNotFoundError, ValueError, IndexError):

@@ -1,4 +1,4 @@
-"""A report with everything a page can show: every state, every kind of window, long names, tables that are cut."""
+"""A report with everything that a page can show: every state, every kind of window, long names, and shortened tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LONG = "a-topic-with-a-name-that-is-longer-than-any-column-of-a-telephone.and-go
 
 
 def report() -> Report:
-    """One session, in which everything happened."""
+    """Return the report on a session in which everything happened."""
     sessions = Result(
         "sessions", "Sessions", "", ("session", "release", "seed", "scenario", "events", "end_us", "ended", "torn"),
         [(LONG, "4.3", 0, "one-follower-killed", 7_653, END, True, False)],
@@ -73,17 +73,17 @@ def report() -> Report:
 
 
 def result(name: str, rows: list[dict[str, Any]]) -> Result:
-    """A table with these rows."""
+    """Return a table with the given rows."""
     return Result(name, name, "", tuple(rows[0]), [tuple(row.values()) for row in rows])
 
 
 def owner(name: str, client: str, start: int, stop: int, partition: int = 0) -> dict[str, Any]:
-    """A row of the table `owners`; `name` is the session, the group, and the topic."""
+    """Return a row of the table `owners`. The session, the group, and the topic are all called `name`."""
     return {"session": name, "group": name, "topic": name, "partition": partition, "client": client, "from_us": start, "to_us": stop}
 
 
 def tables_with_pictures(name: str, end: int) -> tuple[list[Result], list[Result]]:
-    """The tables that have pictures, and the data of their charts; everything in them is called `name`."""
+    """Return the tables that have pictures, and the data of their charts. Everything in them is called `name`."""
     where = {"session": name, "group": name, "topic": name, "partition": 0}
     move = {"session": name, "group": name, "number": 1, "from_us": 0, "lasts_us": 3, "outcome": "stable", "reason": name}
     late = {"session": name, "worker": name, "p50_late_us": -5, "p95_late_us": 3, "p99_late_us": 3, "max_late_us": 2_000_000}

@@ -1,4 +1,6 @@
-"""The HTML report: one file that is inert towards names and needs nothing, as text and in a browser where there is one."""
+"""The HTML report: one self-contained file in which names have no effect. It is checked as text and, if a browser is installed, in the
+browser.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,7 @@ REPORT = Report([SESSIONS, RECORDS, WINDOWS], {"records_lost": 7}, [TIMELINE, CU
 
 
 class _Tags(HTMLParser):
-    """Counts elements and keeps attributes that could load or run something."""
+    """A parser that counts elements, and collects attributes that could load or run something."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -92,7 +94,9 @@ def test_a_report_without_charts_or_rows_is_a_page() -> None:
 
 
 def test_the_page_stays_small_whatever_happened() -> None:
-    """60 partitions that flap all the time, tables of a thousand rows: 10^5 events can cause no more than is drawn here."""
+    """The report has 60 partitions that flap all the time, and tables with a thousand rows. No session with 10^5 events can cause a larger
+    page.
+    """
     states = [
         ("s", f"topic-{p}", p, "1,2,3", "in sync" if n % 2 else "under min", n % 3, n * 300_000, (n + 1) * 300_000, 2)
         for p in range(60)

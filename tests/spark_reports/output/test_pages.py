@@ -1,4 +1,4 @@
-"""The pages of report and sweep in a browser: nothing is wider than the screen, and no state is told by its color alone."""
+"""The pages of reports and sweeps in a browser: nothing is wider than the screen, and no state is shown by color alone."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ async def test_the_worst_stands_on_the_first_screen(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_states_differ_without_their_colors(tmp_path: Path, scheme: str) -> None:
-    """Of each look in the legend what is left when its mean brightness is taken away: a flat color is nothing, so that at most one of a stripe may be flat."""
+    """For each entry of the legend, the test subtracts the mean brightness. Nothing remains of a flat color, so at most one entry for each
+    stripe can be flat.
+    """
     async with opened(tmp_path / "profile") as page:
         await page.go(written(tmp_path, "report"))
         await page.look(1440, scheme)
@@ -111,7 +113,7 @@ async def _brightness(page: Page, marks: list[dict[str, Any]], look: str) -> flo
 @pytest.mark.spark
 @pytest.mark.slow
 async def test_a_killed_follower_is_on_the_first_screen_as_a_stall(tmp_path: Path, follower_killed: Reported) -> None:
-    """Until the controller fences b3, some seconds after its death at 10 s, nothing that was sent with acks=all is acknowledged."""
+    """b3 dies at 10 s. Until the controller fences it some seconds later, nothing that was sent with acks=all is acknowledged."""
     report = follower_killed.report
     stalled = report.totals["longest_stalled_us"] or 0
     assert 3 * SECOND < stalled < 12 * SECOND

@@ -1,4 +1,4 @@
-"""The pictures of the tables of groups, services, and the audit."""
+"""The pictures above the tables of groups, services, and the audit."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def test_json_keeps_raw_values() -> None:
 
 
 def two(lost: int, latency: int) -> tuple[Result, Result]:
-    """Two sessions and their overview, the second without loss and quick."""
+    """Return two sessions and their overview. The second session has no losses and low latency."""
     sessions = Result("sessions", "Sessions", "", ("session", "release", "events"), [("a", "2.8", 10), ("b", "4.1", 9)])
     columns = ("session", "end_us", "records_acknowledged", "records_lost", "produce_p99_us")
     rows = [("b", 5_000_000, 15, 0, 7), ("a", 5_000_000, 15, lost, latency)]
@@ -145,7 +145,7 @@ def test_progress_says_nothing_if_it_is_to_be_quiet() -> None:
 
 
 def test_what_a_session_kept_from_its_clients_is_on_the_first_screen_of_a_terminal() -> None:
-    """Also of 80 columns and 24 lines, from top to bottom."""
+    """This also holds for a terminal of 80 columns and 24 lines."""
     columns = tuple(SESSION_SHOWN)
     sessions = Result("sessions", "Sessions", "", columns, [("kill", "4.3", 0, "kill-one", 8_286, 60_000_000, True, False)])
     figures = {"stalled_us": 14_756_000, "longest_stalled_us": 7_378_000, "batches_unanswered": 249}

@@ -1,4 +1,4 @@
-"""What is staged as Parquet before Spark reads it: what is in the files is the events, and what is not in order is left to Spark's reader."""
+"""Staging logs as Parquet before Spark reads them: the files contain the events, and invalid logs are left to Spark's parser."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WHOLE = log_text(EVENTS, 30)
 
 
 def staged_rows(path: Path, text: str) -> list[dict[str, object]] | None:
-    """The rows that a log's text is staged as; None if it is not."""
+    """Return the rows to which a log is staged, or None if it cannot be staged."""
     path.write_text(text)
     staged = stage_logs([open_log(path)], [], path.parent / "staged", KINDS, COLUMNS)
     if not staged.logs:

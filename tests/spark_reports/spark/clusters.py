@@ -1,7 +1,8 @@
-"""Real Spark clusters for tests, from PySpark's own jars and on loopback only: a standalone master with workers, a Connect server.
+"""Real Spark clusters for tests: a standalone master with workers, and a Connect server. They use PySpark's own jars, and only the loopback
+network.
 
-Each process is the leader of a process group of its own, so that what it starts (executors) ends with it; `stop` ends what
-is left, whatever the test did.
+Each process leads its own process group, so that the processes that it starts (executors) end with it. `stop` ends all remaining processes,
+whatever the test did.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ JARS = spark_jars(Path(pyspark.__file__).parent)
 
 
 def quick_java() -> str:
-    """Options for little work: a Java that compiles quickly rather than well, with its archive if there is one."""
+    """Return Java options for little work: compile quickly rather than well, and use the class archive if there is one."""
     archive = archive_path(find_java(), JARS)
     return shlex.join([*BRIEF, *(options_to_use(archive) if archive.exists() else ())])
 
 
 def free_port() -> int:
-    """A port of loopback that nobody uses now."""
+    """Return a loopback port that is not in use."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -53,7 +54,7 @@ def free_port() -> int:
 
 @attrs.define
 class SparkProcesses:
-    """Processes started from PySpark's jars under one scratch directory."""
+    """Processes that are started from PySpark's jars and use one scratch directory."""
 
     scratch: Path
     running: dict[str, subprocess.Popen[bytes]] = attrs.field(factory=dict)
@@ -90,11 +91,11 @@ class SparkProcesses:
             )
 
     def said(self, name: str) -> str:
-        """What a process has logged so far."""
+        """Return the log of a process so far."""
         return (self.scratch / f"{name}.log").read_text(errors="replace")
 
     def wait_for(self, name: str, text: str, count: int = 1) -> None:
-        """Wait until a process has logged a text so many times."""
+        """Wait until a process has logged a text the given number of times."""
         deadline = time.monotonic() + START_SECONDS
         while self.said(name).count(text) < count:
             assert self.running[name].poll() is None, self.said(name)[-2_000:]
@@ -102,7 +103,7 @@ class SparkProcesses:
             time.sleep(0.05)
 
     def kill(self, name: str) -> None:
-        """SIGKILL a process and what it started."""
+        """Send SIGKILL to a process and to the processes that it started."""
         process = self.running.pop(name)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -111,7 +112,7 @@ class SparkProcesses:
 
 @contextlib.contextmanager
 def spark_processes(scratch: Path) -> Iterator[SparkProcesses]:
-    """Processes that all end with the block."""
+    """Provide a starter of processes, which all end when the block ends."""
     processes = SparkProcesses(scratch)
     try:
         yield processes
@@ -122,7 +123,7 @@ def spark_processes(scratch: Path) -> Iterator[SparkProcesses]:
 
 @contextlib.contextmanager
 def standalone_cluster(scratch: Path, workers: int = 2) -> Iterator[tuple[str, SparkProcesses]]:
-    """A standalone master with workers `worker-1` … of one core each; gives its URL."""
+    """Start a standalone master and its workers `worker-1`, `worker-2`, and so on, with one core each. Provide the URL of the master."""
     with spark_processes(scratch) as processes:
         port = free_port()
         url = f"spark://127.0.0.1:{port}"
@@ -141,7 +142,7 @@ def standalone_cluster(scratch: Path, workers: int = 2) -> Iterator[tuple[str, S
 
 @contextlib.contextmanager
 def connect_server(scratch: Path) -> Iterator[str]:
-    """A Spark Connect server on one machine with two cores; gives its URL."""
+    """Start a Spark Connect server on this machine with two cores, and provide its URL."""
     with spark_processes(scratch) as processes:
         port = free_port()
         processes.start(

@@ -1,4 +1,4 @@
-"""Java's archive of Spark's classes: where it is, that only the right one is used, and that it is made whole or not at all."""
+"""Java's archive of Spark's classes: its path, that only the matching archive is used, and that it is created completely or not at all."""
 
 from __future__ import annotations
 
@@ -102,14 +102,14 @@ def test_the_class_path_is_that_of_the_archive_unless_it_has_more(tmp_path: Path
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where archives are to be; Java is not asked for."""
+    """Return the directory for archives. No Java is started."""
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "env"))
     monkeypatch.setattr(preparing, "find_java", lambda: JAVA)
     return tmp_path / "env" / "var" / "isrlab"
 
 
 def recording(monkeypatch: pytest.MonkeyPatch, record: Callable[[Path], None]) -> None:
-    """Have a Java that records in that way."""
+    """Use a fake Java that records classes in the given way."""
     monkeypatch.setattr(preparing, "_report", lambda scratch, made: record(made))
 
 

@@ -1,6 +1,6 @@
-"""Report and sweep on real clusters: a standalone master with two workers, one of which is killed, and a Spark Connect server.
+"""Reports and sweeps on real clusters: a standalone master with two workers, one of which is killed, and a Spark Connect server.
 
-Whatever runs them, the result is that of one process alone.
+The results are always the same as those of a single process.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ONE_EXECUTOR = ("--conf", "spark.cores.max=1")
 
 
 def quick() -> list[str]:
-    """Settings for little data: few tasks, a Java that compiles quickly rather than well, and no code made of plans."""
+    """Return settings for little data: few tasks, a Java that compiles quickly rather than well, and no code generation."""
     return [*FEW_TASKS, *INTERPRETED, "--conf", f"spark.executor.extraJavaOptions={quick_java()}"]
 
 
@@ -56,7 +56,7 @@ def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, 
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A grid's file and, beside it in `alone`, what this machine's processes make of it."""
+    """Return the file of a grid. The directory `alone` next to it contains the results that processes on this machine computed."""
     place = tmp_path_factory.mktemp("grid")
     (place / "grid.yaml").write_text(TEXT.replace("every: 2h", "every: 30m").replace("  min.insync.replicas: [1, 2]\n", ""))
     grid = load_grid(place / "grid.yaml")
@@ -66,7 +66,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def isrlab(*arguments: str) -> subprocess.Popen[str]:
-    """Start the command line away from the source tree: executors get the program from the driver, or not at all."""
+    """Start the command line outside the source tree, so that executors can get the program only from the driver."""
     code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tui.cli import main; sys.exit(main({list(arguments)!r}))"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return subprocess.Popen(
@@ -75,7 +75,7 @@ def isrlab(*arguments: str) -> subprocess.Popen[str]:
 
 
 def ended(process: subprocess.Popen[str]) -> str:
-    """What it wrote to stdout, once it ended well."""
+    """Wait until a process succeeds, and return what it wrote to stdout."""
     out, err = process.communicate(timeout=400)
     assert process.returncode == 0, err
     return out
@@ -99,13 +99,13 @@ def write_session(folder: Path) -> tuple[list[Path], Path]:
 
 @pytest.fixture(scope="module")
 def session(summarized: Callable[[Writer], tuple[Path, dict[str, list[dict[str, Any]]]]]) -> tuple[str, dict[str, Any]]:
-    """Return a session's log, and its tables as this machine's own Spark has them."""
+    """Return the log of a session, and its tables as computed by Spark on this machine."""
     log, tables = summarized(write_session)
     return str(log), json.loads(json.dumps({summary.name: tables[summary.name] for summary in SUMMARIES}))
 
 
 def check_report(session: tuple[str, dict[str, Any]], *where: str) -> None:
-    """The report made there has the session's tables, in any order of rows."""
+    """Check that the report has the tables of the session, with the rows in any order."""
     log, expected = session
     tables = json.loads(ended(isrlab("report", log, "--json", "-q", *where)))["summaries"]
     for name, rows in expected.items():

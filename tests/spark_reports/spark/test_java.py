@@ -1,4 +1,4 @@
-"""Which Java Spark gets, with small scripts in the place of Java."""
+"""Choosing a Java for Spark, tested with small scripts in place of Java."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spark_reports.spark.java import VECTOR_OPTION, Java, find_java, java_home
 
 
 def fake_java(home: Path, version: str, vector: bool = True) -> Path:
-    """A `java` that tells that version, and fails on the vector option if it has not that module."""
+    """Create a fake `java` that reports the given version and, without the vector module, fails if it gets the vector option."""
     java = home / "bin" / "java"
     java.parent.mkdir(parents=True)
     refuse = "" if vector else f'[ "$1" = {VECTOR_OPTION} ] && exit 1\n'

@@ -1,4 +1,4 @@
-"""What `--master` and `--conf` may say; no Spark session is started."""
+"""The valid values of `--master` and `--conf`. No Spark session is started."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order of an ISR held against Scala's own sets: the library that Spark's JVM has loaded."""
+"""Compares the order of an ISR with the sets of Scala's own library, which Spark's JVM has loaded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ def _members(printed: str) -> tuple[int, ...]:
 
 @pytest.mark.parametrize("count", [1, 2, 4, 5, 6, 9, 33, 200])
 def test_the_order_is_that_of_scala_s_sets(spark: Any, count: int) -> None:
-    """Immutable (Kafka 2.6 to 4.1): `+` and `-`. Mutable (4.2 on): `+` and `diff` of what `map` has made of the metadata's members."""
+    """Immutable sets (Kafka 2.6 to 4.1): `+` and `-`. Mutable sets (from 4.2): `+`, and `diff` of the set to which `map` converts the
+    members in the metadata.
+    """
     jvm = spark._jvm
     assert str(jvm.scala.util.Properties.versionNumberString()).startswith("2.13.")
     immutable = getattr(getattr(jvm.scala.collection.immutable, "Set$"), "MODULE$")

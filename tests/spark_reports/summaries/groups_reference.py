@@ -1,4 +1,4 @@
-"""The summaries of groups and services once more, in plain Python, as in `reference`."""
+"""The summaries of groups and services, implemented again in plain Python, as in `reference`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Interval = tuple[int, int]
 
 
 def covered(intervals: Iterable[Interval]) -> int:
-    """How many offsets are in at least one of the intervals."""
+    """Return how many offsets are in at least one of the intervals."""
     total, reached = 0, None
     for low, high in sorted(intervals):
         start = low if reached is None else max(low, reached)
@@ -27,7 +27,7 @@ def of_group(event: Line) -> tuple[str, str, int]:
 
 
 def lags(events: list[Line], end: int) -> dict[tuple[str, str, int], list[Line]]:
-    """The changes of the committed offsets and of the high watermarks of each group and partition."""
+    """Return the changes in the committed offset and the high watermark for each group and partition."""
     removals = ("offset-deleted", "offset-expired", "offset-removed")
     commits = ("offset-committed", "offset-materialized", *removals)
     steps: dict[tuple[str, str, int], list[Line]] = {of_group(event): [] for event in events if event["kind"] in commits}
@@ -78,7 +78,7 @@ def group_lag(events: list[Line], end: int) -> Rows:
 
 
 def rebalancing(events: list[Line], end: int) -> dict[str, list[Line]]:
-    """The rebalances of each group, in order."""
+    """Return the rebalances of each group, in order."""
     found: dict[str, list[Line]] = defaultdict(list)
     pending: dict[str, Line] = {}
     for event in events:
@@ -104,7 +104,7 @@ def rebalancing(events: list[Line], end: int) -> dict[str, list[Line]]:
 
 
 def owned(events: list[Line], end: int) -> dict[tuple[str, str, int], list[tuple[int, int, str]]]:
-    """When which consumer has a partition of its group: start, end, and client."""
+    """Return the intervals in which a consumer has each partition of its group: start, end, and client."""
     found: dict[tuple[str, str, int], list[tuple[int, int, str]]] = defaultdict(list)
     since: dict[tuple[str, str, str], int] = {}
 
@@ -130,7 +130,7 @@ def owned(events: list[Line], end: int) -> dict[tuple[str, str, int], list[tuple
 
 
 def unowned(events: list[Line], end: int) -> dict[tuple[str, str, int], list[Interval]]:
-    """When consumers of a group run, and none of them has the partition."""
+    """Return the intervals in which consumers of a group are running but none of them has the partition."""
     started: dict[tuple[str, str], int] = {}
     created: dict[tuple[str, int], int] = {}
     members: dict[str, dict[int, int]] = defaultdict(dict)
@@ -163,7 +163,7 @@ def unowned(events: list[Line], end: int) -> dict[tuple[str, str, int], list[Int
 
 
 def most_at_once(intervals: list[Interval], low: int, high: int) -> int:
-    """The greatest number of intervals at one moment from `low` to `high`."""
+    """Return the greatest number of intervals that overlap at any moment from `low` to `high`."""
     moments = {low, *(start for start, _ in intervals if low <= start <= high)}
     return max(sum(start <= moment < stop for start, stop in intervals) for moment in moments)
 
@@ -363,7 +363,7 @@ HARMS = {
 
 
 def chosen_records(events: list[Line]) -> dict[tuple[str, int, int], str]:
-    """The records to trace, and why."""
+    """Return the records to trace, with the reasons."""
     worst: dict[tuple[str, int, int], tuple[int, int]] = {}
     kinds = list(HARMS)
     for event in events:
@@ -422,4 +422,4 @@ ALL = {
     "retries": retries,
     "retry_outcomes": retry_outcomes,
 }
-"""Every question by the summary's name."""
+"""The reference implementation of each summary, by the summary's name."""

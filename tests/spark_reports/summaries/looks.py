@@ -1,4 +1,4 @@
-"""The core's own word on what clients experience, looked at again and again while a cluster runs."""
+"""Samples what clients experience according to the core, at regular intervals while a cluster runs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from core.kafka.ids import TopicPartition
 from core.lab.cluster import Cluster
 
 STEP = 20_000
-"""µs between two looks."""
+"""The time between two samples, in µs."""
 
 
 class Looks:
-    """What the statuses come to: µs by partition without reads (`read_down`), without writes (`write_down`) and `stalled`; and how often they changed.
+    """The sums of the samples, in µs by partition: the time without reads (`read_down`), without writes (`write_down`), and stalled
+    (`stalled`). Also how often the statuses changed.
 
-    `slow_disk` is the part of `stalled` that nothing but the leaders' disks is the reason of.
+    `slow_disk` is the part of `stalled` that only slow disks of leaders cause.
     """
 
     def __init__(self) -> None:
@@ -24,15 +25,15 @@ class Looks:
         self._served: dict[TopicPartition, list[int]] = {}  # looks at which it was served, since all was committed
 
     def begin(self) -> None:
-        """Another cluster comes."""
+        """Start to sample another cluster."""
         self._before, self._served = {}, {}
 
     def total(self, what: str) -> int:
-        """Over all partitions."""
+        """Return a sum over all partitions."""
         return sum(time for (_, name), time in self.times.items() if name == what)
 
     def run_until(self, cluster: Cluster, time: int) -> None:
-        """Let it live until then, and look."""
+        """Run the cluster until the given time, and take samples."""
         while cluster.now + STEP <= time:
             cluster.run_until(cluster.now + STEP)
             self._look(cluster)

@@ -1,8 +1,8 @@
-"""The summaries once more, in plain Python: one loop over a log's lines a question, nothing shared with `spark_reports`; what
-state a partition is in is `core.kafka.health`'s word.
+"""The summaries, implemented again in plain Python, with one loop over the lines of a log for each summary. No code is shared with
+`spark_reports`. `core.kafka.health` determines the states of partitions.
 
-Each function takes the events of one session as the objects on the log's lines, and gives its rows as a mapping from the
-columns that tell rows apart to the other columns.
+Each function takes the events of one session as JSON objects. It returns the rows as a mapping from the columns that identify a row to the
+other columns.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STATES = {
 
 
 def read(path: Path) -> tuple[list[Line], int]:
-    """The events of a log, and the time its session ended."""
+    """Return the events of a log, and the time at which its session ended."""
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
     events = [line for line in lines if "kind" in line]
     ends = [line["t"] for line in lines if "end" in line]
@@ -225,12 +225,12 @@ def audit(events: list[Line], end: int) -> Rows:
 
 
 def _batch(event: Line) -> tuple[Any, ...]:
-    """Return what identifies the batch of an append or an acknowledgment, as far as the events say."""
+    """Return a key that identifies the batch of an append or an acknowledgment, as far as the events contain it."""
     return event["topic"], event["partition"], event["producer"], event["from_offset"], event["to_offset"]
 
 
 def _minute(time: int) -> int:
-    """Return the start of the minute of a time, µs. In the random logs of the tests, a time can be negative."""
+    """Return the start of the minute to which a time belongs, in µs. In the random logs of the tests, times can be negative."""
     return abs(time) // 60_000_000 * 60_000_000 * (1 if time >= 0 else -1)
 
 
@@ -269,7 +269,9 @@ def errors(events: list[Line], end: int) -> Rows:
 
 
 def states(events: list[Line], end: int) -> list[Line]:
-    """Each partition's states with the time they lasted, in order. The test's header sets min.insync.replicas 2 for the cluster, and 4.1 caps it."""
+    """Return the states of each partition in order, each with its duration. The header of the test logs sets min.insync.replicas to 2 for
+    the cluster, and release 4.1 caps it.
+    """
     cluster, by_topic = 2, dict[str, int]()
     current: dict[tuple[str, int], Line] = {}
     done: list[Line] = []
@@ -348,7 +350,7 @@ def min_isr(events: list[Line], end: int) -> Rows:
 
 
 def away(events: list[Line], end: int) -> list[tuple[int, int, int, str]]:
-    """(broker, from, to, how) of processes that were down or stood still."""
+    """Return (broker, from, to, how) for each interval in which a process was down or paused."""
     down: list[tuple[int, int, int, str]] = []
     since: dict[int, tuple[int, str]] = {}
     for event in events:
@@ -363,7 +365,7 @@ def away(events: list[Line], end: int) -> list[tuple[int, int, int, str]]:
 
 
 def apart(events: list[Line], end: int) -> list[tuple[set[str], int, int]]:
-    """(the two ends, from, to) of links that were cut, in whichever direction."""
+    """Return (the two ends, from, to) for each interval in which a link was cut in either direction."""
     found: list[tuple[set[str], int, int]] = []
     since: dict[tuple[str, str], int] = {}
     for event in events:
@@ -377,7 +379,7 @@ def apart(events: list[Line], end: int) -> list[tuple[set[str], int, int]]:
 
 
 def users(events: list[Line]) -> dict[str, set[str]]:
-    """The clients of each topic."""
+    """Return the clients of each topic."""
     found: dict[str, set[str]] = defaultdict(set)
     for event in events:
         if event["kind"] == "act" and event["act"] in ("load", "produce", "consume"):
@@ -391,7 +393,7 @@ def users(events: list[Line]) -> dict[str, set[str]]:
 
 
 def stuck_high_watermarks(events: list[Line], end: int) -> dict[Any, list[tuple[int, int]]]:
-    """By partition, when its high watermark stood still below the log end for more than a second."""
+    """Return, by partition, the intervals of more than a second in which the high watermark stayed below the log end without advancing."""
     found: dict[Any, list[tuple[int, int]]] = defaultdict(list)
     known: dict[Any, Line] = {}
     for event in events:
@@ -420,7 +422,7 @@ def stuck_high_watermarks(events: list[Line], end: int) -> dict[Any, list[tuple[
 
 
 def slow_disks(events: list[Line], end: int) -> list[tuple[int, int, int]]:
-    """(broker, from, to): a write that arrives at the broker waits for its disk for more than a second."""
+    """Return (broker, from, to) for each interval in which a write that arrives at the broker waits for its disk for more than a second."""
     found: list[tuple[int, int, int]] = []
     each, waits = dict[int, int](), dict[int, tuple[int, int]]()
 
@@ -442,7 +444,7 @@ def slow_disks(events: list[Line], end: int) -> list[tuple[int, int, int]]:
 
 
 def leaderships(where: Any, events: list[Line], end: int) -> list[tuple[int, int, int]]:
-    """(broker, from, to) of processes that led a partition."""
+    """Return (broker, from, to) for each interval in which a process led a partition."""
     found: list[tuple[int, int, int]] = []
     since: dict[int, int] = {}
     for event in events:
@@ -456,7 +458,7 @@ def leaderships(where: Any, events: list[Line], end: int) -> list[tuple[int, int
 
 
 def closed(state: Line, events: list[Line], end: int) -> list[tuple[int, int, str]]:
-    """When clients could not talk to a state's leader, and why."""
+    """Return the intervals in which clients could not reach the leader of a state, with the reasons."""
     found = [(start, stop, f"leader {how}") for broker, start, stop, how in away(events, end) if broker == state["leader"]]
     leads = [(start, stop) for broker, start, stop in leaderships(state["where"], events, end) if broker == state["leader"]]
     leads += [(start, stop) for start, stop, _ in found]
@@ -471,7 +473,7 @@ def closed(state: Line, events: list[Line], end: int) -> list[tuple[int, int, st
 
 
 def stalls(events: list[Line], end: int) -> dict[Any, list[tuple[int, int, str]]]:
-    """By partition, windows in which acks=all writes waited: each stretch between two changes of anything is judged by itself."""
+    """Return, by partition, the windows in which acks=all writes waited. Each interval between two changes is evaluated separately."""
     still = stuck_high_watermarks(events, end)
     pieces: dict[Any, list[tuple[int, int]]] = defaultdict(list)
     reasons: dict[Any, list[tuple[int, int, str]]] = defaultdict(list)
@@ -587,7 +589,7 @@ OWN_END = {
     "became-leader": "offset",
     "became-follower": "offset",
 }
-"""Where the log of an event's broker ends after it."""
+"""The column that contains the log end of the event's broker after the event."""
 
 
 def lag(events: list[Line], end: int) -> Rows:
@@ -833,4 +835,4 @@ ALL = {
     **transactions_reference.ALL,
     **groups_reference.ALL,
 }
-"""Every question by the summary's name."""
+"""The reference implementation of each summary, by the summary's name."""

@@ -1,4 +1,4 @@
-"""Sessions run by the core, with faults: what Spark makes of the log is what the core's own durability account says."""
+"""Compares Spark's tables with the core's own durability account, for sessions with faults that the core runs."""
 
 from __future__ import annotations
 
@@ -61,7 +61,9 @@ TIMELINE: tuple[tuple[int, acts.Act], ...] = (
     (160, acts.Kill(1)),
     (165, acts.StopLoad("safe")),
 )
-"""Second and act: a crash, followers cut off from leaders beyond the lag time, an isolated leader, the last in-sync replica lost, a slow disk."""
+"""The acts with their times in seconds: a crash, followers that are cut off from leaders for longer than the lag time, an isolated leader,
+the loss of the last in-sync replica, and a slow disk.
+"""
 
 END = 170 * SECOND
 
@@ -71,7 +73,7 @@ RELEASES = ("0.10.2", "4.1")
 
 @summarized_together
 def write_sessions(folder: Path) -> tuple[list[Path], dict[str, tuple[Cluster, Looks]]]:
-    """Write the log of a session under each release. Return the clusters at the end, and what they were like meanwhile."""
+    """Write the log of a session under each release. Return the clusters at the end, and the samples taken meanwhile."""
     found: dict[str, tuple[Cluster, Looks]] = {}
     for name in RELEASES:
         release = Release.named(name)
@@ -91,7 +93,7 @@ def write_sessions(folder: Path) -> tuple[list[Path], dict[str, tuple[Cluster, L
 
 @pytest.fixture(scope="module")
 def sessions(summarized: Callable[[Writer], tuple[dict[str, tuple[Cluster, Looks]], dict[str, Table]]]) -> dict[str, Session]:
-    """Return, for each release, the cluster at the end of its session, Spark's tables of its log, and what it was like meanwhile."""
+    """Return, for each release, the cluster at the end of its session, Spark's tables of its log, and the samples taken meanwhile."""
     found, tables = summarized(write_sessions)
     return {
         name: (cluster, {table: [row for row in rows if row["session"] == f"account-{name}"] for table, rows in tables.items()}, looks)
@@ -145,7 +147,7 @@ def test_under_replicated_and_offline_time(session: Session) -> None:
 
 
 def test_what_clients_experienced(session: Session) -> None:
-    """Windows without reads, without writes and with stalled writes add up to the core's statuses, looked at every 20 ms."""
+    """The windows without reads, without writes, and with stalled writes add up to the core's statuses, which are sampled every 20 ms."""
     _, tables, looks = session
     measured: dict[tuple[TopicPartition, str], int] = dict.fromkeys(looks.times, 0)
     names = {"reads": "read_down", "writes": "write_down", "stalled": "stalled"}
@@ -185,7 +187,7 @@ def test_records(session: Session) -> None:
 
 
 def test_audit(session: Session) -> None:
-    """The tiers of the table are those of the core's audit, bucket by bucket. No clock is wrong in these sessions."""
+    """The tiers in the table agree with those of the core's audit, bucket by bucket. No clock is wrong in these sessions."""
     cluster, tables, _ = session
     audit = cluster.account.record_observer
     assert isinstance(audit, MessageAudit)

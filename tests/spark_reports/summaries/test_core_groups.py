@@ -1,4 +1,4 @@
-"""Sessions with groups and services, run by the core: what Spark makes of the logs is what the core's own accounts say."""
+"""Compares Spark's tables with the core's own accounts, for sessions with groups and services that the core runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.spark
 Table = list[dict[str, Any]]
 
 STEP = 20_000
-"""µs between two looks."""
+"""The time between two samples, in µs."""
 
 SPEC = ClusterSpec(
     brokers=tuple(BrokerSpec(broker) for broker in (1, 2, 3)),
@@ -58,7 +58,7 @@ TIMELINE: tuple[tuple[float, acts.Act], ...] = (
     (38, acts.Start(1)),
     (40, acts.StallConsumer(2 * SECOND, "n1")),
 )
-"""Second and act: members of both protocols die, leave, freeze, and come back, and their coordinator dies."""
+"""The acts with their times in seconds: members of both protocols die, leave, freeze, and come back, and their coordinator dies."""
 
 END = 50 * SECOND
 
@@ -70,13 +70,13 @@ SCENARIOS = (
 
 @attrs.define
 class Seen:
-    """What looks at a session with groups have found.
+    """The samples taken from a session with groups.
 
     Attributes:
         lags: the known lags, by time, group, and partition.
         unowned: the time without an owner, by group and partition, µs.
         most_unowned: the greatest number of partitions without an owner, by group.
-        rebalancing: the time in which the classic group rebalances, µs.
+        rebalancing: the time during which the classic group was rebalancing, in µs.
     """
 
     lags: dict[tuple[int, str, TopicPartition], int] = attrs.Factory(dict)
@@ -253,7 +253,7 @@ STEPS = {
 
 @pytest.mark.parametrize(("name", "release", "whys"), [(*SCENARIOS[0], {"processed again", "skipped"}), (*SCENARIOS[-1], {"lost"})])
 def test_traces(sessions: Sessions, name: str, release: str, whys: set[str]) -> None:
-    """The steps are those of `isrlab trace`, over all lives of the record at the offset."""
+    """The steps agree with those of `isrlab trace`, for all records that were written at the offset."""
     rows = rows_of(sessions, "traces", name)
     assert {row["why"] for row in rows} == whys
     for topic, partition, offset in {(row["topic"], row["partition"], row["offset"]) for row in rows}:

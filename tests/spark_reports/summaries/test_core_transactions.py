@@ -1,4 +1,4 @@
-"""Sessions with transactions, run by the core: what Spark makes of the log is the state of the core, looked at all the time and at the end."""
+"""Compares Spark's tables with the state of the core during and at the end of sessions with transactions that the core runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.spark_reports.together import Writer, summarized_together
 Table = list[dict[str, Any]]
 
 STEP = 5_000
-"""µs between two looks."""
+"""The time between two samples, in µs."""
 
 UNCLEAN = (("unclean.leader.election.enable", "true"),)
 SPEC = ClusterSpec(
@@ -58,7 +58,9 @@ TIMELINE: tuple[tuple[float, acts.Act], ...] = (
     (72, acts.BeginTransaction("app")),
     (72, acts.Produce("t", 1, partition=1, producer="app")),
 )
-"""Second and act: a commit, a transaction that times out, and an abort whose marker an unclean election loses; one transaction stays open."""
+"""The acts with their times in seconds: a commit, a transaction that times out, and an abort whose marker is lost in an unclean election.
+One transaction stays open.
+"""
 
 END = 75 * SECOND
 
@@ -68,7 +70,8 @@ Session = tuple[Cluster, dict[str, Table], Counter[TopicPartition], list[tuple[A
 
 
 Lived = dict[str, tuple[Cluster, Counter[TopicPartition], list[tuple[Any, ...]]]]
-"""By release: a cluster at the end of its session, the time with a held LSO, and the events of the coordinators."""
+"""For each release: the cluster at the end of its session, the time during which the LSO was held back, and the events of the coordinators.
+"""
 
 
 @summarized_together
@@ -96,7 +99,7 @@ def write_sessions(folder: Path) -> tuple[list[Path], Lived]:
 
 @pytest.fixture(scope="module")
 def sessions(summarized: Callable[[Writer], tuple[Lived, dict[str, Table]]]) -> dict[str, Session]:
-    """Return, for each release, the cluster, the tables, the time with a held LSO, and the events of the coordinators."""
+    """Return, for each release, the cluster, the tables, the time during which the LSO was held back, and the events of the coordinators."""
     found, tables = summarized(write_sessions)
     return {
         name: (

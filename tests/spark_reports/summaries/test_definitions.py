@@ -1,4 +1,4 @@
-"""The states of partitions that reports count are those of `core.kafka.health`, each on every small partition there can be."""
+"""The partition states in reports agree with those in `core.kafka.health`, for every possible small partition."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MIN_ISRS = (1, 2, 3, 4)
 
 
 def partitions() -> list[PartitionRegistration]:
-    """One to three replicas, of which some are in sync and some are just being added, with and without a leader."""
+    """Return all partitions with one to three replicas. Any of the replicas can be in sync or being added, with and without a leader."""
     found = []
     for count in (1, 2, 3):
         replicas = (1, 2, 3)[:count]

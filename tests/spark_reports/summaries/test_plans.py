@@ -1,4 +1,6 @@
-"""What a report costs by Spark's plans, which say so on every machine alike: how often events are shuffled, and what is dropped before it runs."""
+"""Checks the cost of a report in Spark's query plans, which are the same on every machine: how often events are shuffled, and what is
+dropped before the query runs.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ def plan_of(frame: Any) -> str:
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One broker starts, and nothing else happens."""
+    """Return the log of a session in which one broker starts, and nothing else happens."""
     return write_log(tmp_path_factory.mktemp("plans") / "session.jsonl", [event(0, "broker-started", broker=1)], 10)
 
 

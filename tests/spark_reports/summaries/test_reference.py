@@ -1,4 +1,4 @@
-"""Random sessions: Spark's tables are those of the plain Python pass in `reference`."""
+"""For random sessions, Spark's tables equal those of the implementation in plain Python (`reference`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.spark
 Session = tuple[list[dict[str, Any]], int | None]
 EVERY = (*SUMMARIES, *CHARTS)
 CREATED = event_at(0, "topic-created", topic="a", partitions=3, replication_factor=3)
-"""The first event of each session: a log says so of the topics in it."""
+"""The first event of each session, which creates its topic."""
 BROKERS = st.integers(1, 4)
 WORDS: dict[str, st.SearchStrategy[Any]] = {
     "topic": st.sampled_from(["a", "b", "<script>alert(1)</script>", "naïve 話題 \u2028"]),
@@ -105,7 +105,7 @@ def events_of(kind: str) -> st.SearchStrategy[dict[str, Any]]:
 
 @st.composite
 def sessions(draw: st.DrawFn) -> Session:
-    """Events with the steps of time between them, and how long the session goes on after the last (None: it is killed)."""
+    """Generate events, the times between them, and how long the session continues after the last event (None: it is killed)."""
     heavy = (
         "controller-elected",
         "records-lost",
@@ -141,7 +141,7 @@ def sessions(draw: st.DrawFn) -> Session:
 
 
 def transactional_session(random: Random) -> Session:
-    """Transactions of two producers on one partition. Its offsets and brokers are so few that events fit together."""
+    """Generate transactions by two producers on one partition. There are so few offsets and brokers that the events fit together."""
     often = ("append", "high-watermark", "high-watermark", "marker-appended") * 2
     seldom = ("became-leader", "became-follower", "broker-stopped", "transaction-begun", "transaction-state", "topic-deleted")
     values: dict[str, Any] = {
@@ -173,7 +173,7 @@ def transactional_session(random: Random) -> Session:
 
 
 def session_of_groups(random: Random) -> Session:
-    """Members of two groups that come and go, and services. There are so few offsets that events fit together."""
+    """Generate members of two groups that come and go, and services. There are so few offsets that the events fit together."""
     often = (
         "partitions-assigned", "partitions-revoked", "member-started", "member-ended", "offset-committed", "high-watermark", "records-processed",
         "processed-again", "records-skipped", "delayed-forwarded", "group-rebalancing", "group-stable",
@@ -218,7 +218,7 @@ def session_of_groups(random: Random) -> Session:
 
 
 def drawn() -> list[Session]:
-    """Some hundred sessions."""
+    """Return several hundred random sessions."""
     found: list[Session] = []
 
     @settings(

@@ -1,4 +1,6 @@
-"""Tables that follow from no event of a log: what a summary says about the events that it needs is true, and saves its computation."""
+"""If a log has none of the events from which a table follows, the table is empty and is not computed. The declarations of the summaries are
+checked.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from tests.spark_reports.together import Writer, summarized_together
 
 @summarized_together
 def write_session(folder: Path) -> tuple[list[Path], None]:
-    """A session in which one broker starts, and nothing else happens: no table follows from it."""
+    """Write a session in which one broker starts, and nothing else happens. All tables of this session are empty."""
     return [write_log(folder / "only-a-broker.jsonl", [event(0, "broker-started", broker=1)], 10)], None
 
 
@@ -38,7 +40,7 @@ def test_rows_follow_from_kinds_that_the_table_needs(summary: Any) -> None:
 def test_without_these_kinds_a_session_has_no_rows(
     logs_together: dict[Writer, tuple[Sequence[Path], Any]], tables_together: Tables
 ) -> None:
-    """In the logs together every kind occurs, so that every table is computed. Many a session lacks the kinds of some tables."""
+    """Every kind occurs in at least one of the logs, so every table is computed. Many sessions lack the kinds of some tables."""
     kinds: dict[str, set[str]] = {}
     for paths, _ in logs_together.values():
         for path in paths:
@@ -52,7 +54,9 @@ def test_without_these_kinds_a_session_has_no_rows(
 
 @pytest.mark.spark
 def test_what_follows_from_no_event_is_empty_and_not_computed(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Frequent events are not looked for. So what follows from them is computed; here these tables are left out, to be quick."""
+    """isrlab does not check whether frequent events occur, so tables that follow from them are always computed. To save time, this test
+    omits these tables.
+    """
     log = write_log(tmp_path / "session.jsonl", [event(0, "broker-started", broker=1)], 10)
     staged = stage_logs([open_log(log)], [], tmp_path / "staged", *load_logs.needed_kinds_and_columns(charts=False))
     loaded = load_logs.load_logs(spark, [], staged, [], [], False, tmp_path, lambda _: None)

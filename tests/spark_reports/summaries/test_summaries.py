@@ -1,4 +1,4 @@
-"""Each summary against small logs worked out by hand. All logs go through Spark together; each test looks at one session."""
+"""Compares each summary with small examples that were worked out by hand. Spark reads all logs together, and each test checks one session."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def committed(t: int, high_watermark: int) -> dict[str, Any]:
 
 
 def old(event: dict[str, Any]) -> dict[str, Any]:
-    """An event as an earlier isrlab wrote it."""
+    """Return an event as an earlier isrlab version wrote it."""
     return {name: value for name, value in event.items() if name not in KINDS[event["kind"]].defaults}
 
 
 CREATED = event(0, "topic-created", topic="a", partitions=2, replication_factor=3)
-"""The first event of each session below, whose own begin with `seq` 2."""
+"""The first event of each of the following sessions, whose own events start with `seq` 2."""
 
 SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
     "elections": (
@@ -398,7 +398,7 @@ def tables(summarized: Callable[[Writer], tuple[None, dict[str, Table]]]) -> dic
 
 
 def of(table: Table, session: str) -> list[tuple[Any, ...]]:
-    """A session's rows in order, without the session's name."""
+    """Return the rows of a session in order, without the name of the session."""
     return [tuple(row.values())[1:] for row in table if row["session"] == session]
 
 

@@ -1,4 +1,4 @@
-"""The summaries of transactions once more, in plain Python, as in `reference`."""
+"""The summaries of transactions, implemented again in plain Python, as in `reference`."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def refusals(events: list[Line], end: int) -> Rows:
 
 
 def on_partitions(events: list[Line]) -> list[Line]:
-    """The transactions of partitions: those that a marker of the newest leader ended, and those that are open at the end."""
+    """Return the transactions of partitions: those that a marker from the newest leader ended, and those that are open at the end."""
     owner: dict[str, tuple[int, str]] = {}
     leader: dict[Any, int] = {}
     elections: dict[Any, list[tuple[int, int]]] = defaultdict(list)
@@ -183,7 +183,7 @@ def hanging_transactions(events: list[Line], end: int) -> Rows:
 
 
 def held_intervals(events: list[Line], end: int) -> list[Line]:
-    """The intervals in which the last stable offset of a leader was held back."""
+    """Return the intervals in which the last stable offset of a leader was held back."""
     terms: list[Line] = []
     current: dict[Any, Line] = {}
     role: dict[Any, Line] = {}  # the terms that have not ended
@@ -271,4 +271,4 @@ ALL = {
     "refusals": refusals,
     "held": held,
 }
-"""Every question by the summary's name."""
+"""The reference implementation of each summary, by the summary's name."""

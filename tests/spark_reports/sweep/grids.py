@@ -1,4 +1,4 @@
-"""A small grid for tests: ten hours in which a broker crashes every two hours on average, four cells."""
+"""A small grid for tests, with four cells and ten hours in which a broker crashes every two hours on average."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ vary:
 
 
 def small(**changes: str) -> Grid:
-    """The grid of `TEXT`, with some words replaced."""
+    """Return the grid of `TEXT`, with some words replaced."""
     text = TEXT
     for old, new in changes.items():
         assert old in text

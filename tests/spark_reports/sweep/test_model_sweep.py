@@ -1,4 +1,4 @@
-"""Sweeps over models: the same faults in each, the same result with any workers, and the mistakes that a grid can have."""
+"""Sweeps over models: the same faults in each system, the same result with any workers, and the mistakes that a grid can have."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def grid_of(text: str = TEXT) -> ModelGrid:
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModelSweepResult, Path]:
-    """Four runs of each system, with the finished chunks in a directory."""
+    """Return the result of four runs of each system. The finished chunks are in a directory."""
     out = tmp_path_factory.mktemp("sweep")
     result, _ = sweep_models(grid_of(), 4, ThisProcess(), Checkpoint(out, grid_of()))
     return result, out

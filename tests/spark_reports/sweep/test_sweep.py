@@ -1,4 +1,6 @@
-"""The command from end to end on processes of this machine: the same bytes however it is done, stopped, or killed."""
+"""The command `isrlab sweep` from end to end, on processes of this machine: the results are byte-identical however the sweep is run,
+stopped, or killed.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ def grid() -> Grid:
 
 @pytest.fixture(scope="module")
 def alone(grid: Grid, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What one process alone, run after run, comes to."""
+    """Return the results of a single process that executes one run after another."""
     out = tmp_path_factory.mktemp("alone")
     outcome, every = sweep_runs(grid, RUNS, ThisProcess(), Checkpoint(out, grid))
     write_results(out, outcome, every)
@@ -52,7 +54,7 @@ def alone(grid: Grid, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def same(one: Path, other: Path) -> bool:
-    """Whether two sweeps came to the same bytes."""
+    """Return whether two sweeps wrote the same bytes."""
     return all((one / name).read_bytes() == (other / name).read_bytes() for name in FILES)
 
 
@@ -210,7 +212,7 @@ def test_wrong_words_are_one_message_and_exit_code_2(
 
 
 def test_workers_never_hear_ctrl_c(grid: Grid, alone: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """A terminal sends it to all its processes, also to those that are still importing their modules."""
+    """A terminal sends the signal to all its processes, including workers that are still importing their modules."""
     workers = ProcessWorkers(2)
     told = 0
     over = threading.Event()
@@ -238,7 +240,7 @@ def test_workers_never_hear_ctrl_c(grid: Grid, alone: Path, tmp_path: Path, capf
 
 @pytest.fixture
 def under_way(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """A sweep on two processes that has finished something, and leads a session of its own."""
+    """Return a sweep on two processes that has finished at least one chunk and leads its own session."""
     (tmp_path / "g.yaml").write_text(TEXT)
     process = subprocess.Popen(
         [sys.executable, "-m", "tui", "sweep", "g.yaml", "--runs", "500", "--processes", "2", "-o", "out"],
@@ -268,7 +270,7 @@ def test_ctrl_c_keeps_what_is_finished(under_way: subprocess.Popen[str]) -> None
 
 
 def is_anybody_in(group: int) -> bool:
-    """Whether a process group has a process."""
+    """Return whether a process group has any process."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""Grids as people write them, and what they are told when they write them wrong."""
+"""Grids as users write them, and the error messages for invalid grids."""
 
 from __future__ import annotations
 

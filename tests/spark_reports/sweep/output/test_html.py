@@ -1,4 +1,4 @@
-"""The page of a sweep in a browser: nothing is loaded or complained about, the picture is drawn, light and dark."""
+"""The page of a sweep in a browser: nothing is loaded, there are no errors, and the picture is drawn in light and dark mode."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.spark_reports.sweep.grids import small
 
 
 def outcome() -> SweepResult:
-    """Four cells of 40 runs each, of which every fourth run of cells 1 and 3 lost records."""
+    """Return the result of four cells with 40 runs each. Every fourth run of cells 1 and 3 lost records."""
     grid = small()
     rows = {
         cell.number: [

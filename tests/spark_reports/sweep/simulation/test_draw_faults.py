@@ -1,4 +1,4 @@
-"""The faults of a seed: the same in every cell, none that meets nobody, laid out so that what is near stays together."""
+"""The faults that a seed draws: they are the same in every cell, each has an effect, and faults that are close together are in one episode."""
 
 from __future__ import annotations
 

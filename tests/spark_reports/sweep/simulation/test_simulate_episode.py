@@ -1,4 +1,4 @@
-"""What a run comes to: hand-checked unavailability, losses that replay as scenarios, the same rows whoever does them."""
+"""The result of a run: unavailability that was checked by hand, losses that scenarios reproduce, and the same rows with any worker."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from tests.spark_reports.summaries.looks import STEP, Looks
 from tests.spark_reports.sweep.grids import EVERY_FAULT, TEXT, small
 
 LOSES = read_grid(TEXT.replace("every: 2h", "every: 30m").replace("horizon: 10h", "horizon: 3h"), "loses.yaml")
-"""Some six crashes a run: with acks=1 something is lost."""
+"""A grid with about six crashes in each run. With acks=1, records are lost."""
 
 
 @pytest.fixture(scope="module")
 def losing() -> Run:
-    """A run of the first cell (acks=1) that lost records."""
+    """Return a run of the first cell (acks=1) that lost records."""
     return next(run for seed in range(1, 9) if (run := simulate_run(LOSES, LOSES.cells[0], seed)).lost_acknowledged)
 
 
 def test_unavailability_is_what_the_clock_says() -> None:
-    """One leader dies for good at 10 s: its partition has no reads until its session is over and another knows that it leads."""
+    """A leader dies permanently at 10 s. Its partition cannot be read until its session has expired and another broker knows that it leads."""
     grid = small()
     cell = grid.cells[1]
     load = Load("orders", 100, "all", 100_000, 100, "app1")
@@ -51,7 +51,9 @@ def test_unavailability_is_what_the_clock_says() -> None:
 
 
 def test_a_dead_follower_in_the_isr_stalls_acks_all_and_nothing_else() -> None:
-    """Broker 3 dies at 10 s. Until it is out of the ISR acks=all waits where it follows: no loss of writes, and yet no acknowledgement."""
+    """Broker 3 dies at 10 s. Until it leaves the ISR, acks=all writes to the partitions that it follows wait: they don't fail, but they
+    aren't acknowledged.
+    """
     grid = small()
     acts = ((10 * SECOND, Kill(3)), (40 * SECOND, Start(3)), (80 * SECOND, StopLoad("app1")))
     for cell, acks in ((grid.cells[0], "1"), (grid.cells[1], "all")):
@@ -73,7 +75,9 @@ def test_a_dead_follower_in_the_isr_stalls_acks_all_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("release", ["0.10.2", "4.1"])
 def test_the_meter_says_what_the_core_says(release: str) -> None:
-    """Drawn faults come and go; the meter's times are what the core's statuses add up to, but for half a look a change."""
+    """Random faults come and go. The meter's times equal the sums of the core's statuses, except for half a sampling interval for each
+    change.
+    """
     grid = read_grid(EVERY_FAULT, "every.yaml")
     cell = next(cell for cell in grid.cells if cell.release.name == release)
     looks, measured = Looks(), dict.fromkeys(("read_down", "write_down", "stalled"), 0)
@@ -114,7 +118,7 @@ def test_the_meter_counts_a_slow_disk_and_a_leader_that_does_not_lead_yet_as_the
 
 
 def test_under_min_isr_only_writes_with_acks_all_wait() -> None:
-    """Two of three brokers are away from 10 s to 60 s, and min.insync.replicas is 2."""
+    """Two of three brokers are down from 10 s to 60 s, and min.insync.replicas is 2."""
     grid = small()
     acts = ((10 * SECOND, Kill(1)), (10 * SECOND, Kill(2)), (60 * SECOND, Start(1)), (60 * SECOND, Start(2)))
     for cell, strict in ((grid.cells[2], False), (grid.cells[3], True)):
@@ -179,7 +183,9 @@ def test_every_kind_of_fault_under_old_and_new_releases_ends_in_order() -> None:
 
 
 def test_a_quorum_of_controllers_crashes_and_recovers() -> None:
-    """With two of three controllers away there is no majority: a leader that dies then is not replaced before one is back."""
+    """While two of three controllers are down, there is no majority. A partition leader that dies then is not replaced until a controller
+    is back.
+    """
     text = TEXT.replace("brokers: 3", "brokers: 3\n  controllers: [c1, c2, c3]").replace("  crash: {", "  controller-crash: {")
     grid = read_grid(text, "quorum.yaml")
     assert simulate_run(grid, grid.cells[1], 1).faults > 2

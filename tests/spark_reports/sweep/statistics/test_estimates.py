@@ -1,4 +1,4 @@
-"""Intervals against published values and against what they promise; histograms against sorted values."""
+"""Compares intervals with published values and with their promised coverage, and histograms with sorted values."""
 
 from __future__ import annotations
 
