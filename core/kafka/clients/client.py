@@ -56,7 +56,7 @@ class Client(Node, metaclass=ABCMeta):
     """
 
     __slots__ = (
-        "_connected", "_correlation", "_metadata_correlation", "_metadata_node", "_next_broker", "_reconnect", "_wait_armed", "account",
+        "_connected", "_correlation", "_lacked_topic_at", "_metadata_correlation", "_metadata_node", "_next_broker", "_reconnect", "_wait_armed", "account",
         "api_versions", "brokers", "by_hand", "clock", "config", "leaders", "name", "other_leaders", "topic", "topic_deleted",
     )  # fmt: skip
 
@@ -83,6 +83,7 @@ class Client(Node, metaclass=ABCMeta):
         self._next_broker = 0
         self._metadata_node = ""
         self._metadata_correlation = 0
+        self._lacked_topic_at = -RETRY_BACKOFF
         self._wait_armed = False
         self.topic_deleted = False
         self.api_versions: ApiVersions | None = None
@@ -167,8 +168,11 @@ class Client(Node, metaclass=ABCMeta):
         self.connection_lost(node)
 
     def await_metadata(self) -> None:
-        """Request the metadata without which the client cannot continue: immediately, or after retry.backoff.ms if the topic was deleted."""
-        if self.topic_deleted:
+        """Request the metadata without which the client cannot continue.
+
+        If the last response lacked a topic, the next request follows at the earliest retry.backoff.ms after it (`Metadata#timeToNextUpdate`).
+        """
+        if self.topic_deleted or self.journal.now < self._lacked_topic_at + RETRY_BACKOFF:
             self.refresh_metadata_soon()
         else:
             self.refresh_metadata()
@@ -199,6 +203,8 @@ class Client(Node, metaclass=ABCMeta):
         others = [
             (topic, _merge(self.other_leaders[topic], leaders, deleted=error != errors.NONE)) for topic, leaders, error in response.others
         ]
+        if not (response.leaders and all(leaders for _, leaders, _ in response.others)):
+            self._lacked_topic_at = self.journal.now
         if not self.by_hand:
             self.timer(self.config.metadata_max_age, "metadata-age", response.correlation)
         self.leaders_changed(changed)

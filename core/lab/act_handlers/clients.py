@@ -145,7 +145,7 @@ def _check_compression(act: acts.Produce | acts.Load, config: ClientConfig) -> N
 def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
     acks_value = find.acks(act.acks)
     known = cluster.producer(act.producer)
-    check_client(cluster, act.producer, act.topic, Producer, "producer", several=type(known) is Producer and known.batching is None)
+    check_client(cluster, act.producer, act.topic, Producer, "producer", several=type(known) is Producer)
     _check_idempotence(cluster, act, acks_value)
     config = _producer_config(cluster, act)
     if act.records < 1:
@@ -175,6 +175,8 @@ def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
     )
     producer.acks = acks_value
     producer.write_topic(act.topic)
+    if producer.batching is not None and act.topic not in producer.batching.partitioners:
+        producer.batching.add_topic(act.topic, cluster.release, f"{cluster.seed}:partitioner:{act.producer}:{act.topic}")
     leaders = producer.leaders_of(act.topic)
     if cluster.by_hand:
         leaders[:] = cluster.controller.leaders(act.topic)

@@ -10,8 +10,10 @@ from functools import lru_cache
 from typing import Final
 
 from core.kafka.clients.accumulator.buffered_batch import BufferedBatch
-from core.kafka.clients.accumulator.partitioners import Partitioner
+from core.kafka.clients.accumulator.partitioners import Partitioner, partitioner_of
 from core.kafka.log.wire.record_format import RecordShape, record_size, record_size_upper_bound, varint_size
+from core.kafka.release import Release
+from core.sim.random_stream import RandomStream
 
 RATIO_STEP_DOWN: Final = 0.005
 """The largest step by which the estimated compression ratio improves after a batch (`COMPRESSION_RATIO_IMPROVING_STEP`)."""
@@ -28,7 +30,7 @@ class Batching:
         batch_size: batch.size, bytes.
         memory: buffer.memory, bytes.
         ratio: the size of a compressed batch, divided by its size before compression; 1 without compression.
-        partitioner: the rule that chooses the partitions of records without keys.
+        partitioners: the rule that chooses the partitions of records without keys, by topic.
         available: the part of `memory` that no batch occupies, bytes.
         estimated_ratio: the compression ratio that the producer expects (`CompressionRatioEstimator`).
         batches: the number of batches that were sent for the first time.
@@ -40,7 +42,7 @@ class Batching:
     """
 
     __slots__ = (
-        "acked", "available", "batch_size", "batched_records", "batches", "estimated_ratio", "latency", "linger", "memory", "partitioner",
+        "acked", "available", "batch_size", "batched_records", "batches", "estimated_ratio", "latency", "linger", "memory", "partitioners",
         "queue_time", "ratio", "wire_bytes",
     )  # fmt: skip
 
@@ -48,17 +50,21 @@ class Batching:
     batch_size: Final[int]
     memory: Final[int]
     ratio: Final[float]
-    partitioner: Final[Partitioner]
+    partitioners: Final[dict[str, Partitioner]]
 
-    def __init__(self, linger: int, batch_size: int, memory: int, ratio: float, partitioner: Partitioner) -> None:
+    def __init__(self, linger: int, batch_size: int, memory: int, ratio: float) -> None:
         self.linger = linger
         self.batch_size = batch_size
         self.memory = self.available = memory
         self.ratio = ratio
-        self.partitioner = partitioner
+        self.partitioners = {}
         self.estimated_ratio = 1.0
         self.batches = self.batched_records = self.wire_bytes = self.queue_time = 0
         self.latency = self.acked = 0
+
+    def add_topic(self, topic: str, release: Release, seed: str) -> None:
+        """Choose partitions of another topic by the rule of a release. `seed` is the name of the random stream."""
+        self.partitioners[topic] = partitioner_of(release, self.batch_size, RandomStream(seed))
 
     def allocate(self, shape: RecordShape) -> int:
         """Reserve memory for a new batch that begins with such a record.

@@ -69,10 +69,11 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
 
     # --- batches that collect records ------------------------------------------------------------------------------
 
-    def append(self, partition: int | None, record: tuple[str, str | None] | None, record_bytes: int, called: int) -> int:
+    def append(self, topic: str, partition: int | None, record: tuple[str, str | None] | None, record_bytes: int, called: int) -> int:
         """Append a record to the last batch of a partition, or to a new batch (`RecordAccumulator#append`).
 
         Args:
+            topic: the topic.
             partition: the partition; None if the partitioner chooses one.
             record: the key and the value of the record; None if they do not matter.
             record_bytes: the size of the key and the value, bytes.
@@ -83,23 +84,24 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         """
         batching, journal = self.batching, self.journal
         assert batching is not None, "only producers with batching append records"
+        partitioner, leaders = batching.partitioners[topic], self.leaders_of(topic)
         shape = RecordShape(value=record_bytes)
         if record is not None:
             shape = RecordShape(len(record[0].encode()), max(record_bytes - len(record[0].encode()), 0) if record[1] is not None else None)
         chooses = partition is None
         if partition is None:
-            partition = batching.partitioner.partition(self.leaders, self.queue_lengths())
-        batch = self._open_batch(partition, shape)
+            partition = partitioner.partition(leaders, self.queue_lengths(topic))
+        batch = self._open_batch(TopicPartition(topic, partition), shape)
         if batch is None:
-            if chooses and batching.partitioner.batch_needed():
-                partition = batching.partitioner.partition(self.leaders, self.queue_lengths())
-                batch = self._open_batch(partition, shape)
+            if chooses and partitioner.batch_needed():
+                partition = partitioner.partition(leaders, self.queue_lengths(topic))
+                batch = self._open_batch(TopicPartition(topic, partition), shape)
             if batch is None:
                 size = batching.allocate(shape)
                 if not size:
                     return NO_PARTITION
                 self._batch_id += 1
-                tp = TopicPartition(self.topic, partition)
+                tp = TopicPartition(topic, partition)
                 batch = BufferedBatch(self._batch_id, tp, self.acks, journal.now, journal.cause, size, batching.estimated_ratio)
                 self._queue(batch)
         size = record_size_in(batch, shape, (journal.now - batch.created) // US_PER_MS)
@@ -108,16 +110,16 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
             batch.content = (*(batch.content or ()), record)  # type: ignore[misc]
         self.sent += 1
         if chooses:
-            batching.partitioner.appended(size, full=batch.full)
+            partitioner.appended(size, full=batch.full)
         return partition
 
-    def queue_lengths(self) -> list[int]:
-        """Return the number of batches that are waiting to be sent, by partition."""
-        return [len(self.queues.get(TopicPartition(self.topic, number), ())) for number in range(len(self.leaders))]
+    def queue_lengths(self, topic: str) -> list[int]:
+        """Return the number of batches of a topic that are waiting to be sent, by partition."""
+        return [len(self.queues.get(TopicPartition(topic, number), ())) for number in range(len(self.leaders_of(topic)))]
 
-    def _open_batch(self, partition: int, shape: RecordShape) -> BufferedBatch | None:
+    def _open_batch(self, tp: TopicPartition, shape: RecordShape) -> BufferedBatch | None:
         """Return the last batch of a partition if the next record fits; otherwise close the batch, and return None (`#tryAppend`)."""
-        queue = self.queues.get(TopicPartition(self.topic, partition))
+        queue = self.queues.get(tp)
         last = queue[-1] if queue else None
         if not isinstance(last, BufferedBatch) or last.closed:
             return None

@@ -9,7 +9,7 @@ import attrs
 
 from core.kafka import errors, events
 from core.kafka.clients.accumulator.batching import Batching
-from core.kafka.clients.accumulator.partitioners import NO_PARTITION, partitioner_of
+from core.kafka.clients.accumulator.partitioners import NO_PARTITION
 from core.kafka.clients.producer.keyed_records import KeyedRecords, Records, partition_of
 from core.kafka.clients.producer.producer_sequences import ProducerSequences
 from core.kafka.clients.producer.producer_transaction_state import SEND
@@ -21,7 +21,6 @@ from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
 from core.sim.journal import Journal
 from core.sim.network import Network
-from core.sim.random_stream import RandomStream
 from core.sim.units import SECOND
 
 
@@ -35,6 +34,7 @@ class SendCall:
         record_bytes: the size of the key and the value of each record, bytes.
         partition: the partition; None if the producer chooses it.
         keyed: the records that are not in a batch yet, in reverse order; None if they have no keys.
+        topic: the topic of the records.
     """
 
     called: int
@@ -42,6 +42,7 @@ class SendCall:
     record_bytes: int
     partition: int | None
     keyed: list[tuple[str, str | None]] | None
+    topic: str
 
 
 class Producer(Sender):
@@ -101,8 +102,8 @@ class Producer(Sender):
             ratio: the size of a compressed batch, divided by its size before compression.
         """
         config = self.config
-        partitioner = partitioner_of(release, config.batch_size, RandomStream(seed))
-        self.batching = Batching(config.linger, config.batch_size, config.buffer_memory, ratio, partitioner)
+        self.batching = Batching(config.linger, config.batch_size, config.buffer_memory, ratio)
+        self.batching.add_topic(self.topic, release, seed)
 
     # --- making records --------------------------------------------------------------------------------------------
 
@@ -125,7 +126,7 @@ class Producer(Sender):
         if self.transactions is not None:
             self.transactions.check(SEND)
         if self.batching is not None:
-            self._call_send(records, record_bytes, partition, None if keyed is None else keyed.records(0, records))
+            self._call_send(records, record_bytes, partition, None if keyed is None else keyed.records(0, records), topic or self.topic)
             return
         topic = topic or self.topic
         if partition is None and not self.leaders_of(topic):
@@ -207,7 +208,7 @@ class Producer(Sender):
         if count and self.batching is not None:
             keyed = None if self.load_keys is None else self.load_keys.records(self._next_key, count)
             self._next_key += count
-            self._call_send(count, self.record_bytes, None, keyed)
+            self._call_send(count, self.record_bytes, None, keyed, self.topic)
         elif count and self.load_keys is not None:
             records = self.load_keys.records(self._next_key, count)
             self._next_key += count
@@ -230,10 +231,10 @@ class Producer(Sender):
 
     # --- collecting records in batches -----------------------------------------------------------------------------
 
-    def _call_send(self, count: int, record_bytes: int, partition: int | None, keyed: Records | None) -> None:
+    def _call_send(self, count: int, record_bytes: int, partition: int | None, keyed: Records | None, topic: str) -> None:
         """Send records one after the other (`KafkaProducer#doSend`)."""
         reversed_records = None if keyed is None else list(reversed(keyed))
-        self._calls.append(SendCall(self.journal.now, count, record_bytes, partition, reversed_records))
+        self._calls.append(SendCall(self.journal.now, count, record_bytes, partition, reversed_records, topic))
         if self.blocked_since < 0:
             self._append_calls()
 
@@ -242,21 +243,22 @@ class Producer(Sender):
         calls = self._calls
         while calls:
             call = calls[0]
-            if not self.leaders:
+            leaders = self.leaders_of(call.topic)
+            if not leaders:
                 self.await_metadata()
                 self._block()
                 return
             record = None if call.keyed is None else call.keyed[-1]
             partition = call.partition
             if partition is None and record is not None:
-                partition = partition_of(record[0], len(self.leaders))
-            chosen = self.append(partition, record, call.record_bytes, call.called)
+                partition = partition_of(record[0], len(leaders))
+            chosen = self.append(call.topic, partition, record, call.record_bytes, call.called)
             if chosen == NO_PARTITION:
                 self._block()
                 self._send_added()  # batches that wait for linger.ms, too, because the application waits for memory
                 return
             if self.transactions is not None:
-                self.transactions.add_partition(TopicPartition(self.topic, chosen))
+                self.transactions.add_partition(TopicPartition(call.topic, chosen))
             call.count -= 1
             if call.keyed is not None:
                 call.keyed.pop()
@@ -267,8 +269,9 @@ class Producer(Sender):
     def _block(self) -> None:
         """Block the application until it gets memory or metadata, for at most max.block.ms (`BufferPool#allocate`)."""
         self.blocked_since = self.journal.now
-        if self.leaders and self.batching is not None:
-            self.journal.emit(events.ProducerBlocked.kind, self.name, self.topic, self.batching.memory, self.waiting_records)
+        topic = self._calls[0].topic
+        if self.leaders_of(topic) and self.batching is not None:
+            self.journal.emit(events.ProducerBlocked.kind, self.name, topic, self.batching.memory, self.waiting_records)
         self.timer(self.config.max_block, "max-block", self.blocked_since)
 
     @property
@@ -303,7 +306,8 @@ class Producer(Sender):
             self._calls.popleft()
         self.sent += 1
         self.failed += 1
-        self.journal.emit(events.SendTimedOut.kind, self.name, self.topic, self.config.max_block, bool(self.leaders), self.waiting_records)
+        known = bool(self.leaders_of(call.topic))
+        self.journal.emit(events.SendTimedOut.kind, self.name, call.topic, self.config.max_block, known, self.waiting_records)
         if self.transactions is not None:
             self.transactions.batch_failed(errors.REQUEST_TIMED_OUT)
         self.blocked_since = -1

@@ -57,7 +57,7 @@ def test_a_producer_that_expects_compression_puts_more_records_into_a_batch() ->
 
 
 def test_the_expected_ratio_follows_the_observed_one() -> None:
-    batching = Batching(0, 1_000, 10_000, 0.4, RoundRobinPartitioner())
+    batching = Batching(0, 1_000, 10_000, 0.4)
     for _ in range(2):
         batching.sent(filled(1_000, HUNDRED), 0)
     assert batching.estimated_ratio == pytest.approx(0.99)
@@ -67,7 +67,7 @@ def test_the_expected_ratio_follows_the_observed_one() -> None:
 
 
 def test_memory_is_taken_by_batches_and_given_back() -> None:
-    batching = Batching(0, 1_000, 2_500, 1, RoundRobinPartitioner())
+    batching = Batching(0, 1_000, 2_500, 1)
     assert [batching.allocate(HUNDRED) for _ in range(3)] == [1_000, 1_000, 0]
     batching.release(BufferedBatch(1, TP, -1, 0, 0, 1_000, 1))
     assert batching.allocate(RecordShape(value=2_000)) == 0

@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 
 from core.kafka import errors, events
+from core.kafka.clients.client_config import PRODUCER, client_config
 from core.kafka.clients.producer.producer import Producer
 from core.kafka.messages import MetadataRequest, MetadataResponse, ProduceRequest, ProduceResponse
 from core.kafka.release import RELEASES
@@ -114,6 +115,28 @@ def test_a_broken_connection_lets_it_ask_even_without_a_batch_under_way() -> Non
     bench.producer.handle(Disconnected("b1"), "b1")
     bench.run(100)
     assert len(bench.sent(MetadataRequest)) == 1
+
+
+@pytest.mark.parametrize("batching", [False, True])
+def test_a_topic_without_metadata_is_asked_for_after_the_back_off(batching: bool) -> None:
+    """A broker that has just started knows no topic. Its response is empty, and the next request waits for retry.backoff.ms."""
+    bench = ProducerBench()
+    producer = bench.producer = Producer("q", "t", -1, (1, 2), bench.network, bench.journal, bench.account)
+    bench.node = producer
+    if batching:
+        producer.config = client_config(PRODUCER, (("linger.ms", "0"),), RELEASES["4.3"])
+        producer.enable_batching(RELEASES["4.3"], "seed", 1)
+    producer.produce(4, 100, None)
+    for _ in range(3):
+        (entry,) = [entry for entry in bench.agenda.entries if type(entry.message) is MetadataRequest]
+        bench.agenda.entries.remove(entry)
+        assert isinstance(entry.message, MetadataRequest)
+        producer.handle(MetadataResponse(entry.message.correlation, "t", ()), entry.node)
+        bench.run(99)
+        assert not bench.sent(MetadataRequest)
+        bench.run(1)
+    bench.leads(1, 5)
+    assert bench.one_sent(ProduceRequest).records == 4
 
 
 def test_metadata_are_asked_for_every_five_minutes() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -76,11 +77,38 @@ def test_an_idempotent_producer_numbers_the_records_of_each_topic_and_finds_new_
     assert not [event for event in events if event[3] == "duplicate-dropped"]
 
 
-def test_which_producers_write_one_topic_only() -> None:
+def test_batches_of_several_topics_linger_in_one_memory() -> None:
+    """A batch lingers for each partition. Each topic has a sticky partition, and all batches share buffer.memory."""
+    events: list[Any] = []
+    cluster = cluster_of("4.3", events)
+    config = (("linger.ms", "200"), ("buffer.memory", "40000"))
+    cluster.do(acts.InitTransactions("a", "app", "p", config))
+    cluster.run_until(SECOND)
+    cluster.do(acts.BeginTransaction("p"))
+    for topic, records in (("b", 3), ("a", 2), ("b", 4)):
+        cluster.do(acts.Produce(topic, records, producer="p", bytes=100))
+        cluster.run_until(cluster.now + 50_000)
+    assert not [event for event in events if event[3] == "batch-completed"], "the batches linger"
+    cluster.do(acts.Produce("b", 300, 1, producer="p", bytes=100))  # 300 records need more memory than is left
+    cluster.run_until(3 * SECOND)
+    blocked = [event for event in events if event[3] == "producer-blocked"]
+    completed = [event for event in events if event[3] == "batch-completed"]
+    assert {event[5] for event in blocked} == {"b"}
+    by_topic = Counter[str]()
+    for event in completed:
+        by_topic[event[5]] += event[7]
+    assert by_topic == {"a": 2, "b": 307}
+    cluster.do(acts.CommitTransaction("p"))
+    cluster.run_until(5 * SECOND)
+    producer = cluster.producer("p")
+    assert producer is not None
+    assert producer.batching is not None
+    assert (producer.acked, producer.batching.available) == (309, 40_000)
+    assert [lso for _, lso in ends(cluster).values()] == [hw for hw, _ in ends(cluster).values()]
+
+
+def test_a_load_writes_one_topic_only() -> None:
     cluster = cluster_of("4.3")
-    cluster.do(acts.Produce("a", 5, producer="batching", config=(("linger.ms", "5"),)))
-    with pytest.raises(ActRefused, match="producer batching already uses topic a; give the new producer another name"):
-        cluster.do(acts.Produce("b", 5, producer="batching"))
     cluster.do(acts.Produce("a", 5, producer="p"))
     with pytest.raises(ActRefused, match="producer p already uses topic a"):
         cluster.do(acts.Load("b", 5, producer="p"))
