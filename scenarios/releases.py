@@ -4,6 +4,8 @@ guard.
 
 from __future__ import annotations
 
+import re
+
 from core.kafka.release import RELEASES, Release
 from scenarios.errors import did_you_mean
 
@@ -18,5 +20,20 @@ def release_named(text: str) -> Release:
     release = RELEASES.get(base)
     if release is None:
         known = f"use one of {', '.join(RELEASES)}"
-        raise ValueError(f"unknown release '{base[:40]}'; {did_you_mean(base, RELEASES, known) if base[:1].isdigit() else known}")
+        hint = _neighbors(base) or did_you_mean(base, RELEASES, known)
+        raise ValueError(f"unknown release '{base[:40]}'; {hint if base[:1].isdigit() else known}")
     return release.without(guards) if guards else release
+
+
+def _neighbors(version: str) -> str:
+    """Return the known releases before and after a version, such as 3.5; an empty string if the text is no version between two of them."""
+    if not re.fullmatch(r"\d{1,3}(\.\d{1,3}){1,3}", version):
+        return ""
+    numbers = _numbers(version)
+    older = [name for name in RELEASES if _numbers(name) < numbers]
+    newer = [name for name in RELEASES if _numbers(name) > numbers]
+    return f"use {older[-1]}, the newest known release before it, or {newer[0]}" if older and newer else ""
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in version.split("."))

@@ -78,7 +78,9 @@ class QuestionDialog(Answered[Option | None]):
         with Vertical(id="box") as box:
             box.border_title = plain_text(self.question.title)
             box.border_subtitle = "Esc: cancel"
-            yield Static(plain_text(self.question.about), id="about")
+            room = self.app.size.width * 92 // 100 - FRAME
+            about = [part for line in self.question.about.split("\n") for part in (wrap(line, room) if len(line) > room else [line])]
+            yield Static(plain_text("\n".join(about)), id="about")
             yield Answers(*rows, id="options")
 
     def on_mount(self) -> None:

@@ -75,14 +75,14 @@ async def test_enter_and_answers_that_come_early_count_too() -> None:
 
 
 @pytest.mark.parametrize("label", ["any other moment …", "before the last jump, at 00:05.127 after event 1154"])
-async def test_what_is_said_of_an_answer_is_never_cut(label: str) -> None:
+async def test_a_question_and_what_is_said_of_its_answers_are_never_cut(label: str) -> None:
     note = "a time, or an event by its number, of this branch or of another, however long it takes to say so"
     async with playing(size=(80, 24)) as (app, main_screen, pilot):
-        main_screen.put(Question("Compare with", "What differs.", (Option("1", label, (), note), Option("2", label, (), refused=note))))
+        main_screen.put(Question("Compare with", note, (Option("1", label, (), note), Option("2", label, (), refused=note))))
         await pilot.pause(0.05)
         shown = [row.split("│")[1].strip() if row.count("│") == 2 else "" for row in screen_text(app).splitlines()]
         said = " ".join(" ".join(shown).replace(label, "").split())
-        assert said.count(note) == 2
+        assert said.count(note) == 3
 
 
 async def test_typing_replaces_what_stands_there_at_first() -> None:
