@@ -209,7 +209,12 @@ BAD: list[tuple[str, str, str, str]] = [
     ("by-hand-act", CLUSTER + "timeline:\n  - fetch: 2\n", "3:5", "'fetch' is a by-hand step"),
     ("at-by-hand", "cluster: {brokers: 3, pace: by-hand}\nsteps:\n  - at: 2s\n", "3:5", "'at' is not allowed at pace by-hand"),
     ("steps-on-timeline", CLUSTER + "steps:\n  - kill: 2\n", "2:1", "the cluster's pace is timeline"),
-    ("release", CLUSTER + 'releases: ["0.10.3"]\n', "2:12", "unknown release '0.10.3'; use 0.10.2, the newest known release before it, or 0.11"),
+    (
+        "release",
+        CLUSTER + 'releases: ["0.10.3"]\n',
+        "2:12",
+        "unknown release '0.10.3'; use 0.10.2, the newest known release before it, or 0.11",
+    ),
     ("guard", CLUSTER + "releases: 4.1 without request-time\n", "2:11", "unknown guard 'request-time'; did you mean 'request-time-leo'?"),
     ("release-twice", CLUSTER + 'releases: ["4.1", "4.1"]\n', "2:19", "release 4.1 appears twice"),
     ("seed", CLUSTER + "seed: -1\n", "2:7", "-1 is out of range"),
