@@ -151,7 +151,7 @@ class ClusterNodes(Simulation):
 
     @property
     def controller_address(self) -> str:
-        """The address of the active controller: a node of its own, or a broker in ZooKeeper clusters; empty if there is none."""
+        """The address of the active controller: a separate node, or a broker in ZooKeeper clusters; empty if there is none."""
         if self.quorum is not None:
             active = self.quorum.active()
             return "" if active is None else active.name

@@ -163,7 +163,7 @@ class SlowDisk(Act):
 
 @attrs.frozen
 class Promote(Act):
-    """Make a server the one that accepts writes, by an operator's decision.
+    """Promote a server, so that it accepts writes, by an operator's decision.
 
     Attributes:
         server: the server; empty for the model's best choice.

@@ -19,7 +19,7 @@ class CopyView:
     """A server's copy at one point in time.
 
     Attributes:
-        name, role, running: the name of the server, its present role in the model's own words, and whether its process is running.
+        name, role, running: the name of the server, its current role in the model's own words, and whether its process is running.
         term: the term that the server knows; 0 if the model has no terms.
         stored: the number of rows that the server has received.
         durable: the number of these rows that would survive a loss of power.

@@ -35,7 +35,7 @@ class ReplicationSystem(Simulation):
         traffic: the traffic between the servers.
         servers, clients: the servers and clients, by name.
         account: the account of the clients' requests.
-        dead_for_good: the servers whose machines do not come back.
+        dead_for_good: the servers whose machines are permanently lost.
     """
 
     model: ClassVar[str]
@@ -254,7 +254,7 @@ class ReplicationSystem(Simulation):
         return self.report()
 
     def report(self) -> Report:
-        """Return the counts, with the present data of the authoritative server as the final state."""
+        """Return the counts, with the current data of the authoritative server as the final state."""
         authority = self.authority()
         places = self.servers[authority].places() if authority else {}
         others = [server.places() for name, server in self.servers.items() if self._is_compared(name)]

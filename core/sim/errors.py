@@ -4,7 +4,8 @@ from __future__ import annotations
 
 
 class ActRefused(Exception):
-    """The refusal of an act that is impossible in the present state of the system. The message says why, and what would be possible."""
+    """The refusal of an act that is impossible in the current state of the system. The message gives the reason, and says what would be
+    possible."""
 
 
 class Standstill(ActRefused):

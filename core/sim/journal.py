@@ -15,7 +15,7 @@ event."""
 
 
 def null_sink(event: tuple) -> None:
-    """Drop an event. Code that emits many events checks for this sink, so that it does not create tuples in vain."""
+    """Drop an event. Code that emits many events checks for this sink, so that it does not create tuples unnecessarily."""
 
 
 class Journal:

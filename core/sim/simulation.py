@@ -122,7 +122,7 @@ class Simulation:
         return since
 
     def is_live(self, entry: Entry) -> bool:
-        """Return whether an entry would reach its node: the timer belongs to the present process, or the connection is open."""
+        """Return whether an entry would reach its node: the timer belongs to the current process, or the connection is open."""
         if entry.sender == entry.node:
             return entry.connection == self.nodes[entry.node].incarnation
         return self.network.is_open(entry.sender, entry.node, entry.connection)

@@ -30,7 +30,7 @@ def observe_session(
 ) -> Cluster:
     """Replay an event log or run a scenario up to a virtual time in µs, or to its end if the time is None, and return its cluster.
 
-    The replay of a log compares every event with the log, so what the observer sees is what the log says.
+    The replay of a log compares every event with the log, so the observer sees exactly the events in the log.
 
     Args:
         source: the file of the log, or the scenario.

@@ -1,4 +1,4 @@
-"""What the brokers of a simulated cluster tell `kafka-consumer-groups`.
+"""The answers of a simulated cluster's brokers to `kafka-consumer-groups`.
 
 A broker that is down or paused does not answer. The host of a broker is its name, with port 9092; the host of each client is 127.0.0.1.
 """
@@ -50,7 +50,7 @@ class Coordinators:
 
 
 def coordinators_of(cluster: Cluster) -> Coordinators:
-    """Return what the coordinators know. Only the leader of a partition of `__consumer_offsets` coordinates its groups."""
+    """Return the groups that the coordinators know. Only the leader of a partition of `__consumer_offsets` coordinates its groups."""
     known = cluster.controller.replication.partitions
     brokers = {broker.id: broker for broker in answering_brokers(cluster)}
     groups: dict[str, Group] = {}
@@ -115,7 +115,7 @@ def _offsets(metadata: GroupMetadata) -> dict[TopicPartition, Committed]:
 
 
 def brokers_of(cluster: Cluster, tps: Iterable[TopicPartition], moment: int | None = None) -> Brokers:
-    """Return what the leaders of partitions answer to ListOffsets: the high watermark, the log start offset, and the offset at a moment, µs."""
+    """Return the answers of partition leaders to ListOffsets: the high watermark, the log start offset, and the offset at a moment, µs."""
     ends: dict[TopicPartition, int | None] = {}
     starts: dict[TopicPartition, int] = {}
     at_time: dict[TopicPartition, int] = {}

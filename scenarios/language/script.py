@@ -1,7 +1,7 @@
 """A whole script: its name, its cluster, its steps, and its expectations.
 
 scenario: unclean-election-on       # the name; a script without a timeline is a plain cluster to play with
-about: what there is to see         # `scenarios list` shows the first sentence
+about: what the scenario shows      # `scenarios list` shows the first sentence
 releases: ["0.10.2", "4.3"]         # the script runs under each of these releases; by default under the current one
 without: [maximal-isr]              # guards (core.kafka.release.GUARDS) that are switched off in every run
 seed: 0

@@ -128,7 +128,7 @@ at the moment, every comparison with it is false.
 `[1, controller]`, and a partition is `orders-0`.
 
 **Limits.** A cluster can have up to {MAX_BROKERS:,} brokers, {MAX_PARTITIONS:,} partitions, and {MAX_REPLICAS:,} replicas. A script can have
-up to {MAX_BYTES >> 20} MB of text. A link loses at most {write_ppm(MAX_LOSS_PPM)} of its messages, because TCP repeats a message until it
+up to {MAX_BYTES >> 20} MB of text. A link loses at most {write_ppm(MAX_LOSS_PPM)} of its messages, because TCP retransmits a message until it
 arrives. For a link that loses all messages, use `cut`. If a script has errors, isrlab refuses it with exit code 2, and lists all errors
 with their lines and columns.
 """

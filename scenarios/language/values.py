@@ -126,7 +126,7 @@ def as_loss(node: Node) -> int:
         most = write_ppm(MAX_LOSS_PPM)
         raise node.error(
             f"{node.what()} is too large",
-            f"write at most {most}: TCP repeats a message until it arrives; for a link that loses all messages, use 'cut'",
+            f"write at most {most}: TCP retransmits a message until it arrives; for a link that loses all messages, use 'cut'",
         )
     return ppm
 

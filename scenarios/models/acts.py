@@ -158,13 +158,13 @@ class KafkaActs:
 
 
 Request = WriteRequest | ReadRequest | Load | Reads | Probe
-"""What a client does."""
+"""A request by a client, or a loop of requests."""
 
 ScriptAct = acts.Act | Request | Destroy | LoseMessage | Rest | KafkaActs
 """An act of a script."""
 
 MODEL_ACTS: Final = (PromoteAtOnce, Follow, Rebuild, PurgeBinlogs, StartElection)
-"""The acts that only some models know."""
+"""The acts that only some models support."""
 
 ACTS: Final[dict[str, Any]] = {
     act.word: act for act in (*acts.ACTS, *MODEL_ACTS, WriteRequest, ReadRequest, Load, Reads, Probe, Destroy, LoseMessage, Rest, KafkaActs)

@@ -23,7 +23,7 @@ KINDS: Final = {**KAFKA_KINDS, **MODEL_KINDS}
 COMPARISONS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "==": operator.eq, "!=": operator.ne, "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
 }  # fmt: skip
-"""The comparisons. Longer signs come first."""
+"""The comparisons. Longer operators come first."""
 
 
 @attrs.frozen
@@ -36,7 +36,7 @@ class Comparison:
         type: the type of its value.
         sign: the sign of the comparison.
         value: the expected value.
-        take: the function that takes the present value.
+        take: the function that takes the current value.
         kind: the kind of event that is counted; empty if none is.
     """
 
@@ -64,7 +64,7 @@ class Comparison:
         return value is not None and COMPARISONS[self.sign](value, self.value)
 
     def got(self, moment: Moment) -> str:
-        """Return the present value in words."""
+        """Return the current value in words."""
         value = self.take(moment)
         return f"{self.what} == {'no value' if value is None else written(value, self.type)}"
 
@@ -86,7 +86,7 @@ class Expectation:
         place: its place in the file.
         comparison: the comparison.
         under: the systems that it applies to; empty for all.
-        note: what it shows.
+        note: what the expectation shows.
     """
 
     place: Place

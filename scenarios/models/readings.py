@@ -55,7 +55,7 @@ class Moment:
 
     @property
     def report(self) -> Report:
-        """The counts, with the present data of the authoritative server as the final state."""
+        """The counts, with the current data of the authoritative server as the final state."""
         if self._report is None:
             self._report = self.exposure.added_to(self.system.report())
         return self._report

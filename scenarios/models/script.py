@@ -1,7 +1,7 @@
 """A script for other replication models: systems, clients, a timeline of requests and faults, and the expected counts.
 
 scenario: mysql-m04-semi-sync       # the name
-about: What there is to see.        # `scenarios list` shows the first sentence
+about: What the scenario shows.     # `scenarios list` shows the first sentence
 model: mysql                        # one model with its `settings:`, or `models:`, a list or mapping of several systems
 settings: {semi-sync: true}
 clients: {c: [n1], r: }             # each with the servers that it can connect to, in order of preference; by default, all

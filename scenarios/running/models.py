@@ -22,7 +22,7 @@ from scenarios.running.runner import Run, State
 
 
 def fault_names() -> list[str]:
-    """Return the names of the faults that every model knows."""
+    """Return the names of the faults that every model supports."""
     return [fault.name for fault in FAULTS]
 
 
@@ -77,7 +77,7 @@ def _script_of_scenario(scenario: Scenario) -> Script:
     """Return the faults of a scenario, at the times at which its acts happen under Kafka.
 
     Raises:
-        InputError: the scenario is not about several copies, or has no act that the other models know.
+        InputError: the scenario is not about several copies, or has no act that the other models support.
     """
     replicas = _replicas(scenario)
     if len(replicas) < 2:

@@ -29,7 +29,8 @@ TOO_MUCH: Final = 1024
 """The maximum memory in MB that a case can add to the maximum of the process."""
 
 MEASURED: Final = 50
-"""The number of cases between two checks of memory. The process's limit ends a case that takes too much memory at once."""
+"""The number of cases between two checks of memory. If a case allocates too much memory between two checks, the memory limit of the process
+ends it."""
 
 CODES: Final = frozenset({0, 1, 2, 74, 141})
 """The declared exit codes: success, failure, bad input, and stdout that is full or closed."""
@@ -94,7 +95,7 @@ def failure_of(case: Callable[[], object]) -> Failure | None:
 
 
 class _Memory:
-    """The growth of the process, which is checked only occasionally, because a check costs as much as many cases."""
+    """The growth of the process, which is checked only occasionally, because a check takes as long as many cases."""
 
     def __init__(self) -> None:
         self.cases = 0

@@ -72,7 +72,7 @@ class Consumption(NamedTuple):
 
 
 class PartitionConsumption:
-    """What a group has done with one partition.
+    """The progress of a group in one partition.
 
     Attributes:
         processed: the offsets that were processed, by leader epoch.
@@ -131,7 +131,7 @@ class ConsumptionAccount:
     """The account of all groups.
 
     Attributes:
-        groups: what each group has done, by partition. It includes only groups that have had members in the laboratory.
+        groups: the progress of each group, by partition. It includes only groups that have had members in the laboratory.
         before: what groups consumed before the start, by (group, partition) and leader epoch.
     """
 
@@ -147,7 +147,7 @@ class ConsumptionAccount:
         self.before = {}
 
     def of(self, group: str, tp: TopicPartition) -> PartitionConsumption:
-        """Return what a group has done with a partition."""
+        """Return the progress of a group in a partition."""
         partitions = self.groups.setdefault(group, {})
         if tp not in partitions:
             partitions[tp] = PartitionConsumption(self.before.get((group, tp), {}))

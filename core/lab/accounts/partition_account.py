@@ -49,7 +49,7 @@ class PartitionAccount:
         acked: the acknowledged offsets, by term.
         read: the offsets that a consumer has read, by term.
         lost: the lost offsets, by term.
-        aborted: the offsets of aborted transactions, by term. These records are never lost, because nobody needs them.
+        aborted: the offsets of aborted transactions, by term. These records never count as lost, because no consumer needs them.
         committed: the committed offsets, by term, as of the last `add_committed`. Offsets that a later leader's log lacks are left out.
         committed_end: the end of `committed`.
         losses: the records that the partition has lost or might have lost; None if there are none.
@@ -90,7 +90,7 @@ class PartitionAccount:
     deleted: bool = False
 
     def forget_records(self) -> None:
-        """Forget the records that are not lost, because the partition's topic was deleted. The totals stay."""
+        """Forget the records that are not lost, because the partition's topic was deleted. The totals do not change."""
         lost = self.lost
         for held in (self.acked, self.read):
             for term, offsets in list(held.items()):

@@ -15,7 +15,7 @@ from core.sim.state.append_only_list import AppendOnlyList
 
 
 class OutputRecords(NamedTuple):
-    """The output of one batch: the input that it comes from, and where it is.
+    """The output in one batch: the input that it comes from, and its place in the log.
 
     Attributes:
         content: the input records that the batch comes from.
@@ -33,7 +33,7 @@ class OutputRecords(NamedTuple):
 
 
 class StableLog:
-    """What a log contains below its last stable offset.
+    """The contents of a log below its last stable offset.
 
     Attributes:
         log_start: the log start offset.
@@ -92,7 +92,7 @@ def undecided_outputs(tp: TopicPartition, log: ReplicaLog) -> Iterator[OutputRec
 def sent_on(logs: Iterable[ReplicaLog], source: TopicPartition) -> OffsetSet:
     """Return the offsets of a partition whose records a retry service has sent to another topic, unless their transaction was aborted.
 
-    This reads all logs. A record counts even if the worker ended before it received the acknowledgment.
+    The function reads all logs. A record counts even if the worker ended before it received the acknowledgment.
     """
     found = OffsetSet()
     for log in logs:

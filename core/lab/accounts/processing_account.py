@@ -183,7 +183,7 @@ class ProcessingAccount:
     Attributes:
         commits: each committed offset with the sequence number of its event, by group and partition, in the order of the commits.
         reported: the input offsets that events have reported, by group, kind of harm, and partition.
-        logs: what the stable part of each input and output log contains.
+        logs: the contents of the stable part of each input and output log.
         groups: the visible output by group.
     """
 
@@ -227,7 +227,7 @@ class ProcessingAccount:
     # --- reading the logs ------------------------------------------------------------------------------------------
 
     def _stable(self, tp: TopicPartition, log: ReplicaLog) -> StableLog:
-        """Return what the stable part of a log contains."""
+        """Return the contents of the stable part of a log."""
         known = self.logs.get(tp)
         if known is None or not known.is_prefix_of(log):
             known = self.logs[tp] = StableLog(log.log_start)

@@ -24,7 +24,7 @@ Logs = Mapping[TopicPartition, ReplicaLog]
 
 
 class RetryService:
-    """What the workers of a service have done, across all their instances.
+    """The results of a service's workers, across all their instances.
 
     Attributes:
         tried, failed: the number of records, by number of the try.
@@ -54,7 +54,7 @@ class RetryAccount:
     """The account of all retry services.
 
     Attributes:
-        services: what each service has done, by name.
+        services: the results of each service, by name.
         reported: the dropped records that events have reported, by group and partition.
     """
 
@@ -70,7 +70,7 @@ class RetryAccount:
         self.reported = {}
 
     def of(self, service: str) -> RetryService:
-        """Return what a service has done."""
+        """Return the results of a service."""
         found = self.services.get(service)
         if found is None:
             found = self.services[service] = RetryService()

@@ -24,7 +24,7 @@ def _check(cluster: ClusterNodes, act: acts.JoinGroup) -> None:
     """Check the fields of an act that have fixed words.
 
     Raises:
-        ActRefused: a word is wrong, or the release does not know it.
+        ActRefused: a word is not valid, or the release does not support it.
     """
     release = cluster.release
     if not release.consumer_groups:

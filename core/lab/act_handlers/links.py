@@ -58,7 +58,7 @@ def _link(cluster: ClusterNodes, act: acts.Link) -> find.CheckThenDo:
 
     if act.loss_ppm is not None and act.loss_ppm > MAX_LOSS_PPM:
         raise ActRefused(
-            f"a link can lose at most {MAX_LOSS_PPM // 10_000}%, because TCP repeats each message until it arrives; cut the link instead"
+            f"a link can lose at most {MAX_LOSS_PPM // 10_000}%, because TCP retransmits each message until it arrives; cut the link instead"
         )
     yield
     for direction in ((a, b), (b, a)):

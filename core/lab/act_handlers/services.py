@@ -92,7 +92,7 @@ def next_instance(cluster: ClusterNodes, name: str) -> int:
 
 
 def start_worker(cluster: ClusterNodes, worker: ServiceWorker, config: ClientConfig, crash_after: str | None) -> None:
-    """Start an instance of a worker in place of the former one."""
+    """Start an instance of a worker in place of the previous one."""
     former = cluster.clients.get(worker.name)
     worker.config = config
     worker.exponential_backoff = cluster.release.newer_clients

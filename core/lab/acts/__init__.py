@@ -1,4 +1,4 @@
-"""The acts of people and scripts on a cluster. Each act is a frozen class that names its word in the script language.
+"""The acts that people and scripts can perform on a cluster. Each act is a frozen class that names its word in the script language.
 
 An act is plain data, which `Cluster.do` executes. The journal records it as an `act` event with its fields as JSON, so a recorded session can
 be replayed or written as a script. Times are in µs. If an act has no `topic`, `broker`, or `partition`, it applies to all of them. The

@@ -50,7 +50,8 @@ class JoinGroup(Act, word="join-group", does="start a consumer that is a member 
 
 @attrs.frozen(eq=False, repr=False)
 class CloseConsumer(Act, word="close-consumer", does="close a consumer of a group; a dynamic member leaves the group"):
-    """Close a consumer of a group after the present step of its application. A dynamic member leaves the group; a static one doesn't."""
+    """Close a consumer of a group as soon as its application has finished the current step. A dynamic member leaves the group; a static one
+    doesn't."""
 
     consumer: str = "consumer"
 

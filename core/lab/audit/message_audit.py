@@ -57,7 +57,7 @@ class Acknowledgment(NamedTuple):
 
 @attrs.define(slots=True, eq=False)
 class Tier:
-    """What passed one tier.
+    """The records that passed one tier.
 
     Attributes:
         records: the records that passed.

@@ -50,7 +50,8 @@ class SystemView:
     Attributes:
         name, title: the variant.
         now: time since the start of the run, µs.
-        copies: what each copy has stored, what would survive a loss of power, what is acknowledged, and what is visible.
+        copies: the state of each copy: the rows that it has stored, and which of them would survive a loss of power, are acknowledged, and
+            are visible.
         acked: the number of acknowledged writes.
         open: whether the last write of each client has no outcome yet.
         stale, backward, unacknowledged: the reads so far that were behind the acknowledged writes, behind an earlier read by the same

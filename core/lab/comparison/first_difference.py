@@ -21,8 +21,8 @@ class Difference:
     Attributes:
         at: when the request was sent, µs since the start.
         client: the client.
-        request: what it asked.
-        answers: what each system answered, in the order of the systems.
+        request: the request in words.
+        answers: the answer of each system, in the order of the systems.
     """
 
     at: int
@@ -34,7 +34,7 @@ class Difference:
 def first_difference(runs: Sequence[Run]) -> Difference | None:
     """Return the first request since the first fault whose answers differ; None if there is none.
 
-    Answers differ if their outcomes differ, if one breaks a promise to the reader that the other keeps, or if one takes at least
+    Answers differ if their outcomes differ, if one violates a guarantee for the reader that the other keeps, or if one takes at least
     `SLOW` longer.
     """
     tables = [_answers(run) for run in runs]

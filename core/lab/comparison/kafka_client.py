@@ -69,7 +69,7 @@ class WorkloadClient(Client):
     """A client of the workload.
 
     Attributes:
-        ledger: the account of what clients asked and were told.
+        ledger: the account of the clients' requests and their outcomes.
         acks: the acks of its writes.
         serve: the function that returns what a replica serves: key, broker, way of reading, and the client's position.
         position: the highest position that the client has read up to, if its way of reading keeps one.

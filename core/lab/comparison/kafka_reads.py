@@ -27,7 +27,7 @@ READS: Final = (LEADER, KIP_392, FOLLOWER_HW, FOLLOWER_LEO)
 
 
 class Replicas:
-    """What the replicas of a partition serve.
+    """The answers of a partition's replicas to reads.
 
     Attributes:
         cluster: the cluster.
@@ -41,7 +41,7 @@ class Replicas:
         self.index: Final = RowIndex()
 
     def serve(self, client: str, key: str, broker: int, how: str, position: int) -> Served:
-        """Return what a broker answers to a client's read of a key."""
+        """Return a broker's answer to a client that reads a key."""
         cluster = self.cluster
         address = f"b{broker}"
         if broker not in cluster.brokers or not cluster.network.alive.get(address, False):

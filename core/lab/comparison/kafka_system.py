@@ -60,9 +60,9 @@ class KafkaSystem:
 
     Attributes:
         cluster: the cluster.
-        account: the account of what clients asked and were told.
-        replicas: what the replicas serve.
-        dead_for_good: the brokers whose machines do not come back.
+        account: the account of the clients' requests and their outcomes.
+        replicas: the answers of the replicas to reads.
+        dead_for_good: the brokers whose machines are permanently lost.
         traffic: the traffic between brokers, and between brokers and the controller.
     """
 
@@ -94,7 +94,7 @@ class KafkaSystem:
         return self.cluster.next_time()
 
     def step(self) -> bool:
-        """Handle what happens next, and count the traffic. Return False if nothing happens anymore."""
+        """Handle the next event, and count the traffic. Return False if there is none."""
         entries = self.cluster.agenda.entries
         if entries:
             self.traffic.count(self.cluster, entries[0])

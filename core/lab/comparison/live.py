@@ -36,13 +36,13 @@ EVERY: Final = 20 * US_PER_MS
 """The time between two moments at which an act can take effect, µs."""
 
 KEPT: Final = 60_000
-"""How many events of a system are kept."""
+"""The maximum number of events that are kept for each system."""
 
 TAKEOVERS: Final = frozenset({"leader-elected", "mysql-promoted", "primary-promoted", "raft-elected"})
-"""The kinds of events by which another copy becomes the primary."""
+"""The kinds of events that report that another copy has become the primary."""
 
 SWITCHES: Final = frozenset({"semi-sync-off", "semi-sync-on"})
-"""The kinds of events by which MySQL gives up semi-synchronous replication and returns to it."""
+"""The kinds of events that report that MySQL has given up or resumed semi-synchronous replication."""
 
 HIDDEN: Final = frozenset({"act", "link-cut", "link-healed"})
 """The kinds of events that are left out of the latest important events, because the screen shows what the user did."""
@@ -125,7 +125,7 @@ class LiveRun(Run):
         self.exposure.recheck()
 
     def act_on_primary(self, word: str) -> str:
-        """Kill, pause, or isolate the present primary. Return the reason if the system refuses this; otherwise, return an empty string."""
+        """Kill, pause, or isolate the current primary. Return the reason if the system refuses this; otherwise, return an empty string."""
         primary = self.system.authority()
         if not primary:
             return "there is no primary"

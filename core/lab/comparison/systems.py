@@ -40,7 +40,7 @@ class Compared(Protocol):
 
     @property
     def account(self) -> Account:
-        """What clients asked and were told."""
+        """The account of the clients' requests and their outcomes."""
 
     @property
     def now(self) -> int:
@@ -80,7 +80,7 @@ class Compared(Protocol):
         """End all faults."""
 
     def report(self) -> Report:
-        """Return the counts, with the present data of the authority as the final state."""
+        """Return the counts, with the current data of the authority as the final state."""
 
     def settle(self, quiet: int) -> Report:
         """End all faults and the load, wait, and return the counts."""

@@ -41,7 +41,7 @@ class Branch(ReprMixin):
 
     Attributes:
         name: the name of the branch.
-        acts: the acts of people.
+        acts: the acts that people performed.
         end: the last position that was played.
         marks: the notable events of the branch.
         act_events: all `act` events, including those of a script.

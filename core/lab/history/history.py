@@ -43,8 +43,8 @@ def run_to_completion(task: IncrementalTask) -> ShouldYield:
 class History:
     """A session with its past.
 
-    A method that can need many steps starts a task. The first slice of the task runs immediately. `continue_task` runs the others. With the
-    default policy, the task has finished when the method returns.
+    A method that can need many steps starts a task. The first slice of the task runs immediately. `continue_task` runs the other slices.
+    With the default policy, the task has finished when the method returns.
 
     Attributes:
         start: the function that builds the playable in its initial state.
@@ -76,7 +76,8 @@ class History:
         Args:
             start: builds the playable. Its argument is the sink of the cluster's journal.
             log: the writer of the event log.
-            clock: returns the CPU seconds of the process, which decide how many keyframes are worth their cost.
+            clock: a function that returns the CPU time of the process in seconds. This time determines how many keyframes are worth their
+                cost.
             yield_policy: returns, for a task, the function that ends its slices.
         """
         self.start = start
@@ -404,7 +405,7 @@ class History:
             joined: whether the act belongs to the act before it.
 
         Raises:
-            ActRefused: the present state does not allow the act.
+            ActRefused: the current state does not allow the act.
         """
         replay_run = self.replay_run
         self.cancel_task()

@@ -1,7 +1,7 @@
 """The event that last changed a displayed value, found in memory or by a search in the past.
 
 A value belongs to a partition or a broker: leader, ISR, high watermark or LEO of a replica, or state of a process. The last change is the
-event that gave the value its present content; later events did not change it.
+event that gave the value its current content; later events did not change it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class TrackedValue(ReprMixin):
     Attributes:
         name: the short name of the value.
         label: the name with the partition or broker.
-        value: the present value.
+        value: the current value.
         value_after: the function that returns the value after an event.
         all_events: whether every related event counts as a change.
     """

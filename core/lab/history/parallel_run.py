@@ -45,7 +45,7 @@ class ParallelRun:
         Args:
             words: the name of the run.
             start: builds the playable in its initial state.
-            acts: the acts of a branch, each done at its own step; None to follow the acts of the session.
+            acts: the acts of a branch, each performed at its own step; None to follow the acts of the session.
             end: the virtual time of the end of a branch, µs; -1 to run as far as the session.
         """
         self.words = words
@@ -67,7 +67,7 @@ class ParallelRun:
         self.event_buffer.append(event)
 
     def advance_to(self, now: int, steps: int, acts: Sequence[PlayedAct], should_yield: ShouldYield = never_yield) -> bool:
-        """Run up to a moment of the session. Return whether it has arrived.
+        """Run up to a moment of the session. Return whether the run has reached that moment.
 
         Args:
             now: the virtual time of the session, µs.

@@ -93,7 +93,7 @@ class Playable(Protocol):
         """Whether the plan has ended."""
 
     def snapshot(self) -> PlayableSnapshot | None:
-        """Return the present state as a value; None if it cannot be captured."""
+        """Return the current state as a value; None if it cannot be captured."""
 
     def after_act(self) -> None:
         """React to an act by a person. The plan might be waiting for it."""
@@ -131,7 +131,7 @@ class PlayableCluster(ReprMixin):
         self.cluster.run_until(time_us)
 
     def snapshot(self) -> PlayableClusterSnapshot | None:
-        """Return the present state; None unless the cluster is a `Cluster`."""
+        """Return the current state; None unless the cluster is a `Cluster`."""
         return PlayableClusterSnapshot(self.cluster.snapshot()) if isinstance(self.cluster, Cluster) else None
 
     def after_act(self) -> None:

@@ -116,7 +116,7 @@ class ReplayRun:
 
     @property
     def position(self) -> Position:
-        """The present position."""
+        """The current position."""
         return Position(self.steps, self.acts_done, self.cluster.now, self.event_tap.seq)
 
     @property
@@ -212,7 +212,7 @@ class ReplayRun:
             self.playable.advance_to(time_us)
 
     def finish_present_moment(self) -> None:
-        """Execute everything else that is due at the present time, so that a script can act at this moment.
+        """Execute everything else that is due at the current time, so that a script can act at this moment.
 
         A script's act comes after everything that is due by its time. Directly after an act, another act can follow at the same time.
         If events have happened since then, the next act comes 1 µs later.
@@ -238,7 +238,7 @@ class ReplayRun:
             joined: whether the act belongs to the act before it.
 
         Raises:
-            ActRefused: the present state does not allow the act. Nothing is recorded.
+            ActRefused: the current state does not allow the act. Nothing is recorded.
         """
         steps, time = self.steps, self.cluster.now
         kept = self.acts

@@ -37,7 +37,7 @@ class Meter:
         self._rates: list[float] = []
 
     def mark(self, now: int, amount: float = 1) -> None:
-        """Count occurrences at the present time."""
+        """Count occurrences at the current time."""
         self.advance(now)
         self.count += amount
         self._uncounted += amount

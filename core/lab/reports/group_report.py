@@ -63,7 +63,7 @@ class OwnedPartition:
 
     Attributes:
         tp: the partition.
-        owner: the client.id of the member that has it; empty if nobody has it.
+        owner: the client.id of the member that has it; empty if no member has it.
         committed: the committed offset; NO_OFFSET if there is none or if it is not known.
         log_end: the high watermark; NO_OFFSET if the partition has no leader that answers.
         last_stable: the last stable offset; NO_OFFSET if the partition has no leader that answers.

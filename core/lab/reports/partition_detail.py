@@ -151,7 +151,7 @@ class LeaderState:
 
 @attrs.frozen
 class PartitionDetail:
-    """One partition in full.
+    """All details of one partition.
 
     Attributes:
         now: the time of the view.

@@ -1,6 +1,6 @@
 """A frozen view of the segments of one replica, and of a lookup in them.
 
-`Cluster.segment_report` makes the report. It visits all batches of the segments that it lists, so it is made on request only.
+`Cluster.segment_report` makes the report. It visits all batches of the segments that it lists, so it is made only on request.
 """
 
 from __future__ import annotations

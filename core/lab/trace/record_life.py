@@ -11,7 +11,7 @@ from core.kafka.log.leader_term import Batch, Term
 
 
 class SpanKind(enum.StrEnum):
-    """What happened to the record."""
+    """The kind of a span: what happened to the record."""
 
     CREATED = "created"
     FAILED = "failed"

@@ -36,7 +36,7 @@ _REMOVED: Final = {
     events.SegmentsDeleted.kind: SpanKind.DELETED,
     events.LogStartMoved.kind: SpanKind.DELETED,
 }
-"""What removes a record from a log, by kind of event."""
+"""The kind of the span for each kind of event that removes a record from a log."""
 
 
 @attrs.define(slots=True, eq=False)

@@ -87,9 +87,9 @@ class ProcessView(ReprMixin):
         source, output: the input topic and the output topic.
         group: the group.
         delivery: `exactly-once`, `at-least-once`, or `at-most-once`.
-        instance: the number of the present or last instance.
+        instance: the number of the current or last instance.
         running: whether the instance is running.
-        step: the present step, or the last one of an instance that has ended.
+        step: the current step, or the last one of an instance that has ended.
         input: the number of visible input records. This count and the next ones include the other processes of the group.
         processed: the number of input records all of whose output records are visible.
         processed_twice, half_visible, never_processed: the numbers of input records with this harm.

@@ -45,7 +45,7 @@ class ClusterView(ReprMixin):
         unclean_check_us: the time until the KRaft controller checks for unclean elections; -1 if no check is scheduled.
         groups, processes: the groups, and the processes.
         members: the consumers of groups.
-        consumption: what groups with members have done, by group and partition.
+        consumption: the progress of groups with members, by group and partition.
         services: the delay services and their workers.
         retries: the retry services.
         version: the version of an `IncrementalView`; -1 if unknown. Views with the same version differ only in offsets, counters, and ages.

@@ -54,7 +54,7 @@ class GroupView(ReprMixin):
 
 @attrs.frozen(repr=False)
 class ConsumptionView(ReprMixin):
-    """What a group with members has done with one partition, as the durability account sees it.
+    """The progress of a group with members in one partition, according to the durability account.
 
     Attributes:
         group: the group.
@@ -75,7 +75,7 @@ class ConsumptionView(ReprMixin):
 
 @attrs.frozen(repr=False)
 class MemberView(ReprMixin):
-    """A consumer of a group, as it knows itself.
+    """The state of a group's consumer, from its own perspective.
 
     Attributes:
         name: the name of the consumer.

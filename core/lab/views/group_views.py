@@ -79,7 +79,7 @@ def member_view(cluster: ClusterNodes, member: GroupMember) -> MemberView:
 
 
 def consumption_views(cluster: ClusterNodes) -> tuple[ConsumptionView, ...]:
-    """Return what each group with members has done, by partition."""
+    """Return the progress of each group with members, by partition."""
     account = cluster.account
     if not account.consumption.groups:
         return ()

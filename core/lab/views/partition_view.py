@@ -20,7 +20,7 @@ class ReplicaView(ReprMixin):
         in_isr: whether the controller's ISR includes it.
         alive: whether the broker's process is running, even if it is paused.
         fetch_state: the state of a follower: `fetching`, `truncating`, `delayed`, `failed`, or `idle` (no fetcher).
-        caught_up_us: the time since the leader saw the replica caught up; -1 if no leader knows.
+        caught_up_us: the time since the replica was last caught up, as its leader knows it; -1 if no leader knows.
         epochs: the leader-epoch cache as (epoch, start offset).
         believes_leader, believes_epoch: the leader and leader epoch that the broker knows.
         dir: the number of the log directory, from 1.

@@ -27,9 +27,9 @@ class ServiceView(ReprMixin):
         too_soon: the number of records that reached the real topic before the wanted delay had really passed, regardless of what clocks
             show.
         inversions: the number of records that were forwarded after a record with a higher offset from the same partition.
-        lateness: by `mean`, `p50`, `p95`, `p99`, and `max`, the time from the due time until the acknowledgment, µs.
-        rounding: by the same names, the time by which the levels are longer than the wanted delays, µs.
-        total_error: by the same names, the true delay minus the wanted delay, µs.
+        lateness: the time from the due time until the acknowledgment, µs, as `mean`, `p50`, `p95`, `p99`, and `max`.
+        rounding: the time by which the levels are longer than the wanted delays, µs, with the same names.
+        total_error: the true delay minus the wanted delay, µs, with the same names.
     """
 
     name: str
@@ -61,12 +61,12 @@ class RetryView(ReprMixin):
         topic: the topic that it processes.
         running: whether a worker is running.
         waiting: the number of records that the workers have fetched and are not done with, and that are not in a later retry topic.
-        tried, failed: by number of the try, the number of records.
+        tried, failed: the number of records, by number of the try.
         succeeded, dead, skipped: the number of different records with this outcome.
         succeeded_twice, dead_twice: the number of records that reached this outcome again.
         dropped: the number of records below a committed offset that neither succeeded nor reached another topic.
         inversions: the number of records that succeeded after a later record of their original partition.
-        recovery: by `mean`, `p50`, `p95`, `p99`, and `max`, the time from the first failure of a record until it succeeded, µs.
+        recovery: the time from the first failure of a record until it succeeded, µs, as `mean`, `p50`, `p95`, `p99`, and `max`.
     """
 
     name: str

@@ -17,7 +17,7 @@ class FaultDetection:
     counts as lost immediately; the caller ensures this.
 
     Attributes:
-        checked: the checked nodes, each with the number of the present check and the failures in a row.
+        checked: the checked nodes, each with the number of the current check and the failures in a row.
         of_master: whether the checked node is the master.
     """
 

@@ -18,7 +18,7 @@ class ShardCopy:
         indexed: the operations in the index. After a rollback, the translog still has operations that the index lacks.
         primary_term: the highest primary term that the copy knows.
         local_checkpoint: the highest number up to which all operations are indexed; -1 if there is none.
-        global_checkpoint: the highest number that all in-sync copies have, as far as this copy was told.
+        global_checkpoint: the highest number that all in-sync copies have, according to the last message from the primary.
         documents: what a GET by id sees.
         searchable: what a search sees: the documents at the last refresh.
     """
@@ -106,7 +106,7 @@ class ShardCopy:
         self.synced = set(self.translog)
 
     def lose_power(self) -> int:
-        """Drop what was not synced. Return the number of dropped operations."""
+        """Drop the operations that were not synced. Return the number of dropped operations."""
         gone = [seqno for seqno in self.translog if seqno not in self.synced]
         for seqno in gone:
             del self.translog[seqno]

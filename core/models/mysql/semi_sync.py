@@ -10,7 +10,7 @@ class SemiSync:
 
     Attributes:
         on: whether commits wait for acknowledgments. After a timeout, the source is asynchronous until its replicas have caught up.
-        acked: for each replica, the number of transactions at the start of the binary log that it has acknowledged.
+        acked: for each replica, the number of transactions that it has acknowledged, counted from the start of the binary log.
         failed_sends: for each replica whose connection broke, the number of transactions that were sent to it since then. The source
         notices the broken connection at the second send.
         waiting: the commits that wait: the place in the binary log, and the time at which the wait began.

@@ -38,7 +38,7 @@ class MySQLServer(Server):
         writable_when_applied: whether the server becomes writable as soon as its relay log is applied.
         engine: the committed rows, which reads see.
         executed: the GTIDs of the binary log.
-        primary_keys: the GTID of the transaction of each primary key in the table, if the keys are AUTO_INCREMENT.
+        primary_keys: the GTID of the transaction that inserted each primary key, if the keys are AUTO_INCREMENT.
         requests: the clients that wait for a commit: their request and address, by place in the binary log.
         dumps: the connected replicas, each with the GTIDs that the replica had when it connected.
     """

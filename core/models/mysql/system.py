@@ -109,7 +109,7 @@ class MySQL(ReplicationSystem):
         return self.source if self.network.alive[self.source] else ""
 
     def electable(self) -> tuple[str, ...]:
-        """Return the running replicas of the present source, which an operator could promote."""
+        """Return the running replicas of the current source, which an operator could promote."""
         return tuple(name for name in self.running() if self.server(name).source == self.source)
 
     def errant(self, name: str) -> list[Gtid]:
@@ -177,7 +177,7 @@ class MySQL(ReplicationSystem):
                 client.target = name
 
     def repair(self) -> None:
-        """End all faults, and make all servers replicate from the present source, as a careless operator does."""
+        """End all faults, and make all servers replicate from the current source, as a careless operator does."""
         super().repair()
         for name in self.running():
             if name != self.source and self.server(name).source != self.source:

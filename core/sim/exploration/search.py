@@ -50,9 +50,9 @@ def search(
 
     Args:
         simulation: the simulation in the state where the search begins.
-        bad: a function that returns a description of what is bad in the present state or on the path to it, or an empty string if nothing
+        bad: a function that returns a description of what is bad in the current state or on the path to it, or an empty string if nothing
             is bad. It is called after each choice.
-        acts: a function that returns the acts to offer in the present state, in addition to what the simulation does by itself.
+        acts: a function that returns the acts to offer in the current state, in addition to what the simulation does by itself.
         also: objects outside the simulation that `bad` and `acts` depend on. Their state counts as part of the simulation's state, and is
             restored with it.
         first: a function that returns whether a choice must be taken before all others. It makes the search smaller, but the search then

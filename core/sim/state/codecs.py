@@ -48,11 +48,11 @@ class Codec:
         return ()
 
     def read(self, objects: list[FieldValue], states: list[State]) -> list[State]:
-        """Return the present states of objects. `states` holds the former states of the objects that are not new; these objects come first."""
+        """Return the current states of objects. `states` holds the former states of the objects that are not new; these objects come first."""
         return list(map(tuple, objects))
 
     def reread(self, objects: list[FieldValue], states: list[State]) -> list[State]:
-        """Return the present states of objects, read in full regardless of the former `states`."""
+        """Return the current states of objects, read in full regardless of the former `states`."""
         return self.read(objects, states)
 
     def new_values(
@@ -97,7 +97,7 @@ class FieldsCodec(Codec):
     Attributes:
         final: the fields that are set once.
         names: the other fields. An object's `__dict__` counts as one field.
-        read_one: the function that returns the present state of an object.
+        read_one: the function that returns the current state of an object.
     """
 
     def __init__(self, cls: FieldValue) -> None:

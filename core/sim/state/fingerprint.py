@@ -48,7 +48,7 @@ class Fingerprints:
         self._writer = _Writer(Classes(table or {}))
 
     def take(self) -> bytes:
-        """Return the fingerprint of the present state: 16 bytes.
+        """Return the fingerprint of the current state: 16 bytes.
 
         Raises:
             TypeError: a class does not declare its fields; the message names it.

@@ -68,7 +68,7 @@ def _differing(comparisons: list[Comparison]) -> int:
 
 
 def _recorded_lines(recording: GroupRecording, group: str) -> Iterator[tuple[str, float, Any]]:
-    """Yield what the coordinator logged about a group: (what, seconds, value)."""
+    """Yield the lines that the coordinator logged about a group, as (measure, seconds, value)."""
     for at, _, text in recording.log:
         if not re.search(rf"(?<![\w-]){re.escape(group)}(?![\w-])", text):
             continue
