@@ -45,7 +45,7 @@ class LinkState:
         loss_ppm, duplicate_ppm, reorder_ppm: the shares of messages that are lost, duplicated, and reordered, parts per million.
         cut: whether messages wait until the link heals.
         held: whether messages wait until they are released.
-        waiting: the messages that wait.
+        waiting: the messages that are waiting.
         last_arrival: the time at which the last message arrives, virtual µs. Later messages do not overtake it.
     """
 

@@ -26,7 +26,7 @@ class GroupsImport:
     Attributes:
         groups: the groups in order of appearance.
         places: the place that first names a group and a partition, as `source:line`.
-        log_ends: the log end offset of each partition, as far as the text has it; the largest one if rows differ.
+        log_ends: the log end offset of each partition for which the text shows it; the largest one if rows differ.
         notes: a note for each part of the text that could not be used.
         source: the name of the first text.
     """

@@ -1,4 +1,5 @@
-"""Adds the groups of a text of `kafka-consumer-groups --describe` to a cluster that was built from the topics text.
+"""Adds the groups in the output of `kafka-consumer-groups --describe` to a cluster that was built from the output of `kafka-topics
+--describe`, the topics text.
 
 The log end offsets and the committed offsets become the state of the cluster at time 0. The members become consumers that join at time 0.
 A note reports each conclusion, and each part of the text that the cluster cannot reproduce.
@@ -29,7 +30,7 @@ OFFSETS_PARTITIONS: Final = 50
 """The number of partitions of `__consumer_offsets` if the topics text doesn't have this topic (offsets.topic.num.partitions)."""
 
 OFFSETS_REPLICAS: Final = 3
-"""The number of its replicas, if the cluster has enough brokers (offsets.topic.replication.factor)."""
+"""The number of replicas of `__consumer_offsets` in this case, if the cluster has enough brokers (offsets.topic.replication.factor)."""
 
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9._-]")
 _RANDOM_ID: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{21}")
@@ -164,7 +165,7 @@ def _filled(partition: PartitionSpec, isr: Sequence[int], end: int, commits: Seq
 def _epochs(end: int, commits: Iterable[Committed]) -> tuple[tuple[tuple[int, int], ...], int]:
     """Return the leader epochs of a log with their start offsets, and the current leader epoch.
 
-    A committed offset comes with the epoch of the record before it. If the offset is beyond the log end, a later leader has truncated
+    A committed offset contains the leader epoch of the record before it. If the offset is beyond the log end, a later leader has truncated
     the log.
     """
     entries = [(0, 0)]
@@ -182,7 +183,7 @@ def _epochs(end: int, commits: Iterable[Committed]) -> tuple[tuple[tuple[int, in
 
 
 def _with_known_epochs(spec: ClusterSpec, groups: Sequence[Group]) -> list[Group]:
-    """Return the groups. An epoch of a commit that doesn't fit the log is dropped, so that the consumer doesn't check it."""
+    """Return the groups without those leader epochs of commits that contradict the log, so that consumers don't check these epochs."""
     logs = {
         TopicPartition(topic.name, number): partition.logs[0]
         for topic in spec.topics
@@ -233,7 +234,7 @@ def _joins(spec: ClusterSpec, groups: Sequence[Group], release: Release, notes: 
     counts = {topic.name: topic.count for topic in spec.topics}
     for group in groups:
         if group.state in REBALANCING:
-            notes.append(f"group {shown(group.name)} is rebalancing ({group.state}); at the start, its members join it anew")
+            notes.append(f"group {shown(group.name)} is rebalancing ({group.state}); at the start, its members join again")
         if not group.members and not group.offsets and group.state not in INACTIVE:
             notes.append(f"group {shown(group.name)} has neither members nor offsets in the text; it is not imported")
         members = tuple(attrs.evolve(member, client=_client_name(member, taken, renamed)) for member in group.members)

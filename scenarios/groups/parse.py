@@ -51,7 +51,7 @@ def parse_groups(texts: Sequence[tuple[str, str]]) -> GroupsImport:
 
 @attrs.define
 class _MemberDraft:
-    """What has been read about a member."""
+    """The facts about a member that have been read so far."""
 
     client: str = ""
     host: str = ""
@@ -65,7 +65,7 @@ class _MemberDraft:
 
 @attrs.define
 class _GroupDraft:
-    """What has been read about a group."""
+    """The facts about a group that have been read so far."""
 
     members: dict[str, _MemberDraft] = attrs.Factory(dict)
     owners: dict[TopicPartition, str] = attrs.Factory(dict)
@@ -127,7 +127,7 @@ class _Reader:
         return GroupsImport(groups, self._places, self._ends, (*self._notes, *untold, *few[:MAX_NOTES]), source)
 
     def _take_command(self, bare: str) -> None:
-        """Note the group that a command line names. Some releases print tables without the name of the group."""
+        """Note the group that a command line names, because some releases print tables without the name of the group."""
         named = _OPTION.findall(bare)
         if len(named) == 1:
             self._named = named[0].strip("\"'")
@@ -223,7 +223,8 @@ class _Reader:
             self._own(group, member_id, member, tp, line)
 
     def _listed(self, group: _GroupDraft, text: str, line: int) -> list[TopicPartition]:
-        """Return the partitions of `orders:0,1;pay:2` or of `orders(0,1), pay(2)`. Releases 3.8 and 3.9 print no topics: `(0,1), (2)`."""
+        """Return the partitions in a text such as `orders:0,1;pay:2` or `orders(0,1), pay(2)`. Releases 3.8 and 3.9 print no topics:
+        `(0,1), (2)`."""
         if text in ("", "-"):
             return []
         if ":" in text and "(" not in text:

@@ -15,17 +15,18 @@ from scenarios.groups.facts import Group, Member
 def subscriptions(
     group: Group, assignors: Sequence[str], counts: Mapping[str, int], release: Release, notes: list[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the topics of each member ID; no topics if the text doesn't show any.
+    """Return the topics of each member, by member ID. A member has no topics if the text doesn't show any.
 
-    Either all members subscribe to every topic of the group, or each member subscribes only to the topics whose partitions it owns. The first of
-    these assumptions counts with which the assignor gives every member the partitions that it owns in the text.
+    There are two assumptions: all members subscribe to every topic of the group, or each member subscribes only to the topics whose
+    partitions it owns. The function uses the first assumption under which the assignor gives every member the partitions that it owns in
+    the text.
 
     Args:
         group: the group, with the partitions that its members own.
-        assignors: the assignor that the text names; if it is empty, the default of the release counts.
+        assignors: the assignors that the text names; if empty, the default of the release is used.
         counts: the number of partitions of each topic.
         release: the release under which the group is to run.
-        notes: gets a note if the assignor assigns other partitions than in the text.
+        notes: the list that gets a note if the assignor assigns different partitions than in the text.
     """
     owned = {tp.topic for member in group.members for tp in member.assignment}
     shared = tuple(sorted(owned or {tp.topic for tp in group.offsets}))
@@ -38,8 +39,8 @@ def subscriptions(
         if name not in ASSIGNORS or _assigns_the_same(group.members, topics, name, counts, release):
             return topics
     notes.append(
-        f"the members of group {shown(group.name)} can get other partitions than in the text, because assignor {name} assigns all "
-        f"partitions anew when they join"
+        f"the members of group {shown(group.name)} can get different partitions than in the text, because assignor {name} assigns all "
+        f"partitions again when they join"
     )
     return everything
 

@@ -50,10 +50,10 @@ CELLS: Final[dict[str, re.Pattern[str]]] = {
     "TARGET-ASSIGNMENT-EPOCH": _OPTIONAL,
     "#MEMBERS": _INT,
 }
-"""The columns of all views and releases, and the form of their cells."""
+"""The columns of all views and releases, each with the pattern of its cells."""
 
 MARKS: Final = ("CURRENT-OFFSET", "#PARTITIONS", "#MEMBERS")
-"""The columns that tell the views apart: offsets, members, and state."""
+"""The columns that distinguish the three views: offsets, members, and state."""
 
 MAX_LINE: Final = 100_000
 """The longest line that is read as a row."""
@@ -105,7 +105,7 @@ class Table:
         return [line[start:end].strip() for start, end in zip(self.starts, (*self.starts[1:], None), strict=True)]
 
     def _between_spaces(self, line: str) -> list[str]:
-        """Return the cells of a row that contains no spaces in names, but can lack empty cells."""
+        """Return the cells of a row in which names contain no spaces. Empty cells can be missing."""
         words = line.split()
         titles = self.titles
         if "COORDINATOR (ID)" in titles:

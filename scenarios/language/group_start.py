@@ -1,7 +1,7 @@
 """Reads the groups that exist at the start, with their committed offsets.
 
-`{billing: {orders-0: 1200, orders-1: {offset: 900, leader-epoch: 3}}}`: group billing has committed offset 1200 for orders-0, and offset 900
-together with leader epoch 3 for orders-1.
+In `{billing: {orders-0: 1200, orders-1: {offset: 900, leader-epoch: 3}}}`, group billing has committed offset 1200 for orders-0, and offset
+900 with leader epoch 3 for orders-1.
 """
 
 from __future__ import annotations

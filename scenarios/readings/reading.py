@@ -37,7 +37,7 @@ TEXT: Final = "value of a key"
 
 
 class Moment(Protocol):
-    """The state at one moment, and the events up to that moment. Conditions are evaluated on a moment."""
+    """The state at one moment, and the events up to that moment. Conditions are evaluated at a moment."""
 
     def view(self) -> ClusterView:
         """Return the view of the whole cluster."""

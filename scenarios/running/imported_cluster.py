@@ -23,10 +23,10 @@ from scenarios.language.script import Scenario, Step
 from scenarios.running.runner import Run
 
 SETTLED_WITHIN: Final = 30 * SECOND
-"""The longest time that groups get to assign their partitions."""
+"""The maximum time for groups to assign their partitions, µs."""
 
 STEP: Final = SECOND // 20
-"""The time between two looks at the groups."""
+"""The time between two checks of the groups, µs."""
 
 
 @attrs.frozen

@@ -41,7 +41,7 @@ class RecordedAct:
 
     @property
     def refused(self) -> bool:
-        """Whether the tool printed an error, so that nothing was done."""
+        """Whether the tool printed an error and therefore changed nothing."""
         return any(line.startswith("Error") or "Exception" in line or "\terror: " in line for line in self.output.splitlines())
 
 

@@ -221,7 +221,7 @@ def _name(acknowledged: str, topic: str) -> str:
 
 
 def _producers(recording: Recording) -> list[tuple[str, str]]:
-    """Return each (acks, topic) that the drill produces with."""
+    """Return each pair (acks, topic) for which the drill produces records."""
     found = {(word, partition_named(name).topic) for act in recording.acts for name, _, word in act.fields.get("what", ())}
     return sorted(found)
 

@@ -21,7 +21,7 @@ class StoredRecords:
     Attributes:
         offsets: the stored offsets by partition and term: those that are committed, and those that were deleted on purpose after they were
             committed.
-        stored: the stored records.
+        stored: the counters of the stored records, by producer.
         copies: the number of further copies of stored records, by bucket.
         uncommitted: the records above the high watermark.
         aborted: the records of aborted transactions.

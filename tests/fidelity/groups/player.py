@@ -235,7 +235,7 @@ class GroupPlayer:
     # --- what the model shows --------------------------------------------------------------------------------------
 
     def events(self, *kinds: type[events.Event]) -> list[tuple[float, Any]]:
-        """Return the events of some kinds, each with its time in seconds."""
+        """Return the events of the given kinds, each with its time in seconds."""
         names = {kind.kind for kind in kinds}
         return [((each[1] - LEAD) / SECOND, events.decode(each)) for each in self.heard if each[3] in names]
 

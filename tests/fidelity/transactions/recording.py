@@ -142,7 +142,7 @@ class TransactionRecording:
         return found
 
     def owners(self) -> dict[int, str]:
-        """Return the transactional.id that had each producer ID."""
+        """Return the transactional.id of each producer ID."""
         return {row["pid"]: row["id"] for look in self.looks() for row in described_rows(look)}
 
     def timeouts(self) -> dict[str, int]:
