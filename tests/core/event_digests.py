@@ -1,7 +1,9 @@
-"""A line for each run of the library, and of random timelines with a keyframe on the way: its name, how many events, and their digest.
+"""Prints a line for each run of the library, and for random timelines with a keyframe on the way: the name, the number of events, and their
+digest.
 
-Run for itself, once for each engine: `python tests/core/event_digests.py`. With a number, so many timelines of the swarm in turn under
-every release, and every scenario under every release: what must be the same before and after a change that changes no behaviour.
+Run this program once for each engine: `python tests/core/event_digests.py`. With a number, the program also runs that many timelines of the
+swarm, under the releases in turn, and every scenario under every release. The output must be the same before and after a change that does
+not change behavior.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names, notes, and file names that would control a terminal never leave a stream unescaped, whatever command prints them."""
+"""Names, notes, and file names that would control a terminal are always escaped, whatever command prints them."""
 
 from __future__ import annotations
 

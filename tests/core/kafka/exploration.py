@@ -1,9 +1,10 @@
-"""A cluster of two brokers and one partition, moved by hand, in which everything within some bounds may happen.
+"""A cluster with two brokers and one partition, stepped by hand. Within some bounds, anything can happen in any order.
 
-The acts: a new producer sends a record, a follower fetches, a broker's process or machine fails and is back, the controller notices.
-Orders that are tried: of the acts, and of the answers that followers get with everything else; an answer may also never come. All else
-arrives at once, and the controller notices at once whose process ended. Only a follower can be back before that: a leader that
-went on in its epoch with a shorter log is what no release guards against. No time passes.
+The acts are: a new producer sends a record, a follower fetches, a broker's process or machine fails and returns, and the controller
+notices. The search tries all orders of the acts, and all orders of the responses to followers relative to everything else. A response may
+also never arrive. All other messages arrive immediately, and the controller immediately notices which process ended. Only a follower can
+return before that, because no release guards against a leader that continues in its epoch with a shorter log. Virtual time does not
+advance.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from core.sim.state.fingerprint import Fingerprints
 TP: Final = TopicPartition("orders", 0)
 
 ORDERED_FREELY: Final = frozenset({FetchResponse, OffsetsForLeaderEpochResponse})
-"""Messages whose delivery is a choice of its own."""
+"""Messages whose delivery is a separate choice."""
 
 SPEC: Final = ClusterSpec(
     (BrokerSpec(1), BrokerSpec(2)),
@@ -44,7 +45,7 @@ SPEC: Final = ClusterSpec(
 
 @attrs.define
 class Left:
-    """How often each sort of act may still come."""
+    """How often each type of act can still occur."""
 
     records: int
     fetches: int
@@ -55,7 +56,7 @@ class Exploration:
     """A cluster, and what may happen to it.
 
     Attributes:
-        power: machines lose power, just after the checkpoints were written; otherwise processes are restarted or killed.
+        power: whether machines lose power just after the checkpoints were written; otherwise, processes are restarted or killed.
     """
 
     def __init__(self, release: str, left: Left, *, power: bool) -> None:
@@ -66,26 +67,26 @@ class Exploration:
         self.power = power
 
     def search(self, limit: int = 100_000) -> Outcome:
-        """Look for a record that is lost though acknowledged, or replicas that diverge."""
+        """Search for an acknowledged record that is lost, or for replicas that diverge."""
         self._told.clear()
         return search(self.cluster, self.harm, self.acts, also=self.also(), first=arrives_at_once, limit=limit, table=LAB_FIELDS)
 
     def also(self) -> tuple[object, ...]:
-        """What counts beside the nodes."""
+        """Return the state that counts in addition to the state of the nodes."""
         return (self.left,) if self.power else (self.left, self.cluster.account.partitions)
 
     def fingerprints(self) -> Fingerprints:
-        """Of the whole."""
+        """Return the fingerprints of the complete state."""
         return Fingerprints(self.cluster, *self.also(), table=LAB_FIELDS)
 
     def harm(self) -> str:
-        """What harm the events since the last look tell of."""
+        """Return the harm that events have reported since the last call."""
         told = [event[3] for event in self._told if (event[3] == events.RecordsDiverged.kind if self.power else _loses_acknowledged(event))]
         self._told.clear()
         return told[0] if told else ""
 
     def acts(self) -> list[Choice]:
-        """All that may be done now."""
+        """Return all acts that are possible now."""
         left = self.left
         leader = self.cluster.brokers.get(self.cluster.controller.replication.partitions[TP].leader)
         found: list[Choice] = []
@@ -130,7 +131,7 @@ class Exploration:
 
 
 def arrives_at_once(choice: Choice) -> bool:
-    """Whether something is left to no other order than this: it comes first."""
+    """Return whether a choice must come first, because its order relative to other choices does not matter."""
     return choice.entry is not None and type(choice.entry.message) not in ORDERED_FREELY
 
 

@@ -1,6 +1,7 @@
 """Every case of the conformance vectors (taken from Kafka's own tests) is cited by a test, or named here with the reason why not.
 
-A test cites a case by its id, `HW-07`, in its name (`test_hw_07_…`), a parameter's id, its docstring or its body; what stands elsewhere counts for nothing.
+A test cites a case such as `HW-07` in its name (`test_hw_07_…`), in the id of a parameter, in its docstring, or in its body. Citations in
+other places do not count.
 """
 
 from __future__ import annotations

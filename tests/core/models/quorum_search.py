@@ -31,11 +31,11 @@ FIELDS: Table = {
 
 
 class Checked:
-    """A majority log, what the search may do to it, and what must never happen.
+    """A majority log, the acts that the search can choose, and the properties that must never be broken.
 
     Attributes:
         leaders: the leader of each term.
-        committed: the entries that some node has taken for committed.
+        committed: the entries that at least one node has considered committed.
         begun: the number of elections, writes, and kills so far.
     """
 
@@ -63,18 +63,18 @@ class Checked:
         return found
 
     def write(self, name: str) -> None:
-        """A client writes the next row at a node that leads."""
+        """Let a client write the next row at a leading node."""
         self.ghost.writes += 1
         self.system.node(name).append(Row("k", self.ghost.writes, self.ghost.writes))
 
     def kill(self, name: str) -> None:
-        """A node's process ends and starts again."""
+        """Kill a node's process and start it again."""
         self.ghost.kills += 1
         self.system.execute(acts.Kill(name))
         self.system.execute(acts.Restart(name))
 
     def bad(self) -> str:
-        """Return which property is broken: figure 3 of the Raft paper."""
+        """Return the broken property (figure 3 of the Raft paper), if any."""
         nodes = [self.system.node(name) for name in self.system.servers]
         ghost = self.ghost
         for node in nodes:
@@ -98,7 +98,9 @@ class Checked:
         return ""
 
     def changes_nothing(self, choice: Choice) -> bool:
-        """Whether a choice is an answer that comes too late to change anything, now or ever. Such an answer can arrive at once."""
+        """Return whether a choice is a response that comes too late to change anything, now or later. Such a response can arrive
+        immediately.
+        """
         if choice.entry is None:
             return False
         node, message = self.system.node(choice.entry.node), choice.entry.message
@@ -107,17 +109,17 @@ class Checked:
         return isinstance(message, Appended) and message.term < node.term
 
     def search(self, limit: int) -> Outcome:
-        """Search for the nearest state that breaks a property."""
+        """Search for the closest state that breaks a property."""
         return search(self.system, self.bad, self.acts, also=(self.ghost,), first=self.changes_nothing, until=0, limit=limit, table=FIELDS)
 
 
 class Ghost:
-    """What no node knows, but the properties speak of.
+    """The data that no node knows, but that the properties refer to.
 
     Attributes:
         leaders: the leader of each term.
-        committed, terms: the entries that some node has taken for committed, and the term in which it did.
-        writes, kills: how many there were.
+        committed, terms: the entries that at least one node has considered committed, and the term in which it did so.
+        writes, kills: the numbers of writes and kills so far.
     """
 
     def __init__(self) -> None:

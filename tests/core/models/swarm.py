@@ -1,4 +1,5 @@
-"""Random schedules of faults for each model: its own promises must hold, and the harms that it is known for must be found by seed.
+"""Random schedules of faults for each model. The model's own promises must hold, and certain seeds must find the harms that the model is
+known for.
 
 python -m tests.core.models.swarm                          2,000 seeds of each model
 python -m tests.core.models.swarm --model mysql --seeds 100
@@ -29,7 +30,7 @@ from core.sim.units import SECOND
 from core.sim.units import US_PER_MS as MS
 
 LOADED = 12 * SECOND
-"""How long the load lasts."""
+"""The duration of the load."""
 
 MODELS = ("mysql", "elasticsearch", "quorum")
 
@@ -121,7 +122,7 @@ def a_fault(random: Random, system: ReplicationSystem) -> acts.Act | None:
 
 
 def operate(system: MySQL, random: Random, script: list[str], start: int, *, at_the_end: bool = False) -> None:
-    """Do what an operator of MySQL does: if the source is dead or cut off, promote the replica that has received the most, sometimes."""
+    """Act as an operator of MySQL: if the source is dead or cut off, sometimes promote the replica that has received the most."""
     source = system.source
     is_gone = not system.network.alive[source] or all(system.is_cut(source, name) for name in system.servers if name != source)
     if is_gone and (random.random() < 0.5 or (at_the_end and source in system.dead_for_good)):
@@ -233,7 +234,7 @@ def broken_by_mysql(system: MySQL, played: Played) -> list[str]:
 
 
 def before_promotion(played: Played) -> bool:
-    """Whether the replicas ran and could be reached when the source was replaced, so that the operator could choose the best one."""
+    """Return whether the replicas were running and reachable when the source was replaced, so that the operator could choose the best one."""
     return not any(word in each for each in played.script for word in ("cut", "pause", "n2", "n3", "restart"))
 
 
@@ -282,7 +283,7 @@ def swarm(model: str, seeds: range) -> tuple[dict[str, int], list[tuple[int, str
 
 
 def main() -> int:
-    """Run the command line; returns the exit code."""
+    """Run the command line and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", choices=MODELS)
     parser.add_argument("--seeds", type=int, default=2_000)

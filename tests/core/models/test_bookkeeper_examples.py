@@ -33,7 +33,7 @@ def after(system: BookKeeper, ms: float) -> None:
 
 
 def written(system: BookKeeper, client: Client, count: int) -> None:
-    """Write entries, one after the other."""
+    """Write entries one after the other."""
     for _ in range(count):
         client.write("k", "w1")
         after(system, 5)
@@ -158,7 +158,7 @@ def test_a_bookie_is_replaced_by_a_spare_one() -> None:
 
 
 def test_the_former_writer_is_fenced() -> None:
-    """w1 is cut off from w2 only, so it goes on writing until the bookies refuse its entries."""
+    """w1 is cut off only from w2, so it continues to write until the bookies refuse its entries."""
     system, client = opened()
     written(system, client, 3)
     system.do(acts.Promote("w2"))
@@ -179,7 +179,9 @@ def test_the_former_writer_is_fenced() -> None:
 
 
 def random_run(seed: int) -> tuple[int, int, int]:
-    """Random faults, after which everything comes back but one bookie; the numbers of acknowledged, lost, and refused but present writes."""
+    """Run random faults, after which everything except one bookie comes back. Return the numbers of acknowledged writes, lost writes, and
+    refused writes that are present.
+    """
     random = Random(seed)
     system = BookKeeper(random.choice((BookKeeperSettings(), BookKeeperSettings(bookies=4), STRIPED)), seed)
     system.open_first()

@@ -1,4 +1,4 @@
-"""What all models share: acts and their refusals, snapshots, the account, and the tolerance of copies."""
+"""Features that all models share: acts and their refusals, snapshots, the account, and the tolerance of lost copies."""
 
 from __future__ import annotations
 

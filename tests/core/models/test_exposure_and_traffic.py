@@ -75,7 +75,9 @@ def test_q05_a_leader_without_followers_in_the_isr_exposes_everything() -> None:
 
 
 def sent(build: Callable[[], Compared]) -> int:
-    """The bytes between servers within 100 ms that one write causes: the difference between a run with the write and one without it."""
+    """Return the bytes that one write causes between servers within 100 ms: the difference between a run with the write and a run without
+    it.
+    """
     total = []
     for writes in (0, 1):
         system = build()
@@ -104,8 +106,8 @@ def quorum() -> Quorum:
     (lambda: KafkaSystem(), 2 * (1_100 + 100)),
 ], ids=["mysql", "semi-sync", "quorum", "elasticsearch", "kafka-acks-1", "kafka"])  # fmt: skip
 def test_bytes_of_a_write(build: Callable[[], Compared], size: int) -> None:
-    """For each of two copies: a message with the row; the answer if the model has one, which in Kafka is the next fetch; and what
-    Elasticsearch alone sends at once, the new global checkpoint.
+    """For each of two copies, the bytes cover a message with the row and, if the model has one, the answer, which in Kafka is the next
+    fetch. Only Elasticsearch also sends the new global checkpoint immediately.
     """
     assert sent(build) == size
 

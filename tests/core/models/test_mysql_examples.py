@@ -20,7 +20,7 @@ def at(system: MySQL, ms: float) -> None:
 
 
 def outcome(system: MySQL, key: str, version: int = 1) -> tuple[str, float]:
-    """How a write ended, and when."""
+    """Return the outcome of a write, and its time."""
     (record,) = [each for each in system.account.writes if each.row.key == key and each.row.version == version]
     return record.outcome, record.ended / MS
 

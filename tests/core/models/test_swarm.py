@@ -44,7 +44,7 @@ def test_a_seed_plays_the_same_again() -> None:
 
 
 def one_death(seed: int, *, semi_sync: bool) -> int:
-    """The acknowledged writes that are lost when the source dies once and the best replica is promoted."""
+    """Return the acknowledged writes that are lost when the source dies once and the best replica is promoted."""
     random = Random(seed)
     system = MySQL(MySQLSettings(semi_sync=semi_sync, connect_retry=SECOND))
     for replica in ("n2", "n3"):

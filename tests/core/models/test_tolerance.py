@@ -1,4 +1,4 @@
-"""How many copies are needed to tolerate lost copies: what the models say, and what happens in runs with that many lost copies."""
+"""The number of copies that are needed to tolerate losses: compares the models' tables with runs that lose that many copies."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SYSTEMS: list[tuple[str, Any, int, Tolerance]] = [
 
 
 def written(system: Compared, limit: int) -> bool:
-    """Whether a write is acknowledged within a time."""
+    """Return whether a write is acknowledged within a time."""
     before = len(system.account.oks)
     client = system.add_client(f"c{len(system.account.writes)}")
     system.run_until(system.now + SECOND // 10)
@@ -65,7 +65,9 @@ def lose(system: Compared, name: str) -> None:
 
 @pytest.mark.parametrize(("build", "copies", "said"), [each[1:] for each in SYSTEMS], ids=[each[0] for each in SYSTEMS])
 def test_writes_go_on_after_as_many_losses_as_the_model_says_and_not_after_one_more(build: Any, copies: int, said: Tolerance) -> None:
-    """The primary stays: who replaces it in MySQL is a person's decision. A semi-synchronous write that waits for its time-out has stalled."""
+    """The primary survives, because in MySQL a person decides who replaces it. A semi-synchronous write that waits for its timeout has
+    stalled.
+    """
     system = build()
     limit = 9 * SECOND if isinstance(system, MySQL) else 12 * SECOND
     for number in range(said.write):

@@ -1,6 +1,6 @@
-"""What must hold at every moment of a run: a watch that takes every event, looks into every log, and speaks up at once.
+"""The invariants of every moment of a run. A watch receives every event, looks into every log, and reports a violation immediately.
 
-It keeps its own copy of what was ever committed (below some leader's high watermark), and holds all replicas against it.
+The watch keeps its own copy of all records that were ever committed (below a leader's high watermark), and compares all replicas with it.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Watch:
             incomplete.
         abandoned: partitions whose ELR was cleared by setting min.insync.replicas while their ISR was empty, so that only an unclean
             election helps.
-        ghosts: by partition the members of the ELR that were no replicas meanwhile (ordered sets). A move that is given up drops replicas from the
-            list, not from the ELR (tests/recordings/moves-4.1.1.txt), and one that comes back comes back empty, and eligible.
+        ghosts: by partition, the members of the ELR that were temporarily not replicas (ordered sets). A canceled move drops replicas from
+            the list, but not from the ELR (tests/recordings/moves-4.1.1.txt). A replica that is added again is empty, but still eligible.
         exited: brokers that ended instead of truncating a log (up to 1.1). When they are started again, they end again until an operator
             helps them (KAFKA-3410).
         equal: whether all replicas of a healed cluster hold the same records, which is not the case before fetches are fenced (E2, and S4's
@@ -309,7 +309,7 @@ class Watch:
 
     def _ends_for_a_reason(self, cluster: Cluster) -> None:
         """Check that a broker that ended last has a log that is longer than its leader's log. A broker that ended once and has recovered is
-        like any other.
+        treated like any other.
         """
         partitions = cluster.controller.replication.partitions
         for broker in list(self.exited):

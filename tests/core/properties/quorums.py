@@ -50,7 +50,7 @@ class QuorumLife:
 
 @st.composite
 def quorum_lives(draw: st.DrawFn) -> QuorumLife:
-    """Return any life of at most 25 steps."""
+    """Draw a timeline of at most 25 steps."""
     combined = draw(st.booleans())
     voters = draw(st.sampled_from((1, 2, 3, 3, 3, 4, 5)))
     names = [f"{'b' if combined else 'c'}{number}" for number in range(1, voters + 1)]

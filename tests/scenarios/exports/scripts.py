@@ -1,4 +1,4 @@
-"""Scripts that several exports are tried on, and their logs."""
+"""Scripts with which several exports are tested, and their logs."""
 
 from __future__ import annotations
 

@@ -30,14 +30,14 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def lives(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
-    """Return the lives that the command prints."""
+    """Return the traces that the command prints."""
     capsys.readouterr()
     assert main(["trace", *arguments, "--json"]) == 0
     return json.loads(capsys.readouterr().out)["lives"]
 
 
 def kinds(life: dict[str, Any]) -> list[str]:
-    """Return the spans of a life as `kind node`."""
+    """Return the spans of a trace as `kind node`."""
     return [f"{span['kind']} {span['node']}" for span in life["spans"]]
 
 

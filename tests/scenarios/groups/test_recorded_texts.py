@@ -65,7 +65,7 @@ def moments(recording: dict[str, Any]) -> Iterator[tuple[str, list[str], list[tu
 
 
 def reprinted(release: str, names: list[str], texts: list[tuple[View, bool, str, str]]) -> list[tuple[str, str, str, str]]:
-    """Return for each text of a moment: stdout, stdout printed again, stderr, stderr printed again."""
+    """For each text of a moment, return the recorded stdout, the reprinted stdout, the recorded stderr, and the reprinted stderr."""
     tool, recorded, found = RELEASES[release].groups_tool, Recorded(), []
     for _, _, out, _ in texts:
         recorded.learn(out)
@@ -81,7 +81,9 @@ def reprinted(release: str, names: list[str], texts: list[tuple[View, bool, str,
 
 
 UNKNOWN_ORDER: Final = frozenset({"4.1.1-assignor-consumer-uniform", "4.1.1-consumer-paused-zombie"})
-"""Recordings of groups with the consumer protocol some of whose rows are in an order that nobody knows: it depends on random IDs of topics or members."""
+"""Recordings of groups with the consumer protocol in which the order of some rows is unknown, because it depends on random IDs of topics or
+members.
+"""
 
 CHANGING: Final = {
     ("4.1.1-max-poll-interval-classic", "past max.poll.interval"), ("4.3.1-join-consumer-uniform", "right after c2 joined"),

@@ -1,4 +1,4 @@
-"""A still moment: views and recorded events that readings and conditions are tried on."""
+"""A frozen moment: views and recorded events with which readings and conditions are tested."""
 
 from __future__ import annotations
 

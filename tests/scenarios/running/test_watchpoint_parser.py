@@ -1,4 +1,4 @@
-"""Stopping at, and going back to, states, changes, and events: both directions find the same moment."""
+"""Stopping at states, changes, and events, and going back to them. Both directions find the same moment."""
 
 from __future__ import annotations
 

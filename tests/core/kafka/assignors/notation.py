@@ -7,7 +7,7 @@ from core.kafka.ids import TopicPartition
 
 
 def tps(text: str) -> tuple[TopicPartition, ...]:
-    """The partitions in a text."""
+    """Return the partitions in a text."""
     found = []
     for part in text.split():
         topic, _, numbers = part.partition(":")
@@ -16,22 +16,22 @@ def tps(text: str) -> tuple[TopicPartition, ...]:
 
 
 def topics(**counts: int) -> dict[str, TopicMetadata]:
-    """Topics without racks."""
+    """Return topics without racks."""
     return {name: TopicMetadata(count) for name, count in counts.items()}
 
 
 def member(member_id: str, subscribed: str, owned: str = "", generation: int = NO_GENERATION, instance: str = "", rack: str = "") -> Member:
-    """A member with a subscription such as `t1 t2`."""
+    """Return a member with a subscription such as `t1 t2`."""
     return Member(member_id, tuple(subscribed.split()), tps(owned), generation, instance, rack)
 
 
 def members(subscribed: str, **owned: str) -> list[Member]:
-    """Members with the same subscription, in the given order, that own partitions in the same generation."""
+    """Return members with the same subscription, in the given order, that own partitions in the same generation."""
     return [member(member_id, subscribed, text, 1) for member_id, text in owned.items()]
 
 
 def shown(assignment: Assignment) -> dict[str, str]:
-    """An assignment in the notation, in the order of topics and numbers."""
+    """Return an assignment in the notation, in the order of topics and numbers."""
     found = {}
     for member_id, owned in assignment.items():
         by_topic: dict[str, list[str]] = {}
@@ -42,5 +42,5 @@ def shown(assignment: Assignment) -> dict[str, str]:
 
 
 def sizes(assignment: Assignment) -> list[int]:
-    """The number of partitions of each member."""
+    """Return the number of partitions of each member."""
     return [len(owned) for owned in assignment.values()]

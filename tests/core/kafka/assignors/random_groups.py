@@ -50,7 +50,7 @@ class Group:
         topics: its topics.
         subscriptions: the topics of each member.
         racks: the rack of each member; empty without racks.
-        statics: the members that are static.
+        statics: the static members.
         equal: whether all members subscribe to the same topics.
     """
 
@@ -87,7 +87,7 @@ class Group:
             self.statics.add(name)
 
     def change(self, rng: random.Random) -> None:
-        """Let somebody join or leave, or change a topic or a subscription."""
+        """Let a member join or leave, or change a topic or a subscription."""
         what = rng.randrange(5)
         if what == 0 and len(self.subscriptions) > 1:
             del self.subscriptions[rng.choice(list(self.subscriptions))]
@@ -105,7 +105,7 @@ class Group:
             self.subscriptions[member] = tuple(sorted(rng.sample(names, rng.randint(1, len(names)))))
 
     def members(self, owned: Assignment, generations: dict[str, int]) -> list[Member]:
-        """The members in the order of a hash map."""
+        """Return the members in the order of a hash map."""
         return [
             Member(
                 name, self.subscriptions[name], tuple(owned.get(name, ())), generations.get(name, -1),
@@ -116,7 +116,7 @@ class Group:
 
 
 def check(kind: str, group: Group, members: list[Member], found: Assignment) -> None:
-    """Check what holds for each assignor.
+    """Check the invariants of every assignor.
 
     Raises:
         AssertionError: an invariant does not hold.
@@ -155,14 +155,14 @@ def check(kind: str, group: Group, members: list[Member], found: Assignment) -> 
 
 
 def most_kept(members: list[Member], every: set[TopicPartition], partitions: int) -> int:
-    """How many partitions can stay where they are, if each member gets the lower or the upper quota."""
+    """Return how many partitions can stay where they are if each member gets the lower or the upper quota."""
     low, extra = divmod(partitions, len(members))
     owned = sorted((sum(tp in every for tp in member.owned) for member in members), reverse=True)
     return sum(min(count, low + (place < extra)) for place, count in enumerate(owned))
 
 
 def check_balance(group: Group, found: Assignment, sizes: dict[str, int]) -> None:
-    """No member has two more than another member that could take one of its partitions."""
+    """Check that no member has two partitions more than another member that could take one of them."""
     for name, tps in found.items():
         topics = {tp.topic for tp in tps}
         for other, subscribed in group.subscriptions.items():
@@ -171,7 +171,7 @@ def check_balance(group: Group, found: Assignment, sizes: dict[str, int]) -> Non
 
 
 def check_ranges(kind: str, group: Group, found: Assignment) -> None:
-    """Of each topic, every subscriber has the lower or the upper quota, and without racks a range."""
+    """Check that every subscriber has the lower or the upper quota of each topic and, without racks, a contiguous range."""
     for topic, (count, _) in group.topics.items():
         subscribers = [name for name, topics in group.subscriptions.items() if topic in topics]
         if not subscribers:
@@ -184,7 +184,7 @@ def check_ranges(kind: str, group: Group, found: Assignment) -> None:
 
 
 def check_stable(kind: str, assign: Assignor, group: Group, found: Assignment) -> None:
-    """Nothing moves if nothing has changed."""
+    """Check that no partition moves if nothing has changed."""
     again = assign(group.topics, group.members(found, dict.fromkeys(found, 9)))
     if kind == "cooperative-sticky" or not group.equal or kind == "uniform of 4.0" or (kind.startswith("sticky") and group.racks):
         return
@@ -194,7 +194,7 @@ def check_stable(kind: str, assign: Assignor, group: Group, found: Assignment) -
 
 
 def read_across_racks(kind: str, group: Group, members: list[Member], found: Assignment) -> tuple[int, int]:
-    """Return how many partitions members read from another rack, and how many it would be if the assignor did not know the racks."""
+    """Return how many partitions members read from another rack, and how many it would be if the assignor did not consider racks."""
     plain = [member._replace(rack="") for member in members]
 
     def across(assignment: Assignment) -> int:
@@ -209,14 +209,16 @@ def read_across_racks(kind: str, group: Group, members: list[Member], found: Ass
 
 
 class Played(NamedTuple):
-    """A number of assignments, and the partitions read across racks: with the assignor's knowledge of racks, and without."""
+    """The number of assignments, and the numbers of partitions that are read across racks if the assignor considers racks, and if it does
+    not.
+    """
 
     assignments: int = 0
     across: int = 0
     without: int = 0
 
     def plus(self, other: Played) -> Played:
-        """The sum of both."""
+        """Return the sums of both."""
         return Played(*(a + b for a, b in zip(self, other, strict=True)))
 
 

@@ -1,4 +1,6 @@
-"""The assignors that run at the leader of a group: cases of Kafka's own tests (RangeAssignorTest, RoundRobinAssignorTest, AbstractStickyAssignorTest)."""
+"""The assignors that run in the leader of a group: cases from Kafka's own tests (RangeAssignorTest, RoundRobinAssignorTest,
+AbstractStickyAssignorTest).
+"""
 
 from __future__ import annotations
 
@@ -119,7 +121,7 @@ def test_cooperative_sticky_prefers_racks(replication: int, racks: int, last: st
 
 
 def racked(plain: dict[str, TopicMetadata], replication: int, racks: int) -> dict[str, TopicMetadata]:
-    """The same topics, with replicas of partition after partition in one rack after the other, as in Kafka's tests."""
+    """Return the same topics, with the replicas of successive partitions in successive racks, as in Kafka's tests."""
     found = {}
     first = 0
     for name, (count, _) in plain.items():
@@ -131,7 +133,7 @@ def racked(plain: dict[str, TopicMetadata], replication: int, racks: int) -> dic
 
 
 def mismatches(assigned: dict, group: list, by_topic: dict[str, TopicMetadata]) -> int:
-    """The number of partitions that members read from another rack."""
+    """Return the number of partitions that members read from another rack."""
     racks = {each.member_id: each.rack for each in group}
     return sum(racks[who] not in by_topic[tp.topic].racks[tp.partition] for who, owned in assigned.items() for tp in owned)
 

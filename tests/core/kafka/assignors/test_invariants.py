@@ -33,7 +33,9 @@ GROUPS = st.lists(
 @settings(max_examples=60, deadline=None)
 @given(GROUPS, st.sampled_from(sorted(kind for kind in ASSIGNORS if kind.startswith("sticky"))))
 def test_sticky_assignors_take_any_claims(group: list, kind: str) -> None:
-    """Members can claim anything: partitions that don't exist, that others claim too, of topics that they don't subscribe to."""
+    """Members can claim anything: partitions that don't exist, partitions that others also claim, and partitions of topics that they don't
+    subscribe to.
+    """
     members = [Member(f"m{n}", tuple(sorted(topics)), tuple(claims), generation) for n, (topics, claims, generation) in enumerate(group)]
     found = ASSIGNORS[kind](TOPICS, members)
     wanted = {topic for member in members for topic in member.topics if topic in TOPICS}
@@ -47,7 +49,7 @@ def test_sticky_assignors_take_any_claims(group: list, kind: str) -> None:
 @settings(max_examples=60, deadline=None)
 @given(GROUPS)
 def test_cooperative_rebalances_end(group: list) -> None:
-    """The second rebalance gives out what the first one took, if nobody's claim was wrong."""
+    """If no claim was wrong, the second rebalance assigns the partitions that the first one took away."""
     members = [Member(f"m{n}", ("a", "b", "c")) for n in range(len(group))]
     first = sticky_assignor.cooperative_assign(TOPICS, members)
     fewer = [Member(member.member_id, member.topics, tuple(first[member.member_id]), 1) for member in members[1:]] + [

@@ -42,7 +42,7 @@ class Point(NamedTuple):
 
 
 def points_of(recording: dict, group: str) -> list[Point]:
-    """The states of a group after each of its acts."""
+    """Return the states of a group after each of its acts."""
     joined = {
         act["who"]: tuple(act["subscribe"].split(","))
         for act in recording["acts"]
@@ -94,7 +94,9 @@ def test_recorded_assignments(name: str, group: str) -> None:
 
 
 def follows(assign, points: list[Point], topics: dict[str, TopicMetadata], order) -> bool:
-    """Whether an assignor, given what it has assigned before, assigns as in all points of a recording. Members report what they own in an order of topics."""
+    """Return whether an assignor produces the assignments at all points of a recording, given its previous assignment at each point.
+    Members report what they own in the given order of topics.
+    """
     owned: dict[str, list[TopicPartition]] = {}
     for generation, point in enumerate(points):
         members = [
@@ -110,7 +112,9 @@ def follows(assign, points: list[Point], topics: dict[str, TopicMetadata], order
 
 
 def follows_by_generation(assign, points: list[Point], topics: dict[str, TopicMetadata]) -> bool:
-    """The same for several rebalances between two points. A member whose SyncGroup came too late keeps what it had, in its older generation."""
+    """Return the same for several rebalances between two points. A member whose SyncGroup came too late keeps its partitions from its older
+    generation.
+    """
     known: dict[str, tuple[int, tuple[TopicPartition, ...]]] = {}
     for point in points:
         for generation, informed in sorted(point.generations.items()):

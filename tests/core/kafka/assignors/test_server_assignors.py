@@ -52,7 +52,7 @@ def test_asg_24_uniform_after_a_member_came_or_left() -> None:
 
 
 def test_uniform_keeps_a_balanced_assignment_since_4_1() -> None:
-    """Before, the partition more moves to the first member (KAFKA-18688)."""
+    """Before that, the extra partition moves to the first member (KAFKA-18688)."""
     group = members("t1", A="t1:0", B="t1:1,2")
     assert shown(uniform_assignor.assign(topics(t1=3), group)) == {"A": "t1:0", "B": "t1:1,2"}
     assert shown(uniform_assignor.assign(topics(t1=3), group, extra_goes_to_any_member=False)) == {"A": "t1:0,2", "B": "t1:1"}

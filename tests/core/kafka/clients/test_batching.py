@@ -28,7 +28,7 @@ LEADERS = [(1, 0), (2, 0), (3, 0)]
 
 
 def filled(buffer: int, shape: RecordShape, ratio: float = 1.0) -> BufferedBatch:
-    """A batch to which records of a shape were appended until one did not fit."""
+    """Return a batch to which records of a given shape were appended until one did not fit."""
     batch = BufferedBatch(1, TP, -1, 0, 0, buffer, ratio)
     while batch.has_room_for(size := record_size_in(batch, shape, 0)):
         batch.append(size, shape.value or 0, 0)

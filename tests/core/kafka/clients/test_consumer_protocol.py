@@ -1,4 +1,4 @@
-"""Consumers of groups of the consumer protocol (KIP-848), and their coordinators: who owns what, and when."""
+"""Groups with the consumer protocol (KIP-848): which member owns each partition, and when."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ def join(run: Run, name: str, **fields: Any) -> None:
 
 
 def steps(run: Run) -> list[tuple[float, str, int, str]]:
-    """When a member took a step: its client, its epoch, and its state."""
+    """Return the times at which members took steps, each with the client, the epoch, and the state."""
     names = {each.member_id: each.client for _, each in run.events(events.GroupMemberJoined)}  # type: ignore[attr-defined]
     return [(at, names[each.member_id], each.member_epoch, each.member_state) for at, each in run.events(events.MemberReconciled)]  # type: ignore[attr-defined]
 
 
 def callbacks(run: Run, *kinds: type[events.Event]) -> list[tuple[float, str, str]]:
-    """The rebalance callbacks of consumers, with their partitions."""
+    """Return the rebalance callbacks of consumers, with their partitions."""
     found = [(at, each.client, each.partition_names) for kind in kinds for at, each in run.events(kind)]  # type: ignore[attr-defined]
     return sorted(found)
 
 
 @pytest.fixture(scope="module")
 def story() -> Run:
-    """Three members join at 0, 1, and 4.5 s under load; the second is killed at 25 s; the third leaves at 90 s."""
+    """Return a run in which three members join at 0, 1, and 4.5 s under load. The second is killed at 25 s, and the third leaves at 90 s."""
     run = Run()
     run.cluster.do(acts.Load("orders", rate=20))
     for name, at in (("m1", 0), ("m2", 1), ("m3", 4.5)):
@@ -43,7 +43,9 @@ def story() -> Run:
 
 
 def test_members_join_without_a_barrier(story: Run) -> None:
-    """The first member has everything at once. The others wait for their own partitions only, at most for a heartbeat of their owner."""
+    """The first member gets everything immediately. The others wait only for their own partitions, at most until the next heartbeat of the
+    owner.
+    """
     assert [(at, client, epoch, state) for at, client, epoch, state in steps(story) if at < 20] == [
         (pytest.approx(0.1, abs=0.1), "m1", 1, "Stable"),
         (pytest.approx(1.0, abs=0.1), "m2", 2, "UnreleasedPartitions"),
@@ -98,7 +100,7 @@ def test_a_stopped_member_is_fenced_and_joins_again_with_its_id() -> None:
 
 
 def test_a_slow_member_delays_its_own_partitions_only() -> None:
-    """m1 is not in poll() for 20 s: only the partitions that it is to give up stand still."""
+    """m1 is not in poll() for 20 s: only the partitions that it must give up are stalled."""
     run = Run()
     join(run, "m1")
     run.at(1).cluster.do(acts.StallConsumer(20 * SECOND, "m1"))

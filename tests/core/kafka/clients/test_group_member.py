@@ -1,4 +1,4 @@
-"""Members of groups: three of them share a topic, one dies, one leaves, and a new one comes."""
+"""Members of groups: three members share a topic, one dies, one leaves, and a new one joins."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Run:
         self.began = self.cluster.now
 
     def at(self, seconds: float) -> Run:
-        """Run until a time after the beginning."""
+        """Run until the given time after the start."""
         self.cluster.run_until(self.began + int(seconds * SECOND))
         return self
 
@@ -43,11 +43,11 @@ class Run:
         self.cluster.do(acts.JoinGroup(("orders",), name, "g", **({"config": SESSION} | fields)))
 
     def events(self, kind: type[events.Event]) -> list[tuple[float, events.Event]]:
-        """The events of a kind, each with its time in seconds after the beginning."""
+        """Return the events of a kind, each with its time in seconds after the start."""
         return [((each[1] - self.began) / SECOND, events.decode(each)) for each in self.heard if each[3] == kind.kind]
 
     def owned(self, *names: str) -> list[list[int]]:
-        """The partitions that each consumer owns."""
+        """Return the partitions that each consumer owns."""
         found = []
         for name in names:
             member = self.cluster.member(name)
@@ -58,7 +58,9 @@ class Run:
 
 @pytest.fixture(scope="module")
 def story() -> Run:
-    """Three members join at 0, 1, and 4.5 s under load; the second is killed at 20 s; the third leaves at 50 s, and another one comes."""
+    """Return a run in which three members join at 0, 1, and 4.5 s under load. The second is killed at 20 s, the third leaves at 50 s, and
+    another one joins.
+    """
     run = Run()
     run.cluster.do(acts.Load("orders", rate=100))
     for name, at in (("m1", 0), ("m2", 1), ("m3", 4.5)):
@@ -135,7 +137,7 @@ def test_a_restored_cluster_continues_byte_for_byte() -> None:
 
 
 def test_cooperative_members_keep_what_they_keep() -> None:
-    """A third member of a cooperative group gets partitions in a second rebalance; only those that move stand still."""
+    """A third member of a cooperative group gets partitions in a second rebalance. Only the partitions that move are stalled."""
     run = Run()
     run.join("m1", assignors=("cooperative-sticky",))
     run.join("m2", assignors=("cooperative-sticky",))

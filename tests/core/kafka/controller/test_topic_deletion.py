@@ -85,7 +85,7 @@ def test_what_is_refused() -> None:
 
 @pytest.mark.parametrize("controllers", [0, 3])
 def test_a_broker_that_was_down_deletes_the_old_replica_and_keeps_the_new_one(controllers: int) -> None:
-    """With KRaft, the topic is gone at once, and a new one can be created before the broker is back."""
+    """With KRaft, the topic disappears immediately, and a new one can be created before the broker is back."""
     cluster = started("4.3", controllers=controllers)
     cluster.do(acts.Kill(3))
     cluster.run_until(15 * SECOND)

@@ -27,7 +27,7 @@ GROUP = "g"
 
 
 class Group:
-    """A cluster with one group, whose members send what a test says. Times are in ms after the beginning."""
+    """A cluster with one group, whose members send only the requests that a test chooses. Times are in ms after the start."""
 
     def __init__(self, release: str = "4.1", **settings: object) -> None:
         given = {"group.min.session.timeout.ms": 1, **{name.replace("_", "."): value for name, value in settings.items()}}
@@ -39,12 +39,12 @@ class Group:
         self.began = self.cluster.now
 
     def at(self, ms: int) -> Group:
-        """Run until a time."""
+        """Run until the given time."""
         self.cluster.run_until(self.began + ms * US_PER_MS)
         return self
 
     def member(self, name: str, **fields: Any) -> Member:
-        """Make a client."""
+        """Create a client."""
         return Member(self, name, **fields)
 
     @property
@@ -64,7 +64,7 @@ class Group:
         self.sync(*members)
 
     def sync(self, *members: Member) -> None:
-        """Let members sync; the leader assigns everything to itself."""
+        """Let members sync. The leader assigns everything to itself."""
         leader = next(member for member in members if member.member_id == self.state.leader)
         numbers = [member.sync(leader is member) for member in members]
         self.cluster.run_until(self.cluster.now + 20 * US_PER_MS)
@@ -76,7 +76,7 @@ class Member:
     """A client.
 
     Attributes:
-        raw: sends its requests.
+        raw: the client that sends the requests.
         member_id: its member ID; empty if it has none.
         generation: its generation.
     """

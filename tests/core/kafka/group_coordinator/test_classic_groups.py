@@ -82,7 +82,7 @@ def test_grp_07_a_pending_member_expires() -> None:
 
 
 def test_grp_08_the_largest_size_of_a_group() -> None:
-    """GRP-08 with a maximum of 2 members: of three pending ones one fails, and a stable group accepts no more."""
+    """GRP-08 with a maximum of 2 members: of three pending members, one fails, and a stable group accepts no further members."""
     group = Group(group_max_size=2)
     members = [group.member(f"m{number}") for number in range(3)]
     for member in members:
@@ -99,7 +99,7 @@ def test_grp_08_the_largest_size_of_a_group() -> None:
 
 
 def loaded(session: int = 5000, count: int = 2, **settings: object) -> tuple[Group, list[Member]]:
-    """Make a group of members, and let another broker load it."""
+    """Create a group with members, and let another broker load it."""
     group = Group(broker_session_timeout_ms=4000)
     members = [group.member(f"m{number}", session=60_000) for number in range(count)]
     for member in members:

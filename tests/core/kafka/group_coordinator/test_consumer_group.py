@@ -1,4 +1,6 @@
-"""Groups of the consumer protocol as state: cases of Kafka's own tests (GroupMetadataManagerTest, ConsumerGroupTest, CurrentAssignmentBuilderTest)."""
+"""The state of groups with the consumer protocol: cases from Kafka's own tests (GroupMetadataManagerTest, ConsumerGroupTest,
+CurrentAssignmentBuilderTest).
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,7 @@ class Coordinator:
         return result
 
     def put(self, member: ConsumerGroupMember, target: str) -> None:
-        """Add a member with its target assignment, as from the log."""
+        """Add a member with its target assignment, as if it were loaded from the log."""
         self.group.replay_all([member_record("g", member), (TargetMemberKey("g", member.member_id), TargetMemberValue(tps(target)))])
         self.group.replay_all([current_assignment_record("g", member)])
 
@@ -76,7 +78,7 @@ def member(member_id: str, epoch: int, assigned: str, topics: str = "bar foo", *
 
 
 def told(result: HeartbeatResult) -> tuple[int, MemberState, str | None]:
-    """The epoch and the state of the member after a heartbeat, and the assignment in the response."""
+    """Return the epoch and the state of the member after a heartbeat, and the assignment in the response."""
     assert result.error == errors.NONE
     assert result.member is not None
     return result.member.epoch, result.member.state, None if result.assignment is None else short(result.assignment)
@@ -90,7 +92,7 @@ def short(assigned: Partitions) -> str:
 
 
 def kinds(result: HeartbeatResult) -> list[str]:
-    """The records of a heartbeat in short: their keys, with a minus sign for tombstones."""
+    """Return the records of a heartbeat in short form: their keys, with a minus sign for tombstones."""
     return [("-" if value is None else "") + type(key).__name__.removesuffix("Key") for key, value in result.records]
 
 
@@ -202,7 +204,7 @@ def test_cgn_10_static_members_that_are_refused() -> None:
 
 
 def test_cgn_07_cgn_10_a_member_whose_session_ends() -> None:
-    """The same for a dynamic member and for a static member that left for a while. The timers are the business of the coordinator."""
+    """The same for a dynamic member and for a static member that left for a while. The coordinator handles the timers."""
     cluster = Coordinator("4.1", foo=6, bar=3)
     cluster.beat("m", 0, instance_id="i")
     cluster.beat("m", -2, instance_id="i")
@@ -293,7 +295,7 @@ def test_off_commits_and_fetches_name_the_member_epoch() -> None:
 
 
 def step(before: ConsumerGroupMember, epoch: int, target: str, owned: str | None = None, taken: str = "") -> tuple[Any, ...]:
-    """The member after a step: its epochs, its state, and its partitions. The partitions in `taken` have another owner at epoch 10."""
+    """Return the member after a step: its epochs, its state, and its partitions. The partitions in `taken` have another owner at epoch 10."""
     held = frozenset(tps(taken))
     after = next_assignment(
         before, epoch, tuple(sorted(tps(target))), lambda tp: 10 if tp in held else -1, None if owned is None else tps(owned)

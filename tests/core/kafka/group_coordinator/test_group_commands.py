@@ -44,7 +44,7 @@ def test_off_12_only_offsets_of_topics_without_subscribers_are_deleted() -> None
 
 
 def test_off_14_by_time() -> None:
-    """50 records at 0 s and 50 at 10 s: all earlier, between, all newer, and nothing so new."""
+    """There are 50 records at 0 s and 50 at 10 s. The resets go to a time before all records, between them, and after all records."""
     run = Run(partitions=1)
     run.join("m1")
     run.cluster.do(acts.Produce("orders", 50))

@@ -185,7 +185,7 @@ def test_off_08_offsets_in_open_transactions_are_unstable() -> None:
 
 
 def test_a_commit_that_is_being_written_makes_an_offset_unstable() -> None:
-    """A commit in a transaction always does; one outside of a transaction, only if plain commits count."""
+    """A commit in a transaction always makes the offset unstable. A commit outside a transaction does so only if plain commits count."""
     group, foo = GroupMetadata("g"), TopicPartition("foo", 0)
     for transactional, unstable in ((True, [True, True]), (False, [False, True])):
         group.commit_begun([foo], transactional=transactional)

@@ -1,4 +1,4 @@
-"""Members of both protocols in one group (KIP-848): upgrade, downgrade, and what a classic member is told."""
+"""Members of both protocols in one group (KIP-848): upgrade, downgrade, and the responses to classic members."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Modern:
 
 
 def mixed(group: Group) -> tuple[Member, Member, Modern]:
-    """Two classic members, of which the leader has one partition, and one member of the consumer protocol that has just joined."""
+    """Return a group of two classic members, whose leader has one partition, and one member of the consumer protocol that has just joined."""
     one, two = group.member("one"), group.member("two")
     group.form(one, two)
     modern = Modern(group, group.member("new"), "new-member")

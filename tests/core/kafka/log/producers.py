@@ -1,4 +1,4 @@
-"""A log whose producers are played by the test: as in the broker, a batch passes the leader's checks before the append."""
+"""A log whose producers are played by the test. As in the broker, a batch must pass the leader's checks before it is appended."""
 
 from __future__ import annotations
 

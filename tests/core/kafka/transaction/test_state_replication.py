@@ -1,4 +1,4 @@
-"""A record that a coordinator appends while a follower's fetch is handled reaches that follower at once (`DelayedFetch#tryComplete`)."""
+"""A record that a coordinator appends while a follower's fetch is handled reaches that follower immediately (`DelayedFetch#tryComplete`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two grades of harm: committed records that are exposed by an electable replica, and lost records by producer and cause."""
+"""The two levels of harm: committed records that an electable replica lacks, and lost records by producer and cause."""
 
 from __future__ import annotations
 

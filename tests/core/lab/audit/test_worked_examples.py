@@ -101,7 +101,7 @@ def test_p13_loss_and_duplication_do_not_cancel() -> None:
 
 
 def test_p15_percentiles_of_reports_are_bounds() -> None:
-    """Merged reports give an exact mean, but of a percentile only the larger of both. The audit keeps the latencies, so it is exact."""
+    """Merged reports give an exact mean, but only the larger of the two percentiles. The audit keeps the latencies, so it is exact."""
     one, other = Latencies(), Latencies()
     for latency, records in ((8, 46), (9, 48), (30, 5), (50, 1)):
         one.add(latency, records)
@@ -171,7 +171,7 @@ def test_p18_the_durations_of_a_life() -> None:
 def test_p19_a_trace_drops_spans_and_an_audit_does_not() -> None:
     """RocketMQ's trace dispatcher drops spans when its queue is full. No act exists, because isrlab's own trace reads all events.
 
-    A report that counts the spans in place of the records shows a loss that is none (also the last failure case of services).
+    A report that counts the spans instead of the records shows a loss that did not happen (also the last failure case of services).
     """
     session, spans, discarded = Session(), Queue[int](2048), 0
     for number in range(5000):

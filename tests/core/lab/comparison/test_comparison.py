@@ -1,4 +1,4 @@
-"""The same faults in all systems: what each loses, for how long nobody can write, and what clients see first."""
+"""The same faults in all systems: what each system loses, how long writes are impossible, and the first difference that clients see."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a follower truncates is gone for those who read it (K-04). The scenarios `kafka-k*` are the other worked examples of reads.
+"""Records that a follower truncates disappear even for clients that have read them (K-04). The scenarios `kafka-k*` are the other worked
+examples of reads.
 
 The replicas R0, R1, and R2 are on the brokers 1, 2, and 3. Version v of the key is at offset v - 1.
 """
@@ -22,7 +23,7 @@ B2 = [(10, ()), (0, (4, 5)), (5, ()), (0, (4, 5)), (5, ()), (0, (10, 8))]
 
 
 class ByHand:
-    """Three replicas by hand, and two clients of the workload."""
+    """Three replicas that are stepped by hand, and two clients of the workload."""
 
     def __init__(self, acks_value: int) -> None:
         spec = ClusterSpec(
@@ -56,7 +57,7 @@ class ByHand:
                     self.cluster.do(acts.Answer(broker, 1, count))
 
     def read(self, broker: int, how: str, client: WorkloadClient | None = None) -> tuple[int, int, int]:
-        """The version that a read returns, and by how many versions it is stale and goes back."""
+        """Return the version that a read returns, and by how many versions it is stale and goes back."""
         (client or self.reader).read("k", broker, how=how)
         record = self.account.reads[-1]
         assert record.outcome == OK

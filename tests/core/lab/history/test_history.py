@@ -125,7 +125,9 @@ def kept_often(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("kept_often")
 @pytest.mark.parametrize("seed", range(3))
 def test_known_events_need_not_be_emitted_again(seed: int) -> None:
-    """Goals of all kinds, from a keyframe without emitting events and from the start with every event: the resulting session is the same."""
+    """For all kinds of goals, the resulting session is the same whether it starts from a keyframe without emitting events, or from the
+    start with every event.
+    """
     dice = random.Random(seed)
     history = History.of(SMALL, seed=7)
     history.do(acts.Load("orders", 40))
@@ -163,7 +165,7 @@ def test_known_events_need_not_be_emitted_again(seed: int) -> None:
 @pytest.mark.usefixtures("kept_often")
 @pytest.mark.parametrize("seed", range(3))
 def test_from_moment_to_moment_of_the_past_by_keyframes_ahead(seed: int) -> None:
-    """Whatever the way to a moment, its view and its events are the same."""
+    """A moment has the same view and the same events, whichever way the session went to it."""
     dice = random.Random(seed)
     history = History.of(SMALL, seed=7)
     history.do(acts.Load("orders", 100))

@@ -1,8 +1,8 @@
 """Tries many seeds of the swarm of groups: `python -m tests.core.properties.groups --seeds 2000 --jobs 2`.
 
-In each seed, the accounts and the audit must say the same as a list of all records that is kept one by one (`notebook`). The command reports each
-seed in which they differ, or in which something does not come to rest, with the fewest steps that still show it. The exit status is 1 if there
-is such a seed.
+For each seed, the accounts and the audit must agree with a list of all single records (`notebook`). The command reports each seed for which
+they differ, or for which something does not come to rest, with the fewest steps that still show the problem. If there is such a seed, the
+exit code is 1.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Outcome:
         seed: the seed.
         release: the release.
         findings: the differences by name.
-        events: how often the events of harm happened.
+        events: how often each event that reports harm occurred.
     """
 
     seed: int
@@ -38,7 +38,7 @@ class Outcome:
 
 
 def findings(timeline: GroupTimeline) -> tuple[Findings, Counter[str]]:
-    """Play a timeline. Return the differences, and the kinds of events that happened; an error of the model is a difference."""
+    """Play a timeline. Return the differences, and the kinds of events that occurred. An error in the model counts as a difference."""
     try:
         cluster, notebook = play(timeline)
         left = unfinished(cluster, timeline)
@@ -48,14 +48,14 @@ def findings(timeline: GroupTimeline) -> tuple[Findings, Counter[str]]:
 
 
 def outcome(seed: int) -> Outcome:
-    """Try a seed."""
+    """Play the timeline of a seed, and return its outcome."""
     timeline = group_swarm(seed)
     found, kinds = findings(timeline)
     return Outcome(seed, timeline.release, found, kinds)
 
 
 def shortest(timeline: GroupTimeline, names: set[str]) -> tuple[Step, ...]:
-    """Return the steps of a timeline without those that the findings with these names do not need."""
+    """Return the steps of a timeline that are needed for the findings with the given names."""
     at = 0
     while at < len(timeline.steps):
         wait = timeline.steps[at][0]
@@ -70,7 +70,7 @@ def shortest(timeline: GroupTimeline, names: set[str]) -> tuple[Step, ...]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command. Returns the exit status."""
+    """Run the command and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.core.properties.groups", description=__doc__)
     parser.add_argument("--seeds", type=int, default=2_000, help="how many seeds to try (default: 2000)")
     parser.add_argument("--first", type=int, default=0, help="the first seed (default: 0)")

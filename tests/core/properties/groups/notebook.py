@@ -1,7 +1,7 @@
-"""What applications know of their records: a list of every record that was produced, acknowledged, and processed, one by one.
+"""A list of every single record that applications produced, got acknowledged, and processed.
 
-It expands every batch into single records and counts them in plain dictionaries. So it shares nothing with the accounts, which work on
-intervals of offsets.
+It expands every batch into single records, and counts them in plain dictionaries. Therefore, it shares no code with the accounts, which
+work on intervals of offsets.
 """
 
 from __future__ import annotations
@@ -111,7 +111,9 @@ class Notebook(MessageAudit):
             self.dead.update((TopicPartition(topic, partition), offset) for offset in range(start, end))
 
     def _loaded(self, log: ReplicaLog) -> None:
-        """A new coordinator also takes over a commit that the former one appended, and that no client was told of."""
+        """Record the offsets that a new coordinator has loaded. These can include a commit that the former coordinator appended without
+        telling a client.
+        """
         found = {}
         for stored in committed_records(log):
             key, value = stored.batch.content[stored.number]
@@ -155,7 +157,7 @@ def _offset(stored: Stored) -> int:
 
 
 def outputs(log: ReplicaLog, group: str) -> Counter[tuple[Place, int]]:
-    """Count the visible output of a group: how often the output with each number exists for each input record."""
+    """Count the visible output of a group: for each input record, how often the output with each number exists."""
     found: Counter[tuple[Place, int]] = Counter()
     for stored in committed_records(log):
         content = stored.batch.content
@@ -165,7 +167,7 @@ def outputs(log: ReplicaLog, group: str) -> Counter[tuple[Place, int]]:
 
 
 def originals(log: ReplicaLog) -> dict[int, tuple[Place, Place]]:
-    """Return the original place, and the place in the topic before, of each record in a retry topic or a dead-letter topic, by offset."""
+    """For each record in a retry topic or a dead-letter topic, by offset, return its original place, and its place in the previous topic."""
     found = {}
     for stored in committed_records(log):
         content = stored.batch.content

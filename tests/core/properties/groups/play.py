@@ -16,7 +16,7 @@ from tests.core.properties.groups.timeline import CONSUMED, GROUP, MEMBERS, Deed
 from tests.core.properties.timelines import attempt
 
 QUIET_WITHIN: Final = 300 * SECOND
-"""The virtual time after which everything must be at rest: all timeouts are shorter."""
+"""The virtual time after which everything must be at rest. All timeouts are shorter."""
 
 
 def _do(cluster: Cluster, deed: Deed) -> None:
@@ -53,7 +53,7 @@ def play(timeline: GroupTimeline) -> tuple[Cluster, Notebook]:
 
 
 def heal(cluster: Cluster, timeline: GroupTimeline) -> None:
-    """Make everything work again, start everything, stop the producers, and wait until nothing is left to do."""
+    """Repair and start everything, stop the producers, and wait until nothing is left to do."""
     attempt(cluster, acts.Heal())
     for broker in (1, 2, 3):
         attempt(cluster, acts.Resume(broker))
@@ -83,7 +83,7 @@ def heal(cluster: Cluster, timeline: GroupTimeline) -> None:
 
 
 def unfinished(cluster: Cluster, timeline: GroupTimeline) -> list[str]:
-    """Return what is not at rest: partitions without an owner, and records that somebody has to read or commit."""
+    """Return what is not at rest: partitions without an owner, and records that still have to be read or committed."""
     found = []
     logs = cluster.account.leader_logs()
     reports = {report.name: report for report in cluster.group_report()}

@@ -1,4 +1,4 @@
-"""A sample of the swarm of groups. `make fuzz-groups` tries as many seeds as one likes."""
+"""A sample of the swarm of groups. `make fuzz-groups` tries any number of seeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a seed of the swarm of groups means: a cluster, its members and services, and what befalls them. Data only, so that it can be shortened."""
+"""The timeline of a seed of the swarm of groups: a cluster, its members and services, and the acts that affect them. A timeline is plain
+data, so that it can be shortened.
+"""
 
 from __future__ import annotations
 
@@ -39,19 +41,19 @@ SHORT: Final = (("session.timeout.ms", "8000"), ("heartbeat.interval.ms", "2000"
 
 @attrs.frozen
 class KillCoordinator:
-    """The broker that coordinates the group is killed."""
+    """Kills the broker that coordinates the group."""
 
 
 @attrs.frozen
 class KillLeader:
-    """The leader of a partition that members consume is killed; `number` chooses which."""
+    """Kills the leader of a partition that members consume. `number` chooses the partition."""
 
     number: int
 
 
 Deed = acts.Act | KillCoordinator | KillLeader
 Step = tuple[int, Deed]
-"""Wait that many µs, then do this."""
+"""A waiting time in µs, and the act that follows it."""
 
 
 @attrs.frozen
@@ -63,7 +65,7 @@ class GroupTimeline:
         release: the release.
         unclean: whether unclean elections are allowed.
         opening: the acts that start producers, members, processes, and services.
-        steps: what befalls the cluster.
+        steps: the acts that affect the cluster, with their waiting times.
     """
 
     seed: int
@@ -74,12 +76,12 @@ class GroupTimeline:
 
     @property
     def kafka(self) -> Release:
-        """The release."""
+        """The release in which the cluster runs."""
         return RELEASES[self.release]
 
     @property
     def members(self) -> acts.JoinGroup:
-        """The act that starts the first member; the others are like it."""
+        """The act that starts the first member. The other members are started in the same way."""
         return next(act for act in self.opening if isinstance(act, acts.JoinGroup))
 
     def spec(self) -> ClusterSpec:
@@ -134,7 +136,7 @@ _BROKERS: Final[tuple[Callable[[random.Random], Deed], ...]] = (
 
 
 def _services(draw: random.Random) -> tuple[list[acts.Act], list[Callable[[random.Random], Deed]]]:
-    """Return the acts that start the services of a seed, and what can befall them."""
+    """Return the acts that start the services of a seed, and the acts that can affect them."""
     opening: list[acts.Act] = []
     later: list[Callable[[random.Random], Deed]] = []
     if draw.random() < 0.5:
@@ -165,7 +167,7 @@ def _services(draw: random.Random) -> tuple[list[acts.Act], list[Callable[[rando
 
 
 def group_swarm(seed: int) -> GroupTimeline:
-    """Return the timeline of a seed: it draws the release, the protocol, which services there are, and what befalls them."""
+    """Return the timeline of a seed. The seed draws the release, the protocol, the services, and the acts that affect them."""
     draw = random.Random(f"{seed}:groups")
     release = draw.choice(RELEASE_NAMES)
     unclean = draw.random() < 0.2

@@ -1,4 +1,6 @@
-"""Compares what the accounts and the audit say at rest with the notebook, which counts records one by one; and what must hold in any case."""
+"""Compares the accounts and the audit at rest with the notebook, which counts single records. It also checks properties that must always
+hold.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +21,16 @@ from tests.core.properties.groups.notebook import Notebook, committed_records, o
 from tests.core.properties.groups.timeline import CONSUMED, GROUP, JOBS, GroupTimeline
 
 Findings = dict[str, Any]
-"""Differences by name, each with both sides."""
+"""The differences by name, each with both values."""
 
 STUCK: Final = "stuck"
-"""The name of what does not come to rest."""
+"""The name of the finding that something does not come to rest."""
 
 Logs = dict[TopicPartition, ReplicaLog]
 
 
 def differences(cluster: Cluster, notebook: Notebook, timeline: GroupTimeline) -> Findings:
-    """Return everything that the accounts say and the notebook contradicts."""
+    """Return all differences between the accounts and the notebook."""
     found: Findings = {}
     logs: Logs = dict(cluster.account.leader_logs())
 
@@ -53,7 +55,7 @@ def differences(cluster: Cluster, notebook: Notebook, timeline: GroupTimeline) -
 
 
 def _group(cluster: Cluster, notebook: Notebook, logs: Logs, compare: Any) -> None:
-    """Re-read and skipped records of the group, in the account and in the audit."""
+    """Compare the re-read and skipped records of the group, in the account and in the audit."""
     account = cluster.account.consumption
     counts = account.counts(GROUP, logs, cluster.polled_by_members(GROUP))
     report = audit_report(notebook)
@@ -78,7 +80,7 @@ def _group(cluster: Cluster, notebook: Notebook, logs: Logs, compare: Any) -> No
 
 
 def _losses(cluster: Cluster, notebook: Notebook, logs: Logs, compare: Any) -> None:
-    """Lost and duplicated records of the topics that members consume."""
+    """Compare the lost and duplicated records of the topics that members consume."""
     report = audit_report(notebook)
     totals = {row.topic: row for row in report.totals()}
     for topic in CONSUMED:
@@ -92,7 +94,7 @@ def _losses(cluster: Cluster, notebook: Notebook, logs: Logs, compare: Any) -> N
 
 
 def _forwarder(cluster: Cluster, notebook: Notebook, logs: Logs, processing: Processing, compare: Any) -> None:
-    """Input of a process or a delay worker whose output is there twice, in part, or never."""
+    """Compare the input records of a process or a delay worker whose output exists twice, in part, or not at all."""
     counts = cluster.account.processing.counts(processing, logs, cluster.records_in_hand(processing.group))
     found: Counter[Any] = Counter()
     for tp, log in logs.items():
@@ -115,7 +117,7 @@ def _forwarder(cluster: Cluster, notebook: Notebook, logs: Logs, processing: Pro
 
 
 def _retries(cluster: Cluster, notebook: Notebook, logs: Logs, compare: Any) -> None:
-    """Records of the retry service that succeeded twice, died, or were dropped."""
+    """Compare the records of the retry service that succeeded twice, were dead-lettered, or were dropped."""
     workers = [client for client in cluster.clients.values() if isinstance(client, RetryWorker)]
     if not workers:
         return
@@ -145,7 +147,9 @@ def _retries(cluster: Cluster, notebook: Notebook, logs: Logs, compare: Any) -> 
 
 
 def _promises(cluster: Cluster, notebook: Notebook, timeline: GroupTimeline, logs: Logs, compare: Any) -> None:
-    """What must hold without unclean elections: nothing acknowledged by all is lost, and at-least-once groups skip nothing."""
+    """Check what must hold without unclean elections: no record that was acknowledged with acks=all is lost, and at-least-once groups skip
+    nothing.
+    """
     totals = {row.topic: row for row in audit_report(notebook).totals()}
     compare("lost in t", totals["t"].lost if "t" in totals else 0, 0)
     commit = timeline.members.commit

@@ -132,7 +132,7 @@ def test_a_coordinator_that_does_not_answer_in_time_is_given_up() -> None:
 
 @pytest.mark.parametrize(("release", "setting", "asks"), [("3.3", True, 0), ("3.6", True, 1), ("3.6", False, 0), ("4.3", False, 0)])
 def test_verification_by_release_and_setting(release: str, setting: bool, asks: int) -> None:
-    """transaction.partition.verification.enable: without it, a batch is appended at once."""
+    """transaction.partition.verification.enable: without it, a batch is appended immediately."""
     bench = LeaderBench(release, **{"transaction.partition.verification.enable": setting})
     bench.send_batch()
     assert len(bench.asked(3)) == asks
