@@ -194,6 +194,7 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
             "i2-exactly-once": "processed(app) == 10 and processed-twice(app) == 0",
             "i2-at-least-once": "processed-twice {group=app",
             "i2-stable-offsets": "processed-twice(second) == 10",
+            "i2-transaction-version": ("transaction-state=Empty, producer-epoch=1", "error=UNSUPPORTED_VERSION"),
         },
     ),
     "J1": (
