@@ -72,8 +72,8 @@ def main_report(
 
     Args:
         paths: the logs, in any form that `logs.find_logs` accepts.
-        out_dir: the directory or address (`hdfs:`, `s3a:` …) to which each table is written as a Parquet dataset of its name; an existing
-            dataset is replaced.
+        out_dir: the directory or address (`hdfs:`, `s3a:` …) to which each table is written as a Parquet dataset with the name of the
+            table; an existing dataset is replaced.
         csv: whether to write the tables as CSV instead of Parquet; CSV cannot be written to an address.
         parquet: whether to also write Parquet if `csv` is set.
         compare: whether to print only the comparison of sessions instead of all tables.

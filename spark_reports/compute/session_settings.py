@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 SMALL_EVENTS: Final = 20_000
-"""The maximum number of events for which interpreting query plans is faster than generating and compiling code for them."""
+"""Up to this number of events, interpreting query plans is faster than generating and compiling code for them."""
 
 INTERPRETED: Final = {
     "spark.sql.codegen.wholeStage": "false",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 BLOCK_BYTES: Final = 32 << 20
-"""The number of bytes of JSON Lines that are parsed together, and whose rows become one row group."""
+"""The size of a block of JSON Lines, in bytes. The lines of a block are parsed together, and their rows form one row group."""
 
 
 def has_arrow() -> bool:

@@ -131,7 +131,7 @@ class SummaryInputs:
         return self.unowned_once()
 
     def can_occur(self, kinds: Collection[str]) -> bool:
-        """Whether at least one of the given event kinds occurs. Every frequent kind counts as occurring."""
+        """Whether at least one of the given event kinds occurs. Frequent kinds are always assumed to occur."""
         return not (FREQUENT_KINDS.isdisjoint(kinds) and self.found.isdisjoint(kinds))
 
     def events_of(self, kinds: Iterable[str]) -> DataFrame:

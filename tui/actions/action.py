@@ -20,7 +20,8 @@ from tui.actions.refusals import READ_ONLY, always
 Refusal = Callable[[ActionContext], str | None]
 
 SHOWN: Final = {"space": "Space", "enter": "⏎"}
-"""The display names of keys, by Textual's name. Keys whose names are the same are left out. `Action.shown` takes precedence."""
+"""The display names of keys, by Textual's name, for keys whose display name differs from Textual's name. `Action.shown` takes precedence.
+"""
 
 
 @attrs.frozen(repr=False)

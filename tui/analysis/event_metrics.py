@@ -14,7 +14,7 @@ from core.sim.units import SECOND
 from tui.analysis.metrics_history import METRICS, Metric, Series, Values
 
 _RECENT: Final = 8
-"""The number of recent samples for which separate values for each broker are kept."""
+"""The number of recent samples that keep a separate value for each broker."""
 
 
 class EventMetrics:

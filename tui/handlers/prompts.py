@@ -17,7 +17,7 @@ from tui.rendering.palette import Palette
 from tui.session.session import Session
 
 MESSAGE_SECONDS: Final = 5.0
-"""The time for which a message stays in the footer, in seconds."""
+"""How long a message stays in the footer, in seconds."""
 
 
 class PromptScreen(Protocol):

@@ -314,7 +314,7 @@ class MainScreen(Screen[None]):
             self._idle_timer.resume()
 
     def _on_rest(self) -> None:
-        """Collect garbage after some time without movement."""
+        """Collect garbage once nothing has moved for some time."""
         self._idle_timer.pause()
         self.garbage.collect_when_idle()
 

@@ -26,13 +26,13 @@ BARS: Final = "▁▂▃▄▅▆▇█"
 """The heights of a sparkline, from low to high."""
 
 RECENT: Final = 60_000_000
-"""The period, in µs, whose increase determines the grade of a counter."""
+"""The increase of a counter during this period, in µs, determines its grade."""
 
 MOST_EVENTS: Final = 2_000
 """The maximum number of events that one frame reads."""
 
 MOST_BROKERS: Final = 8
-"""The maximum number of brokers for which each broker has its own column."""
+"""Up to this number of brokers, each broker has its own column."""
 
 
 @attrs.frozen

@@ -32,7 +32,7 @@ MOST_HOLDERS: Final = 3
 _NOBODY: Final[Mapping[int, str]] = {}
 
 COMPACT: Final = 2
-"""The maximum height, in lines, at which the inspector is compact, so that its first line is also its headline."""
+"""Up to this height, in lines, the inspector is compact: its first line is also its headline."""
 
 
 def ids(members: tuple[int, ...]) -> str:

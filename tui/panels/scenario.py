@@ -60,7 +60,7 @@ def _cut(about: list[Strip], room: int, paint: Palette, width: int) -> list[Stri
 
 
 def grouped(expectations: Sequence[Expected]) -> list[list[Expected]]:
-    """Group adjacent expectations with the same note. An expectation without a note is a group of its own."""
+    """Group adjacent expectations with the same note. An expectation without a note forms its own group."""
     groups: list[list[Expected]] = []
     for e in expectations:
         if groups and e.note and groups[-1][0].note == e.note:

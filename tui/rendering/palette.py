@@ -21,7 +21,7 @@ from core.sim.repr_mixin import ReprMixin
 
 @attrs.frozen(eq=False, repr=False)
 class Palette(ReprMixin):
-    """A palette, which has a style for each role. Palettes are compared by identity because they are part of many cache keys."""
+    """A style for each role. Palettes are compared by identity because they are part of many cache keys."""
 
     base: Style
     """The default foreground and background."""

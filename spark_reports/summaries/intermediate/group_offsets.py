@@ -1,4 +1,4 @@
-"""The lag of each group in each partition, from one change to the next.
+"""Computes the lag of each group in each partition. Each row covers the time from one change to the next.
 
 The lag is the high watermark of the partition's leader minus the committed offset of the group. An event log contains all changes of both, so
 the lag is exact at every moment. It is negative if the leader's log is shorter than the committed offset, for example after an unclean

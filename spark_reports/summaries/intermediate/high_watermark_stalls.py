@@ -24,7 +24,7 @@ def high_watermark_stalls(events: DataFrame) -> DataFrame:
 
     If the high watermark has not advanced by the end of the log, `to_us` is null. In this case, even a short interval has a row. An
     interval begins when the high watermark advances but stays below the log end, or at the next append. An interval ends when the high
-    watermark advances, or when a new leader takes over. Events from a leader whose epoch has passed are ignored.
+    watermark advances, or when a new leader takes over. Events from a leader with an outdated epoch are ignored.
     """
     # This query sorts many events. It therefore uses a hash instead of names (`lag_counts`).
     history = Window.partitionBy("of_partition").orderBy("seq")

@@ -1,4 +1,4 @@
-"""The time for which each partition was under-replicated, stalled, or offline."""
+"""How long each partition was under-replicated, stalled, or offline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The time for which a topic or a broker had at least one partition in a degraded state.
+"""How long each topic and each broker had at least one partition in a degraded state.
 
 A degraded partition is under-replicated, at min ISR, under min ISR, stalled, or offline. The partitions of a broker are those that have a
 replica on the broker.

@@ -1,4 +1,4 @@
-"""The time for which each partition had exactly enough in-sync replicas for acks=all writes, or too few."""
+"""How long each partition had just enough in-sync replicas for acks=all writes, or too few."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The time for which transactions held back the last stable offset of a partition, and the largest gap to the high watermark."""
+"""How long transactions held back the last stable offset of each partition, and the largest gap to the high watermark."""
 
 from __future__ import annotations
 

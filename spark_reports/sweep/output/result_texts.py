@@ -14,7 +14,7 @@ HEADINGS: Final = ("runs", "P(loss)", "95%", "lost acked/run", "lost read/run", 
 
 
 def varied_words(outcome: SweepResult) -> list[str]:
-    """Return the words that the cells vary, in order. If the cells have names of their own, return no words."""
+    """Return the words that the cells vary, in order. If the cells have their own names, return no words."""
     cells = [cell.cell for cell in outcome.cells]
     words = [[word for word, _ in cell.values] for cell in cells]
     return words[0] if all(each == words[0] for each in words) else []

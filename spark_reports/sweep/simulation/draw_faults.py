@@ -1,6 +1,6 @@
 """Draws the faults of a seed and turns them into acts.
 
-Each kind of fault has random streams of its own, one for times and one for targets (`random.Random(f"{seed}:faults:…")`). Each fault takes
+Each kind of fault has its own random streams, one for times and one for targets (`random.Random(f"{seed}:faults:…")`). Each fault takes
 the same number of random draws, regardless of its target. Therefore, a seed has the same faults in every cell with the same number of
 brokers, and nearly the same faults in other cells. If the target of a fault is already down, the fault has no effect. The exception is a
 rack outage, which can prolong the downtime because it affects whole machines.

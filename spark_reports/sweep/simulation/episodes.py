@@ -19,7 +19,7 @@ from spark_reports.sweep.grid.grid import Cell, FaultWindow, Grid, ProducerLoad
 from spark_reports.sweep.simulation.draw_faults import DrawnFault, FaultAct, draw_faults
 
 START_GRAIN: Final = 10 * SECOND
-"""The time, in µs, at whose multiples episodes begin. Loads change at multiples of `LOAD_GRAIN`.
+"""Episodes begin at multiples of this time, in µs. Loads change at multiples of `LOAD_GRAIN`.
 
 A fault can begin at any µs, so that faults occur in every phase of the periodic work of producers and brokers.
 """
@@ -116,7 +116,7 @@ def _load(load: ProducerLoad, every: int) -> Load:
 
 def _loads(load: ProducerLoad, acts_of_faults: list[tuple[int, FaultAct]], around: FaultWindow, stop: int) -> list[tuple[int, FaultAct]]:
     """Return the loads of a producer over an episode. Near acts, batches are small and frequent. Farther from acts, batches are larger and
-    rarer. The rate is the same.
+    less frequent. The rate is the same.
 
     A load with larger batches begins half a period after the previous load ends. Its first batch stands for the records from half a period
     before it to half a period after it, so that on average no record is counted twice or left out.

@@ -40,7 +40,7 @@ class EpisodeResult:
         acts: the acts that were executed, each with its time.
         events: the number of events.
         meter: the measurements.
-        lost: the number of records that are permanently lost, each of which counts once.
+        lost: the number of permanently lost records; each record counts once.
         lost_acknowledged: the number of lost records that were acknowledged (`core.lab.accounts.durability_account`).
         lost_read: the number of lost records that a consumer has read (`core.lab.accounts.durability_account`).
         duplicated: the number of records that retries appended again.

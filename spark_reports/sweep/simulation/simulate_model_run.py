@@ -96,7 +96,7 @@ def _common(act: kafka_acts.Act | HealLinks) -> list[acts.Act]:
 
 
 class RandomFaults(ComparisonRun):
-    """A system under the faults of a seed.
+    """A run of one system with the faults that a seed draws.
 
     An operator of MySQL promotes the best replica some time after the source died or was cut off from all replicas, directs clients to it,
     and rebuilds the former source when it is back.
@@ -220,7 +220,7 @@ def _within(outages: tuple[Outage, ...], start: int, end: int) -> int:
 
 
 def model_run_of(row: Iterable[Any]) -> ModelRun:
-    """Return the run that plain data describes, even if JSON has turned tuples into lists."""
+    """Convert plain data to a run. JSON may have turned tuples into lists."""
     values = dict(zip(MODEL_FIELDS, row, strict=True))
     values["latencies"] = tuple((bucket, count) for bucket, count in values["latencies"])
     return ModelRun(**values)

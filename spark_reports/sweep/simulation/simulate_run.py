@@ -27,8 +27,9 @@ class Run:
         simulated_us: the total virtual time of the episodes, µs.
         faults: the number of faults that began within the horizon.
         events: the number of events.
-        acked, failed, duplicated: the numbers of records that were acknowledged, given up, and appended again by retries.
-        lost: the number of records that are permanently lost, each of which counts once.
+        acked, failed, duplicated: the numbers of acknowledged records, of records that were given up, and of records that retries appended
+            again.
+        lost: the number of permanently lost records; each record counts once.
         lost_acknowledged, lost_read: the number of lost records that were acknowledged, and the number of lost records that a consumer has
             read.
         losing: the numbers of the episodes that lost acknowledged records.
@@ -175,7 +176,7 @@ def as_row(run: AnyRun) -> list[Any]:
 
 
 def from_row(row: Iterable[Any]) -> Run:
-    """Return the run that plain data describes, even if JSON has turned tuples into lists."""
+    """Convert plain data to a run. JSON may have turned tuples into lists."""
     values = dict(zip(FIELDS, row, strict=True))
     values["losing"] = tuple(values["losing"])
     for name in ("latencies", "waits"):
@@ -184,5 +185,5 @@ def from_row(row: Iterable[Any]) -> Run:
 
 
 def run_of(grid: AnyGrid, row: Iterable[Any]) -> AnyRun:
-    """Return the run of a grid that plain data describes."""
+    """Convert plain data to a run of either kind of grid."""
     return model_run_of(row) if isinstance(grid, ModelGrid) else from_row(row)
