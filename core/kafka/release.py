@@ -173,12 +173,12 @@ class Release(ReprMixin):
         transaction_abortable: a batch that fails the verification of its transaction gets TRANSACTION_ABORTABLE; before that,
             INVALID_TXN_STATE (KIP-890, 3.8).
         answers_producer_fenced: a coordinator answers PRODUCER_FENCED to a fenced producer; before that, INVALID_PRODUCER_EPOCH (KIP-588,
-        2.7).
+            2.7).
         ignores_late_marker_answers: a coordinator ignores the answer to a marker from a previous coordinator epoch. Before that, the answer
             can make it forget the markers from the current epoch, and the transaction never completes (KAFKA-16352, 3.8).
         expires_uninitialized_ids: a transactional ID that never got a producer epoch expires like any other (KAFKA-14880, 3.4.1).
         transaction_feature: the release has the feature `transaction.version`, which a cluster can raise or lower (4.0,
-        `core.kafka.features`).
+            `core.kafka.features`).
         transaction_version: the feature level `transaction.version` of a new cluster; with 2, each transaction has its own producer epoch,
             and leaders add partitions to transactions (KIP-890, 4.0).
         marker_epoch_must_rise: with transaction.version 2, the epoch of a marker must be greater than the producer's (KIP-1228, 4.2).

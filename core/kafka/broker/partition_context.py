@@ -41,7 +41,7 @@ class PartitionContext(Node, metaclass=ABCMeta):
         behind: the partitions that this broker leads and in which a follower might be below the LEO or have no running fetch session
             (ordered set).
         pushes_high_watermark: whether a fetch is completed if its follower lacks the newest high watermark (since 2.4); False in by-hand
-        mode.
+            mode.
         verifies_transactions: whether a leader verifies the first batch of a transaction (transaction.partition.verification.enable).
         alter_partition: the object to which ISR changes are submitted.
     """

@@ -173,8 +173,8 @@ def build_partition_change(
         target_recovering: the leader recovery state to set.
         min_isr: the effective `min.insync.replicas` of the topic (`effective_min_isr`).
         elr_enabled: whether eligible leader replicas are kept; the ISR can then become empty (KIP-966).
-        unclean_shutdown: the brokers that returned after an unclean shutdown, which removes them from the ELR. bump_epoch_on_shrink:
-        whether an ISR shrink raises the leader epoch (before 3.6, KAFKA-15021).
+        unclean_shutdown: the brokers that returned after an unclean shutdown, which removes them from the ELR.
+        bump_epoch_on_shrink: whether an ISR shrink raises the leader epoch (before 3.6, KAFKA-15021).
         recovery_state: whether an unclean election marks the leader as RECOVERING (KIP-704, since 3.2).
         use_last_known_leader: whether lastKnownElr holds only the last known leader, which can be elected when no other replica is left.
         longest_log: a function that makes the election choose the longest log (guard `elect-from-isr` off); see `elect_leader`.

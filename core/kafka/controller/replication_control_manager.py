@@ -76,8 +76,7 @@ class ReplicationControlManager(TopicRegistry):
             removal: whether the controller itself removes a replica from the ISR.
             recovered: whether the leader reports that it has recovered (KIP-704).
             unclean_shutdown: the brokers that had an unclean shutdown, which removes them from the ELR.
-            acceptable: a function that returns
-            whether a broker can lead; by default, whether it is active.
+            acceptable: a function that returns whether a broker can lead; by default, whether it is active.
         """
         old = self.partitions[tp]
         may_lead = acceptable or self.is_active

@@ -1,1 +1,2 @@
-"""The group coordinator: the part of a broker that keeps the committed offsets of groups in `__consumer_offsets` (Kafka: `GroupCoordinator`)."""
+"""The group coordinator, which is the part of a broker that keeps the committed offsets of groups in `__consumer_offsets` (Kafka:
+`GroupCoordinator`)."""

@@ -8,7 +8,7 @@ from core.kafka import errors
 from core.kafka.transaction.transaction_state_manager import APPEND_ERRORS as TRANSACTION_LOG_ERRORS
 
 APPEND_ERRORS: Final = {**TRANSACTION_LOG_ERRORS, errors.NETWORK_EXCEPTION: errors.COORDINATOR_LOAD_IN_PROGRESS}
-"""The error that a client gets for an error of the log, as with transactions, or of the verification."""
+"""The errors that clients get, by the error from the log or from the verification of a transaction."""
 
 FOREVER: Final = 10**15
-"""A time after the end of virtual time, µs: the write itself does not time out."""
+"""A deadline that virtual time never reaches, µs. A write with this deadline does not time out."""

@@ -1,4 +1,4 @@
-"""A broker as its group coordinator sees it."""
+"""The interface of a broker that its group coordinator uses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class GroupCoordinatorContext(CoordinatorContext, Protocol):
         """The durability account."""
 
     def internal_batches(self, tp: TopicPartition, /) -> Iterable[Batch]:
-        """Return the batches of an internal partition, with markers, from the log start to the LEO."""
+        """Return the batches in a partition of an internal topic, including markers, from the log start to the LEO."""
 
     def partition_count(self, topic: str, /) -> int:
         """Return the number of partitions of a topic; 0 if it does not exist."""
@@ -47,7 +47,7 @@ class GroupCoordinatorContext(CoordinatorContext, Protocol):
         Args:
             tp: the partition.
             make: a function that makes the batch for a given offset.
-            deadline: when the write times out, µs.
+            deadline: the time when the write times out, µs.
             completion: the function to call with the error, or with NONE.
             guard: the verification number of a transactional batch; 0 if the batch needed no verification.
             below_min_isr: whether the batch is appended even if the ISR is smaller than min.insync.replicas.

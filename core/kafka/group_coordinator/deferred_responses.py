@@ -1,7 +1,7 @@
-"""The responses that a group coordinator holds back until its log is committed (Kafka: `CoordinatorRuntime`, `DeferredEventQueue`).
+"""The responses that a group coordinator delays until its log is committed (Kafka: `CoordinatorRuntime`, `DeferredEventQueue`).
 
-Since 4.0, a coordinator decides immediately, but responds when all records that it has written so far are committed. This also holds for a
-response to a request that writes nothing. A response waits at most offsets.commit.timeout.ms. Then the client gets an error instead.
+Since 4.0, a coordinator decides immediately, but responds only when all records that it has written so far are committed. This also applies
+to responses to requests that write nothing. If a response has waited for offsets.commit.timeout.ms, the client gets an error instead.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from core.kafka.log.leader_term import BatchFields
 from core.kafka.transaction.coordinator_context import Completion
 
 TIMER: Final = "coordinator-response-timeout"
-"""The name of the timer after which a response does not wait any longer."""
+"""The name of the timer that ends the wait of a response."""
 
 NOT_ENDED: Final = ""
 """The result of a write that has not ended."""
 
 
 class Deferred:
-    """A response that waits.
+    """A response that is waiting.
 
     Attributes:
         sender: the address of the client.
         response: the response; None if another part of the coordinator sends it.
-        failure: the response to send instead if the wait fails; its error is filled in then.
-        member: for a JoinGroup or SyncGroup that is waiting for the group, its member; otherwise None.
+        failure: the response to send instead if the wait fails. The error is filled in at that time.
+        member: the member whose JoinGroup or SyncGroup request is waiting for the group; None for other requests.
         done: whether the response no longer waits.
     """
 
@@ -88,11 +88,11 @@ class CountedWrite:
 
     @property
     def was_refused(self) -> bool:
-        """Whether the log has refused the records."""
+        """Whether the log refused the records."""
         return self.error not in (NOT_ENDED, errors.NONE)
 
     def append_completed(self, error: str) -> None:
-        """Tell the caller the result, and send the responses. Writes end in the order in which they began."""
+        """Pass the result to the caller, and send the responses. Writes end in the order in which they began."""
         self.error = error
         self.queue.ended(self)
         if self.completion is not None:
@@ -108,7 +108,7 @@ class CountedWrite:
 
 
 class DeferredResponses:
-    """The writes to one partition of `__consumer_offsets` that are not committed, and the responses that are waiting for them.
+    """The uncommitted writes to one partition of `__consumer_offsets`, and the responses that are waiting for them.
 
     Attributes:
         writes: the writes, in the order in which they began.
@@ -147,16 +147,16 @@ class DeferredResponses:
         return bool(self.writes) and self.broker.release.responses_wait_for_writes
 
     def respond(self, sender: str, response: object, failure: Any) -> None:
-        """Send a response when all writes that have begun are committed, or `failure` with an error."""
+        """Send a response when all writes that have begun are committed. If the wait fails, send `failure` with an error."""
         if self._waits:
             self._defer(Deferred(self.broker, sender, response, failure, None))
         else:
             self.broker.reply(sender, response)
 
     def limit(self, sender: str, failure: Any, member: ClassicGroupMember) -> None:
-        """Fail a JoinGroup or SyncGroup that is still waiting for its group when offsets.commit.timeout.ms has elapsed.
+        """Fail a JoinGroup or SyncGroup request if it is still waiting for its group when offsets.commit.timeout.ms has elapsed.
 
-        This happens only if writes that began before the request are not committed by then.
+        This happens only if writes that began before the request have not been committed by then.
         """
         if self._waits:
             self._defer(Deferred(self.broker, sender, None, failure, member))
@@ -167,7 +167,7 @@ class DeferredResponses:
         broker.timer(broker.settings.us("offsets.commit.timeout.ms", broker=broker.id), TIMER, deferred)
 
     def unloaded(self) -> None:
-        """Send an error in place of all waiting responses, because another broker now coordinates the groups."""
+        """Send errors instead of the waiting responses, because another broker now coordinates the groups."""
         writes, self.writes = self.writes, []
         for write in writes:
             write.complete(errors.NOT_COORDINATOR)

@@ -71,7 +71,7 @@ class GroupCoordinator:
     # --- leadership of __consumer_offsets --------------------------------------------------------------------------
 
     def elected(self, partition: int, coordinator_epoch: int) -> None:
-        """Start to coordinate the groups of a partition (`#onElection`)."""
+        """Start to coordinate the groups in a partition of `__consumer_offsets` (`#onElection`)."""
         known = self.groups.caches.get(partition)
         if known is None or known.coordinator_epoch != coordinator_epoch:
             if known is not None:
@@ -94,7 +94,7 @@ class GroupCoordinator:
             self.expiry.arm(cache)
 
     def resigned(self, partition: int) -> None:
-        """Stop coordinating the groups of a partition (`#onResignation`)."""
+        """Stop coordinating the groups in a partition of `__consumer_offsets` (`#onResignation`)."""
         cache = self.groups.unload(partition)
         if cache is not None:
             self.classic.unloaded(cache)
@@ -138,7 +138,8 @@ class GroupCoordinator:
         return OffsetCommit(self.broker, self.groups, sender, request, tp, cache.coordinator_epoch)
 
     def _commit_error(self, group: str, membership: GroupMembership, unknown: str, *, transactional: bool) -> str:
-        """Check a commit, and return its error, or NONE; `unknown` is the error if the commit names a generation of an unknown group."""
+        """Check a commit, and return its error, or NONE. `unknown` is the error to return if the commit names a generation but its group is
+        unknown."""
         if (error := self.groups.error_of(group)) != errors.NONE:
             return error
         known = self._group(group)

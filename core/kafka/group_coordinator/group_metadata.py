@@ -24,7 +24,7 @@ class GroupMetadata:
     Attributes:
         name: the group ID.
         classic: the members that speak the classic protocol.
-        consumer: the group, if it is one of the consumer protocol; otherwise None.
+        consumer: the group if it uses the consumer protocol; otherwise None.
         offsets: the committed offsets by partition.
         pending_commits: the number of commits that are being written, by (partition, whether the commits are transactional).
         pending_transactional: for each producer ID with an open transaction, its offsets by partition.
@@ -65,7 +65,7 @@ class GroupMetadata:
         return None if stored is None else stored.committed
 
     def store(self, tp: TopicPartition, stored: StoredOffset) -> bool:
-        """Store a commit, unless a record with a higher offset in the log is known. Return whether the offset was stored."""
+        """Store a committed offset, unless a later record in the log has already set it. Return whether the offset was stored."""
         known = self.offsets.get(tp)
         if known is not None and known.record_offset > stored.record_offset:
             return False
@@ -82,20 +82,20 @@ class GroupMetadata:
     def complete_transaction(self, producer_id: int, *, commit: bool) -> tuple[tuple[TopicPartition, StoredOffset, bool], ...]:
         """End the transaction of a producer ID.
 
-        A committed offset counts only if it is newer than the known one (`#completePendingTxnOffsetCommit`).
+        An offset in the transaction takes effect only if it is newer than the known committed offset (`#completePendingTxnOffsetCommit`).
 
         Returns:
-            For each partition, the offset of the transaction and whether it is the committed offset now.
+            For each partition, the offset in the transaction, and whether it is now the committed offset.
         """
         pending = self.pending_transactional.pop(producer_id, {})
         return tuple((tp, stored, commit and self.store(tp, stored)) for tp, stored in pending.items())
 
     def is_unstable(self, tp: TopicPartition, *, plain_commits_count: bool) -> bool:
-        """Return whether an open transaction has an offset for a partition (`#hasPendingOffsetCommitsForTopicPartition`).
+        """Return whether an open transaction contains an offset for a partition (`#hasPendingOffsetCommitsForTopicPartition`).
 
         Args:
             tp: the partition.
-            plain_commits_count: whether a commit that is being written outside of a transaction counts too.
+            plain_commits_count: whether a commit outside of a transaction also counts while it is being written.
         """
         if (tp, True) in self.pending_commits or (plain_commits_count and (tp, False) in self.pending_commits):
             return True

@@ -1,7 +1,7 @@
 """The groups that a broker coordinates, and their log (Kafka: `GroupMetadataManager`, `OffsetMetadataManager`).
 
-A broker coordinates the groups of each partition of `__consumer_offsets` that it leads. When the leadership begins, the broker loads the groups
-from its log; until then, it responds with COORDINATOR_LOAD_IN_PROGRESS. When the leadership ends, it drops the groups.
+A broker coordinates the groups in those partitions of `__consumer_offsets` that it leads. When the leadership begins, the broker loads the
+groups from its log; until then, it responds with COORDINATOR_LOAD_IN_PROGRESS. When the leadership ends, it drops the groups.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ LOAD_DELAY: Final = US_PER_MS
 
 
 class GroupCache:
-    """The groups of one partition of `__consumer_offsets`, under the leadership of `coordinator_epoch`.
+    """The groups in one partition of `__consumer_offsets`, as loaded in the leader epoch `coordinator_epoch`.
 
     Attributes:
         groups: the groups by name.
-        deferred: the writes that are not committed, and the responses that are waiting for them.
+        deferred: the uncommitted writes, and the responses that are waiting for them.
     """
 
     __slots__ = ("coordinator_epoch", "deferred", "groups", "partition")
@@ -49,14 +49,14 @@ class GroupCache:
         self.groups = {}
 
     def group(self, name: str) -> GroupMetadata:
-        """Return a group, which is created if it is unknown."""
+        """Return a group. If the group is unknown, create it."""
         group = self.groups.get(name)
         if group is None:
             group = self.groups[name] = GroupMetadata(name)
         return group
 
     def replay(self, batches: Iterable[Batch]) -> None:
-        """Apply the batches of the log, in their order (`GroupMetadataManager#doLoadGroupsAndOffsets`)."""
+        """Apply the batches in the log, in log order (`GroupMetadataManager#doLoadGroupsAndOffsets`)."""
         for batch in batches:
             if batch.marker is not None:
                 for group in self.groups.values():
@@ -152,7 +152,8 @@ class GroupMetadataManager:
         self.broker.timer(0 if self.broker.by_hand else LOAD_DELAY, "load-groups", (partition, coordinator_epoch))
 
     def load(self, partition: int, coordinator_epoch: int) -> GroupCache | None:
-        """Load the groups of a partition from its log, up to the LEO. Return None if the load is outdated (`#loadGroupsAndOffsets`)."""
+        """Load the groups in a partition from its log, up to the LEO. Return None if the scheduled loading is outdated
+        (`#loadGroupsAndOffsets`)."""
         if self.loading.get(partition) != coordinator_epoch:
             return None
         del self.loading[partition]
@@ -170,7 +171,7 @@ class GroupMetadataManager:
         return cache
 
     def unload(self, partition: int) -> GroupCache | None:
-        """Drop the groups of a partition, and return them; None if there are none (`#removeGroupsForPartition`)."""
+        """Drop the groups in a partition, and return them; None if they are not loaded (`#removeGroupsForPartition`)."""
         self.loading.pop(partition, None)
         cache = self.caches.pop(partition, None)
         if cache is not None:

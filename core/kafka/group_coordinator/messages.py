@@ -1,4 +1,4 @@
-"""The messages between clients and group coordinators. Offsets, IDs, and epochs are Kafka's; -1 means none."""
+"""The messages between clients and group coordinators. An offset, ID, or epoch of -1 means none."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ NO_GENERATION: Final = -1
 """The generation of a client that is not a member of the group."""
 
 OffsetToCommit = tuple[TopicPartition, int, int]
-"""A partition, the offset of the next record to read, and the leader epoch of the last record that was read (-1 if unknown)."""
+"""A partition, the offset of the next record to read, and the leader epoch of the last record that was read (-1 if it is unknown)."""
 
 
 class GroupMembership(NamedTuple):
-    """The membership that a client names in a commit: its member ID, its generation, and its group.instance.id.
+    """The membership that a client claims in a commit: its member ID, its generation, and its group.instance.id.
 
     A client that assigns its partitions itself is not a member and has the default values.
     """
@@ -39,7 +39,7 @@ class OffsetCommitRequest(NamedTuple):
 
 
 class OffsetCommitResponse(NamedTuple):
-    """The result of an OffsetCommit, which is the same for all partitions."""
+    """The response to OffsetCommit, whose result is the same for all partitions."""
 
     correlation: int
     error: str
@@ -56,7 +56,7 @@ class TxnOffsetCommitRequest(NamedTuple):
         group: the group.
         membership: the membership of the consumer; ignored before KIP-447.
         offsets: the offsets.
-        version: the transaction.version of the client. With 2, the group coordinator adds its partition to the transaction.
+        version: the transaction.version of the client. With version 2, the group coordinator adds its partition to the transaction.
     """
 
     correlation: int
@@ -70,7 +70,7 @@ class TxnOffsetCommitRequest(NamedTuple):
 
 
 class TxnOffsetCommitResponse(NamedTuple):
-    """The result of a TxnOffsetCommit, which is the same for all partitions."""
+    """The response to TxnOffsetCommit, whose result is the same for all partitions."""
 
     correlation: int
     error: str
@@ -83,7 +83,7 @@ class OffsetFetchRequest(NamedTuple):
         correlation: the correlation ID.
         group: the group.
         partitions: the partitions.
-        require_stable: whether a partition with an offset in an open transaction gets UNSTABLE_OFFSET_COMMIT (KIP-447).
+        require_stable: whether a partition gets UNSTABLE_OFFSET_COMMIT if an open transaction contains an offset for it (KIP-447).
         membership: the member ID and the member epoch of a member of the consumer protocol, which the coordinator checks (KIP-848).
     """
 
@@ -95,7 +95,7 @@ class OffsetFetchRequest(NamedTuple):
 
 
 class OffsetFetchResponse(NamedTuple):
-    """The response to an OffsetFetch. Each item is (partition, offset, leader epoch, error). If `error` is not NONE, there are no items."""
+    """The response to OffsetFetch. Each item is (partition, offset, leader epoch, error). If `error` is not NONE, there are no items."""
 
     correlation: int
     error: str
@@ -111,7 +111,7 @@ class OffsetDeleteRequest(NamedTuple):
 
 
 class OffsetDeleteResponse(NamedTuple):
-    """The result of an OffsetDelete: an error for the whole request, and one for each partition."""
+    """The response to OffsetDelete: an error for the whole request, and an error for each partition."""
 
     correlation: int
     error: str
@@ -126,7 +126,7 @@ class DeleteGroupsRequest(NamedTuple):
 
 
 class DeleteGroupsResponse(NamedTuple):
-    """The result of a DeleteGroups."""
+    """The response to DeleteGroups."""
 
     correlation: int
     error: str

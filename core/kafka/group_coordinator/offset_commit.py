@@ -1,7 +1,7 @@
-"""One commit of offsets on its way into `__consumer_offsets` (Kafka: `GroupMetadataManager#storeOffsets`).
+"""An offset commit that is being written to `__consumer_offsets` (Kafka: `GroupMetadataManager#storeOffsets`).
 
-Outside of a transaction, the offsets take effect when their records are committed. In a transaction, the offsets are pending from their
-append until the transaction's marker is committed.
+Outside of a transaction, the offsets take effect when their records are committed. In a transaction, the offsets are pending from the time
+when their records are appended until the transaction's marker is committed.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class OffsetCommit:
         request: the request.
         tp: the partition of `__consumer_offsets`.
         coordinator_epoch: the coordinator epoch in which the request arrived.
-        records: the records, after they are appended.
-        base: the offset of the first record; -1 before it is appended.
-        answered: whether the client has its response.
+        records: the records after they have been appended.
+        base: the offset of the first record; -1 before it has been appended.
+        answered: whether the response has been sent.
     """
 
     __slots__ = ("answered", "base", "broker", "coordinator_epoch", "groups", "records", "request", "sender", "tp")
@@ -68,7 +68,7 @@ class OffsetCommit:
 
     @property
     def retries_concurrent(self) -> bool:
-        """Whether the broker repeats the commit after CONCURRENT_TRANSACTIONS; always False, because the client does."""
+        """Whether the broker repeats the commit after CONCURRENT_TRANSACTIONS. This is always False, because the client repeats it."""
         return False
 
     @property
@@ -86,7 +86,7 @@ class OffsetCommit:
             self._respond(APPEND_ERRORS.get(error, error))
 
     def append(self, guard: int) -> None:
-        """Append the records; respond when they are committed, or after offsets.commit.timeout.ms."""
+        """Append the records. Respond when they are committed, or after offsets.commit.timeout.ms."""
         cache = self.groups.caches.get(self.tp.partition)
         if cache is None or cache.coordinator_epoch != self.coordinator_epoch:
             self._respond(errors.NOT_COORDINATOR)
@@ -113,7 +113,7 @@ class OffsetCommit:
     # --- the result ------------------------------------------------------------------------------------------------
 
     def append_completed(self, error: str) -> None:
-        """Store the offsets if their records are committed, and respond."""
+        """If the records are committed, store the offsets. Then respond."""
         cache = self.groups.caches.get(self.tp.partition)
         if cache is None or cache.coordinator_epoch != self.coordinator_epoch:
             self._respond(errors.NOT_COORDINATOR)
@@ -143,7 +143,7 @@ class OffsetCommit:
     def timed_out(self) -> None:
         """Respond with an error, because offsets.commit.timeout.ms has elapsed.
 
-        The offsets still take effect when their records are committed.
+        The offsets still take effect if their records are committed later.
         """
         self._respond(APPEND_ERRORS[errors.REQUEST_TIMED_OUT])
 

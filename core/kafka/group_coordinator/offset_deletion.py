@@ -1,4 +1,4 @@
-"""OffsetDelete and DeleteGroups: an administrator removes the committed offsets of a group, or the whole group.
+"""OffsetDelete and DeleteGroups requests, with which an administrator removes committed offsets of a group or a whole group.
 
 Kafka: `OffsetMetadataManager#deleteOffsets`, `GroupMetadataManager#createGroupTombstoneRecords`.
 """
@@ -23,7 +23,7 @@ from core.kafka.ids import TopicPartition
 
 
 class Deletion:
-    """A request whose tombstones are being written; `response` is the response to send."""
+    """A request whose tombstones are being written. `response` is the response to send when they are committed."""
 
     __slots__ = ("broker", "response", "sender")
 
@@ -42,7 +42,8 @@ class Deletion:
 
 
 def is_subscribed(group: GroupMetadata, topic: str) -> bool:
-    """Whether members of a group subscribe to a topic. If the subscriptions are not known, a group of consumers counts as subscribed."""
+    """Return whether members of a group subscribe to a topic. If the subscriptions are not known, a group of consumers counts as
+    subscribed."""
     if group.consumer is not None:
         return topic in group.consumer.subscribers
     topics = group.classic.subscribed_topics()
@@ -50,7 +51,7 @@ def is_subscribed(group: GroupMetadata, topic: str) -> bool:
 
 
 class OffsetDeletion:
-    """Serves the requests at one broker."""
+    """The component of a broker that serves OffsetDelete and DeleteGroups requests."""
 
     __slots__ = ("broker", "groups")
 
@@ -67,7 +68,7 @@ class OffsetDeletion:
         return None if cache is None else cache.groups.get(name)
 
     def _error_of(self, group: str) -> str:
-        """Return the error for a request that names a group that this broker does not coordinate or know; otherwise NONE."""
+        """If this broker does not coordinate or know the group that a request names, return the error; otherwise, return NONE."""
         error = self.groups.error_of(group)
         return errors.GROUP_ID_NOT_FOUND if error == errors.NONE and self._group(group) is None else error
 

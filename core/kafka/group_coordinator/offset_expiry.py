@@ -24,7 +24,8 @@ TIMER: Final = "expire-offsets"
 
 
 def expiration_base(group: GroupMetadata, tp: TopicPartition, committed: CommittedOffset, release: Release) -> int | None:
-    """Return the time from which the retention of an offset counts, µs; None if the offset does not expire (`ClassicGroup#offsetExpirationCondition`)."""
+    """Return the time at which the retention period of an offset begins, µs; None if the offset does not expire
+    (`ClassicGroup#offsetExpirationCondition`)."""
     if not release.offsets_expire_with_group:
         return committed.timestamp
     if group.consumer is not None:
@@ -39,7 +40,7 @@ def expiration_base(group: GroupMetadata, tp: TopicPartition, committed: Committ
 
 
 class OffsetExpiry:
-    """The periodic checks of one broker."""
+    """The periodic checks that one broker makes."""
 
     __slots__ = ("broker", "groups")
 

@@ -1,4 +1,4 @@
-"""Tombstones that remove committed offsets, and groups, from `__consumer_offsets` (`OffsetMetadataManager`, `GroupMetadataManager`)."""
+"""Tombstones that remove committed offsets and groups from `__consumer_offsets` (`OffsetMetadataManager`, `GroupMetadataManager`)."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from core.kafka.log.leader_term import BatchFields
 
 
 class Requester(Protocol):
-    """Who asked for the removal."""
+    """The requester of a removal."""
 
     def removed(self, error: str, /) -> None:
-        """Continue: the tombstones are committed, or the write has failed."""
+        """Continue, because the tombstones are committed or the write has failed."""
 
 
 class OffsetTombstones:
     """Tombstones that are being written.
 
     Attributes:
-        cache: the groups of the partition.
+        cache: the groups in the partition of `__consumer_offsets`.
         group: the group.
-        tps: the partitions whose offsets are removed.
-        deletes_group: whether a tombstone for the group is written, too.
+        tps: the partitions whose offsets are being removed.
+        deletes_group: whether a tombstone for the group is also written.
         kind: the kind of the event that reports the removal of an offset.
-        requester: who asked for the removal; None if nobody is waiting for it.
+        requester: the object that requested the removal; None if nothing is waiting for the result.
     """
 
     __slots__ = ("broker", "cache", "deletes_group", "group", "groups", "kind", "requester", "tps")
@@ -87,7 +87,7 @@ class OffsetTombstones:
         return ((GroupMetadataKey(name), None),)
 
     def append_completed(self, error: str) -> None:
-        """Remove the offsets and the group, if the tombstones are committed."""
+        """If the tombstones are committed, remove the offsets and, if requested, the group."""
         if error == errors.NONE and self.groups.caches.get(self.cache.partition) is self.cache:
             self._remove()
         if self.requester is not None:
@@ -104,7 +104,7 @@ class OffsetTombstones:
 
 
 def is_unused(group: GroupMetadata, expired: tuple[TopicPartition, ...] = ()) -> bool:
-    """Whether a group has no members, and no offsets other than the expired ones."""
+    """Return whether a group has no members and no offsets other than the expired ones."""
     classic = group.classic
     busy = bool(classic.pending_members or group.pending_commits or group.pending_transactional)
     if group.consumer is not None and group.consumer.members:

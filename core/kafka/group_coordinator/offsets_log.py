@@ -11,7 +11,7 @@ from core.kafka.ids import TopicPartition
 from core.kafka.transaction.transaction_log import BATCH_HEADER_BYTES, GROUP_METADATA_TOPIC
 
 LOG_WRITER: Final = "group-coordinator"
-"""The producer name of the records in `__consumer_offsets`."""
+"""The name that appears as the producer of the records in `__consumer_offsets`."""
 
 
 class OffsetKey(NamedTuple):
@@ -40,7 +40,7 @@ OffsetRecord = tuple[OffsetKey, CommittedOffset | None]
 
 
 def records_bytes(records: tuple[OffsetRecord, ...]) -> int:
-    """Return the approximate size of a batch, bytes."""
+    """Return the approximate size of a batch, in bytes."""
     return BATCH_HEADER_BYTES + sum(
         8 + 12 + len(key.group.encode("utf-8", "surrogatepass")) + len(key.tp.topic) + (0 if value is None else 18)
         for key, value in records

@@ -79,7 +79,7 @@ class ProducerStateManager:
         entries: the state of each producer by producer ID, in order of first appearance.
         ongoing: the producer ID of each open transaction, by its first offset, in ascending order.
         unreplicated: the marker's offset for each ended transaction whose marker is at or above the high watermark, by the first offset of
-        the transaction.
+            the transaction.
         verifications: the verification entries by producer ID (since 3.6).
         aborted: the transaction index of all segments, in the order of the markers (`TransactionIndex`).
         snapshots: the snapshot files, in ascending order of their offsets.
@@ -158,8 +158,7 @@ class ProducerStateManager:
 
         Args:
             now: the current time, µs.
-            begins_at_0: whether the first batch of an unknown producer must have sequence number 0
-            (transaction.version 2).
+            begins_at_0: whether the first batch of an unknown producer must have sequence number 0 (transaction.version 2).
         """
         known = self.verifications.get(producer_id)
         if known is None:

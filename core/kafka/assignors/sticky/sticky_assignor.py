@@ -23,7 +23,7 @@ class StickyRules(NamedTuple):
         claims_by_partition: whether generations are compared for each partition (KAFKA-14639, 3.5). Before that, only members of the highest
             generation own anything.
         sorts_owned: whether a member that owns too many partitions keeps those with low numbers, across all topics (KAFKA-16277, 3.7.1).
-        Before that, it keeps those that it reports first.
+            Before that, it keeps those that it reports first.
     """
 
     algorithm: StickyAlgorithm = StickyAlgorithm.EXPECTED_MEMBERS

@@ -1,1 +1,2 @@
-"""Groups of the classic protocol: members join, a leader among them assigns the partitions, and everyone syncs (Kafka: `ClassicGroup`)."""
+"""Groups that use the classic protocol: members join, one of them, the leader, assigns the partitions, and all members sync (Kafka:
+`ClassicGroup`)."""

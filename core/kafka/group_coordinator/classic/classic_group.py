@@ -13,26 +13,25 @@ from core.kafka.group_coordinator.messages import NO_GENERATION, GroupMembership
 
 
 class ClassicGroup:
-    """The members of a group. A group whose clients assign their partitions themselves has none and stays Empty.
+    """The members and the state of a group. If the clients assign their partitions themselves, the group has no members and stays Empty.
 
     Attributes:
         name: the group ID.
-        state: the state.
-        previous_state: the state before it.
-        state_timestamp: when the group entered its state, µs.
+        state: the current state.
+        previous_state: the state before the current one.
+        state_timestamp: the time when the group entered its current state, µs.
         protocol_type: `consumer`, or empty if the group never had a member.
-        generation: the number of the generation; 0 before the first.
+        generation: the number of the generation; 0 before the first generation.
         protocol: the name of the chosen assignor; empty if there is none.
         leader: the member ID of the leader; empty if there is none.
         members: the members by their IDs, in the order in which they joined.
         static_members: the member ID of each group.instance.id.
-        pending_members: the member IDs that clients have received but have not joined with yet.
-        pending_syncs: the members of the generation that have not sent SyncGroup yet.
-        in_initial_delay: whether the group is rebalancing after it was empty, and is waiting for more members
-            (group.initial.rebalance.delay.ms).
-        new_member_added: whether a member joined since the last check of this delay.
+        pending_members: the member IDs of clients that have received an ID but have not joined with it yet.
+        pending_syncs: the members in the current generation that have not sent SyncGroup yet.
+        in_initial_delay: whether the group, which was empty before, is waiting for more members to join (group.initial.rebalance.delay.ms).
+        new_member_added: whether a member has joined since the initial delay was last checked.
         next_id: the number of the next member ID.
-        phase: the number of the last delayed operation of the group. Timers of earlier operations have no effect.
+        phase: the number of the group's last delayed operation. Timers for earlier operations have no effect.
     """
 
     __slots__ = (
@@ -67,11 +66,11 @@ class ClassicGroup:
     # --- state -----------------------------------------------------------------------------------------------------
 
     def can_transition_to(self, state: GroupState) -> bool:
-        """Whether the group can change to a state (`#assertValidTransition`)."""
+        """Return whether the group can enter a state (`#assertValidTransition`)."""
         return self.state in VALID_PREVIOUS_STATES[state]
 
     def transition_to(self, state: GroupState, now: int) -> None:
-        """Change the state.
+        """Enter a new state.
 
         Raises:
             ValueError: the transition is not possible.
@@ -82,17 +81,17 @@ class ClassicGroup:
 
     @property
     def can_rebalance(self) -> bool:
-        """Whether a rebalance can begin (`#canRebalance`)."""
+        """Return whether a rebalance can begin (`#canRebalance`)."""
         return self.can_transition_to(GroupState.PREPARING_REBALANCE)
 
     def rebalance_timeout(self) -> int:
-        """Return how long the group waits for its members in a rebalance, µs (`#rebalanceTimeoutMs`)."""
+        """Return how long the group waits for its members during a rebalance, µs (`#rebalanceTimeoutMs`)."""
         return max((member.rebalance_timeout for member in self.members.values()), default=0)
 
     # --- members ---------------------------------------------------------------------------------------------------
 
     def add(self, member: ClassicGroupMember) -> None:
-        """Add a member. The first one becomes the leader (`#add`)."""
+        """Add a member. The first member becomes the leader (`#add`)."""
         if not self.members:
             self.protocol_type = "consumer"
         if not self.leader:
@@ -113,7 +112,7 @@ class ClassicGroup:
             self.leader = next(iter(self.members), "")
 
     def replace_static_member(self, old_id: str, new_id: str) -> ClassicGroupMember:
-        """Give a static member another member ID (`#replaceStaticMember`)."""
+        """Give a static member a new member ID (`#replaceStaticMember`)."""
         member = self.members.pop(old_id)
         member.member_id = new_id
         self.members[new_id] = member
@@ -129,11 +128,11 @@ class ClassicGroup:
         return (member for member in self.members.values() if member.join is not None)
 
     def has_all_members_joined(self) -> bool:
-        """Whether all members have joined, and no client with a new member ID still has to join (`#hasAllMembersJoined`)."""
+        """Return whether all members have joined, including the clients that have received a new member ID (`#hasAllMembersJoined`)."""
         return not self.pending_members and all(member.join is not None for member in self.members.values())
 
     def accepts(self, member_id: str, most: int) -> bool:
-        """Whether the size of the group allows a client to join (`#acceptJoiningMember`)."""
+        """Return whether the group is small enough for a client to join (`#acceptJoiningMember`)."""
         member = self.members.get(member_id)
         if self.state in (GroupState.EMPTY, GroupState.DEAD):
             return True
@@ -142,7 +141,8 @@ class ClassicGroup:
         return member is not None or len(self.members) < most
 
     def elect_joined_leader(self) -> bool:
-        """Make sure that the leader has joined. Return False if no member has joined (`#maybeElectNewJoinedLeader`)."""
+        """If the leader has not joined, elect a member that has joined. Return False if no member has joined
+        (`#maybeElectNewJoinedLeader`)."""
         leader = self.members.get(self.leader)
         if leader is not None and leader.join is not None:
             return True
@@ -159,13 +159,14 @@ class ClassicGroup:
         return frozenset.intersection(*known) if known else frozenset()
 
     def supports_protocols(self, names: frozenset[str]) -> bool:
-        """Whether a client supports an assignor that all members support (`#supportsProtocols`)."""
+        """Return whether a client supports an assignor that all members support (`#supportsProtocols`)."""
         if not names:
             return False
         return not self.members or self.state is GroupState.EMPTY or not names.isdisjoint(self.candidates())
 
     def select_protocol(self) -> str:
-        """Return the assignor with the most votes. Kafka does not say which one wins a tie; here, it is the first one (`#selectProtocol`).
+        """Return the assignor with the most votes. Kafka does not define which one wins a tie; in isrlab, the first one wins
+        (`#selectProtocol`).
 
         Raises:
             ValueError: the group has no members.
@@ -180,7 +181,7 @@ class ClassicGroup:
         return max(votes, key=lambda name: votes[name])
 
     def init_next_generation(self, now: int) -> None:
-        """Begin the next generation, which has the members that have joined (`#initNextGeneration`)."""
+        """Begin the next generation, which consists of the members that have joined (`#initNextGeneration`)."""
         self.generation += 1
         self.pending_syncs.clear()
         if self.members:
@@ -191,7 +192,7 @@ class ClassicGroup:
             self.transition_to(GroupState.EMPTY, now)
 
     def joined_members(self) -> tuple[JoinedMember, ...]:
-        """Return the members as the leader gets them (`#currentClassicGroupMembers`)."""
+        """Return the members in the form in which the leader receives them (`#currentClassicGroupMembers`)."""
         return tuple(
             JoinedMember(member.member_id, member.instance_id, member.subscription(self.protocol)) for member in self.members.values()
         )

@@ -1,4 +1,4 @@
-"""A member of a classic group, as the coordinator knows it (Kafka: `ClassicGroupMember`)."""
+"""What the coordinator knows about a member of a classic group (Kafka: `ClassicGroupMember`)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Final, NamedTuple
 from core.kafka.group_coordinator.classic.messages import Partitions, Protocols, Subscription
 
 NO_DEADLINE: Final = -1
-"""The session deadline of a member whose timer is not running."""
+"""The session deadline of a member that has no running timer."""
 
 
 class Parked(NamedTuple):
-    """A request whose response is waiting: the address of the client, and the correlation ID."""
+    """A request that is waiting for its response: the address of the client, and the correlation ID."""
 
     sender: str
     correlation: int
 
 
 class ClassicGroupMember:
-    """A member.
+    """A member of a classic group.
 
     Attributes:
         member_id: the member ID.
@@ -26,13 +26,13 @@ class ClassicGroupMember:
         client: the client.id.
         session_timeout: session.timeout.ms, µs.
         rebalance_timeout: the time within which the member must rejoin when the group rebalances, µs.
-        protocols: the assignors that the member supports, in the order of its preference.
-        assignment: the partitions of the member.
-        join: the JoinGroup that is waiting for its response; None if there is none.
-        sync: the SyncGroup that is waiting for its response; None if there is none.
+        protocols: the assignors that the member supports, in its order of preference.
+        assignment: the partitions that the member is assigned.
+        join: the JoinGroup request that is waiting for its response; None if there is none.
+        sync: the SyncGroup request that is waiting for its response; None if there is none.
         is_new: whether the member has not been in a generation yet.
-        deadline: when the session of the member ends unless the member is heard from, µs; NO_DEADLINE if it does not end.
-        timer_due: when the timer that checks the deadline is due, µs; NO_DEADLINE if there is none.
+        deadline: the time when the member's session ends unless the coordinator hears from the member, µs; NO_DEADLINE if it does not end.
+        timer_due: the time when the timer that checks the deadline is due, µs; NO_DEADLINE if there is no timer.
     """
 
     __slots__ = (
@@ -64,7 +64,7 @@ class ClassicGroupMember:
         return bool(self.instance_id)
 
     def supports(self, protocol: str) -> bool:
-        """Whether the member supports an assignor."""
+        """Return whether the member supports an assignor."""
         return any(name == protocol for name, _ in self.protocols)
 
     def subscription(self, protocol: str) -> Subscription:
@@ -72,11 +72,11 @@ class ClassicGroupMember:
         return next(each for name, each in self.protocols if name == protocol)
 
     def vote(self, candidates: frozenset[str]) -> str:
-        """Return the candidate that the member prefers (`#vote`)."""
+        """Return the candidate assignor that the member prefers (`#vote`)."""
         return next(name for name, _ in self.protocols if name in candidates)
 
     def has_satisfied_heartbeat(self, now: int) -> bool:
-        """Whether the member counts as alive when its session timer fires (`#hasSatisfiedHeartbeat`).
+        """Return whether the member counts as alive when its session timer fires (`#hasSatisfiedHeartbeat`).
 
         A member that is waiting for a response counts as alive. However, a new member does not wait longer than its deadline.
         """

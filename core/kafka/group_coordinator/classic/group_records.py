@@ -1,6 +1,7 @@
 """The record of a classic group in `__consumer_offsets` (Kafka: `GroupMetadataKey`, `GroupMetadataValue`).
 
-A coordinator writes it when the members have their assignment, when the group becomes empty, and when a static member gets another member ID.
+A coordinator writes the record when it receives the assignment from the leader, when the group becomes empty, and when a static member gets
+a new member ID.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class GroupMetadataKey(NamedTuple):
 
 
 class StoredMember(NamedTuple):
-    """A member in the record of its group."""
+    """A member in its group's record."""
 
     member_id: str
     instance_id: str
@@ -32,7 +33,7 @@ class StoredMember(NamedTuple):
 
 
 class GroupMetadataValue(NamedTuple):
-    """A group in its record. `state_timestamp` is the time at which the group entered its state, µs."""
+    """The value of a group's record. `state_timestamp` is the time when the group entered its state, µs."""
 
     protocol_type: str
     generation: int
@@ -43,7 +44,7 @@ class GroupMetadataValue(NamedTuple):
 
 
 def stored(group: ClassicGroup, assignments: dict[str, Partitions]) -> GroupMetadataValue:
-    """Return the record of a group in which the members have these partitions."""
+    """Return the record of a group whose members have the given partitions."""
     members = tuple(
         StoredMember(
             member.member_id, member.instance_id, member.client, member.session_timeout, member.rebalance_timeout,
@@ -76,7 +77,7 @@ def loaded(name: str, value: GroupMetadataValue) -> ClassicGroup:
 
 
 def value_bytes(value: GroupMetadataValue) -> int:
-    """Return the approximate size of a value, bytes."""
+    """Return the approximate size of a value, in bytes."""
     return 34 + sum(
         60 + len(each.member_id) + len(each.client) + sum(8 + len(topic) for topic in each.subscription.topics) + 8 * len(each.assignment)
         for each in value.members

@@ -1,6 +1,6 @@
 """The messages between the members of classic groups and their coordinator: JoinGroup, SyncGroup, Heartbeat, and LeaveGroup.
 
-Times are in µs; -1 is Kafka's undefined generation.
+Times are in µs. A generation of -1 is undefined, as in Kafka.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ Partitions = tuple[TopicPartition, ...]
 
 
 class Subscription(NamedTuple):
-    """What a member tells the leader of its group (Kafka: `ConsumerPartitionAssignor.Subscription`). The coordinator does not read it.
+    """What a member tells its group's leader (Kafka: `ConsumerPartitionAssignor.Subscription`). The coordinator passes it on without
+    reading it.
 
     Attributes:
         topics: the topics that the member subscribes to.
         owned: the partitions that the member owns.
-        generation: the generation in which the member got them; -1 if there is none.
-        rack: the client.rack of the member; empty if it has none.
-    """
+        generation: the generation in which the member got these partitions; -1 if there is none.
+        rack: the client.rack of the member; empty if the member has none."""
 
     topics: tuple[str, ...]
     owned: Partitions = ()
@@ -30,22 +30,22 @@ class Subscription(NamedTuple):
 
 
 Protocols = tuple[tuple[str, Subscription], ...]
-"""The names of the assignors that a member supports, in the order of its preference, each with the member's subscription."""
+"""The names of the assignors that a member supports, in its order of preference, each with the member's subscription."""
 
 
 class JoinGroupRequest(NamedTuple):
-    """A client asks to become or to stay a member of a group.
+    """A client asks to become or to remain a member of a group.
 
     Attributes:
         correlation: the correlation ID.
         client: the client.id.
         group: the group.
         member_id: the member ID; empty if the client has none yet.
-        instance_id: the group.instance.id of a static member; otherwise, empty.
+        instance_id: the group.instance.id of a static member; empty for a dynamic member.
         session_timeout: session.timeout.ms, µs.
         rebalance_timeout: the time within which the member must rejoin when the group rebalances, µs.
         protocols: the assignors that the member supports.
-        reason: why the client joins.
+        reason: the client's reason for joining.
     """
 
     correlation: int
@@ -60,7 +60,7 @@ class JoinGroupRequest(NamedTuple):
 
 
 class JoinedMember(NamedTuple):
-    """A member of a group, as the coordinator describes it to the leader."""
+    """A member of a group, in the form in which the coordinator describes it to the leader."""
 
     member_id: str
     instance_id: str
@@ -68,7 +68,7 @@ class JoinedMember(NamedTuple):
 
 
 class JoinGroupResponse(NamedTuple):
-    """The result of a JoinGroup.
+    """The response to JoinGroup.
 
     Attributes:
         correlation: the correlation ID.
@@ -78,7 +78,7 @@ class JoinGroupResponse(NamedTuple):
         protocol: the name of the chosen assignor.
         leader: the member ID of the leader.
         members: all members; empty for a follower.
-        skip_assignment: whether the leader keeps the assignment that the group has (KIP-814).
+        skip_assignment: whether the leader keeps the group's current assignment (KIP-814).
     """
 
     correlation: int
@@ -122,14 +122,15 @@ class HeartbeatRequest(NamedTuple):
 
 
 class HeartbeatResponse(NamedTuple):
-    """The result of a Heartbeat."""
+    """The response to Heartbeat."""
 
     correlation: int
     error: str
 
 
 class LeaveGroupRequest(NamedTuple):
-    """Members leave a group. Each item is (member ID, group.instance.id). An administrator removes a static member without its member ID."""
+    """Members leave a group. Each item is (member ID, group.instance.id). If an administrator removes a static member, the member ID is
+    empty."""
 
     correlation: int
     group: str
@@ -138,7 +139,7 @@ class LeaveGroupRequest(NamedTuple):
 
 
 class LeaveGroupResponse(NamedTuple):
-    """The result of a LeaveGroup: an error for the whole request, and one for each member."""
+    """The response to LeaveGroup: an error for the whole request, and an error for each member."""
 
     correlation: int
     error: str

@@ -1,1 +1,2 @@
-"""The coordinator's side of the classic protocol: it serves JoinGroup, SyncGroup, Heartbeat, and LeaveGroup (Kafka: `GroupMetadataManager`)."""
+"""The coordinator's part of the classic protocol: it serves JoinGroup, SyncGroup, Heartbeat, and LeaveGroup requests (Kafka:
+`GroupMetadataManager`)."""

@@ -1,4 +1,5 @@
-"""The classic protocol at one broker: heartbeats, leaves, and what happens when groups are loaded and unloaded (`GroupMetadataManager`)."""
+"""The classic protocol on one broker: Heartbeat and LeaveGroup requests, and what happens when groups are loaded and unloaded
+(`GroupMetadataManager`)."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from core.kafka.group_coordinator.group_metadata_manager import GroupCache, Grou
 from core.kafka.group_coordinator.messages import GroupMembership
 
 RENEWING: Final = (GroupState.STABLE, GroupState.PREPARING_REBALANCE)
-"""The states in which a commit renews the session of the member."""
+"""The states in which an offset commit renews the member's session."""
 
 
 class ClassicGroupCoordinator:
@@ -52,7 +53,7 @@ class ClassicGroupCoordinator:
     # --- leadership of __consumer_offsets --------------------------------------------------------------------------
 
     def loaded(self, cache: GroupCache) -> None:
-        """Restart the sessions of all members. A group that is too large rebalances (`#onLoaded`)."""
+        """Restart the sessions of all members. If a group is too large, begin a rebalance (`#onLoaded`)."""
         most = self.broker.settings.integer("group.max.size", broker=self.broker.id)
         for metadata in list(cache.groups.values()):
             group = metadata.classic
@@ -105,7 +106,7 @@ class ClassicGroupCoordinator:
         return errors.REBALANCE_IN_PROGRESS if group.state is GroupState.PREPARING_REBALANCE else errors.NONE
 
     def committed(self, cache: GroupCache, group: ClassicGroup, membership: GroupMembership) -> None:
-        """Renew the session of a member that commits offsets."""
+        """Renew a member's session, because the member has committed offsets."""
         member = group.members.get(membership.member_id)
         if member is not None and group.state in RENEWING:
             self.rebalances.sessions.renew(cache, group, member)

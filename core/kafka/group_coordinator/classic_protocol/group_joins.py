@@ -19,7 +19,7 @@ from core.kafka.group_coordinator.group_metadata_manager import GroupCache
 
 
 class NewGroup:
-    """The response with a new member ID waits until the new group is in the log (since 4.0)."""
+    """A response that carries a new member ID. It waits until the new group is in the log (since 4.0)."""
 
     __slots__ = ("broker", "parked", "response")
 
@@ -33,13 +33,13 @@ class NewGroup:
         self.response = response
 
     def group_stored(self, cache: GroupCache, group: ClassicGroup, error: str) -> None:
-        """Send the response, or the error from the write."""
+        """Send the response or, if the write failed, the error."""
         response = self.response if error == errors.NONE else JoinGroupResponse(self.parked.correlation, error, "")
         self.broker.reply(self.parked.sender, response)
 
 
 class GroupJoins:
-    """Serves JoinGroup."""
+    """The component that serves JoinGroup requests."""
 
     __slots__ = ("broker", "rebalances", "statics")
 
@@ -53,7 +53,7 @@ class GroupJoins:
         self.statics = StaticMembers(rebalances)
 
     def join(self, request: JoinGroupRequest, sender: str) -> None:
-        """Handle a JoinGroup: refuse it, answer it, or let it wait for the end of the join phase."""
+        """Handle a JoinGroup request: refuse it, answer it, or let it wait for the end of the join phase."""
         error = self.request_error(request)
         groups = self.rebalances.groups
         cache = groups.cache_of(request.group)
@@ -116,9 +116,10 @@ class GroupJoins:
                 self.broker.reply(sender, response)
 
     def new_member_id(self, cache: GroupCache, group: ClassicGroup, request: JoinGroupRequest, *, bare: bool = False) -> str:
-        """Return a member ID. Kafka appends a random UUID; here, the suffix is a number that follows from the state of the group.
+        """Return a new member ID. Kafka appends a random UUID; in isrlab, the suffix is a number that is computed from the state of the
+        group.
 
-        In a consumer group, the ID is only the UUID (`bare`).
+        In a consumer group, the ID consists only of the UUID (`bare`).
         """
         seed = f"{group.name}/{cache.coordinator_epoch}/{self.broker.journal.now}/{group.next_id}/{request.client}"
         group.next_id += 1
@@ -167,12 +168,12 @@ class GroupJoins:
             self.rebalances.prepare(cache, group, f"{member.member_id} {what}")
 
     def _answer_again(self, group: ClassicGroup, member: ClassicGroupMember, request: JoinGroupRequest, sender: str) -> None:
-        """Repeat the answer for the present generation, because nothing has changed."""
+        """Send the response for the current generation again, because nothing has changed."""
         self.broker.reply(sender, self.rebalances.join_response(group, member)._replace(correlation=request.correlation))
 
     @staticmethod
     def _update(member: ClassicGroupMember, request: JoinGroupRequest, sender: str) -> None:
-        """Take over what a member says, and let its JoinGroup wait (`ClassicGroup#updateMember`)."""
+        """Update a member from its JoinGroup request, and let the request wait (`ClassicGroup#updateMember`)."""
         member.protocols = request.protocols
         member.session_timeout, member.rebalance_timeout = request.session_timeout, request.rebalance_timeout
         member.join = Parked(sender, request.correlation)

@@ -1,4 +1,4 @@
-"""SyncGroup: the leader hands in the assignment, and every member gets its part (`GroupMetadataManager#classicGroupSync`)."""
+"""SyncGroup: the leader sends the assignment, and every member gets its part of it (`GroupMetadataManager#classicGroupSync`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.kafka.group_coordinator.group_metadata_manager import GroupCache
 
 
 class AssignmentStored:
-    """The assignment of a generation is being written.
+    """An assignment that is being written to the log.
 
     Attributes:
         generation: the generation.
@@ -34,7 +34,7 @@ class AssignmentStored:
         self.assignments = assignments
 
     def group_stored(self, cache: GroupCache, group: ClassicGroup, error: str) -> None:
-        """Answer all SyncGroups: the group is stable. If the write has failed, the group rebalances again."""
+        """Answer all SyncGroup requests, because the group is stable. If the write failed, begin another rebalance."""
         if group.state is not GroupState.COMPLETING_REBALANCE or group.generation != self.generation:
             return
         rebalances = self.rebalances
@@ -63,7 +63,7 @@ class GroupSyncs:
         self.rebalances = rebalances
 
     def sync(self, request: SyncGroupRequest, sender: str) -> None:
-        """Handle a SyncGroup: refuse it, answer it, or let it wait for the assignment from the leader."""
+        """Handle a SyncGroup request: refuse it, answer it, or let it wait for the assignment from the leader."""
         error = self.rebalances.groups.error_of(request.group)
         cache = self.rebalances.groups.cache_of(request.group)
         known = None if cache is None else cache.groups.get(request.group)
@@ -88,7 +88,7 @@ class GroupSyncs:
             self.rebalances.write(cache, group, assignments, AssignmentStored(self.rebalances, group.generation, assignments))
 
     def _error(self, group: ClassicGroup, request: SyncGroupRequest) -> str:
-        """Return the error for a SyncGroup, or NONE (`#validateSyncGroup`)."""
+        """Return the error for a SyncGroup request, or NONE (`#validateSyncGroup`)."""
         if group.state is GroupState.DEAD:
             return errors.COORDINATOR_NOT_AVAILABLE
         instance_id = request.instance_id if self.rebalances.release.static_members else ""

@@ -20,26 +20,26 @@ TIMER: Final = "group-write-timeout"
 
 
 class Stored(Protocol):
-    """What happens after a write."""
+    """The step that follows a write."""
 
     def group_stored(self, cache: GroupCache, group: ClassicGroup, error: str, /) -> None:
-        """Continue: the record is committed, or the write has failed."""
+        """Continue, because the record is committed or the write has failed."""
 
 
 class Nothing:
-    """After the write of an empty group, nothing happens."""
+    """The step that follows the write of an empty group: nothing happens."""
 
     __slots__ = ()
 
     def group_stored(self, cache: GroupCache, group: ClassicGroup, error: str) -> None:
-        """Do nothing. Kafka logs an error if the write has failed."""
+        """Do nothing. Kafka only logs an error if the write failed."""
 
 
 class GroupWrite:
     """A write of a group's record.
 
     Attributes:
-        then: what happens after the write.
+        then: the step that follows the write.
         value: the record.
         done: whether the write has ended.
     """
@@ -91,7 +91,7 @@ class GroupWrite:
         self._end(APPEND_ERRORS.get(error, error))
 
     def timed_out(self) -> None:
-        """End the write, because offsets.commit.timeout.ms has elapsed. The record can still be committed later."""
+        """End the write, because offsets.commit.timeout.ms has elapsed. The record might still be committed later."""
         self._end(APPEND_ERRORS[errors.REQUEST_TIMED_OUT])
 
     def _end(self, error: str) -> None:

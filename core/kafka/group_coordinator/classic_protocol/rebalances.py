@@ -19,7 +19,7 @@ from core.kafka.group_coordinator.group_metadata_manager import GroupCache, Grou
 from core.kafka.release import Release
 
 Found = tuple[GroupCache, ClassicGroup, object]
-"""The group of a timer, its cache, and the detail of the timer."""
+"""The group that a timer is about, the cache that contains the group, and the detail that was passed to the timer."""
 
 
 class Rebalances:
@@ -49,7 +49,7 @@ class Rebalances:
 
     @property
     def release(self) -> Release:
-        """The rules in force."""
+        """The rules of Kafka's release."""
         return self.broker.release
 
     def emit(self, kind: str, *columns: object) -> None:
@@ -58,11 +58,11 @@ class Rebalances:
         journal.cause = journal.emit(kind, self.broker.id, *columns)
 
     def write(self, cache: GroupCache, group: ClassicGroup, assignments: dict[str, Partitions], then: Stored) -> None:
-        """Write the record of a group."""
+        """Write the record of a group to the log."""
         GroupWrite(self.broker, self.groups, cache, group, assignments, then).start()
 
     def _find(self, about: object) -> Found | None:
-        """Return the group that a timer is about; None if this broker does not coordinate it in that coordinator epoch anymore."""
+        """Return the group that a timer is about; None if this broker no longer coordinates the group in that coordinator epoch."""
         assert isinstance(about, tuple)
         partition, coordinator_epoch, name, detail = about
         cache = self.groups.caches.get(partition)
@@ -71,7 +71,7 @@ class Rebalances:
         return cache, cache.groups[name].classic, detail
 
     def dissolve(self, group: ClassicGroup) -> None:
-        """Fail the waiting requests, because the group is becoming a consumer group. The members then join again."""
+        """Fail the waiting requests, because the group is becoming a consumer group. After that, the members join again."""
         for member in group.members.values():
             self.answer_join(member, JoinGroupResponse(0, errors.REBALANCE_IN_PROGRESS, member.member_id))
             parked, member.sync = member.sync, None
@@ -108,7 +108,8 @@ class Rebalances:
         self.sessions.arm(cache, group, delay, "group-initial-delay", (group.phase, delay, remaining))
 
     def _initial_delay_over(self, about: object) -> None:
-        """Wait longer if other members have joined since the last check (`#tryCompleteInitialRebalanceElseSchedule`)."""
+        """When the initial delay ends, wait longer if other members have joined since the last check
+        (`#tryCompleteInitialRebalanceElseSchedule`)."""
         found = self._find(about)
         if found is None:
             return
@@ -154,7 +155,7 @@ class Rebalances:
             self._begin_generation(cache, group)
 
     def _begin_generation(self, cache: GroupCache, group: ClassicGroup) -> None:
-        """Answer the JoinGroups. The leader gets the subscriptions of all members."""
+        """Answer the JoinGroup requests. The leader receives the subscriptions of all members."""
         self.emit(events.GroupGeneration.kind, group.name, group.generation, group.protocol, group.leader, ", ".join(group.members))
         for member in group.members.values():
             self.answer_join(member, self.join_response(group, member))
@@ -165,12 +166,12 @@ class Rebalances:
             self.sessions.arm(cache, group, group.rebalance_timeout(), "group-sync", group.generation)
 
     def join_response(self, group: ClassicGroup, member: ClassicGroupMember) -> JoinGroupResponse:
-        """Return the response to a member of the present generation. The caller fills in the correlation ID."""
+        """Return the JoinGroup response for a member of the current generation. The caller fills in the correlation ID."""
         members = group.joined_members() if member.member_id == group.leader else ()
         return JoinGroupResponse(0, errors.NONE, member.member_id, group.generation, group.protocol, group.leader, members)
 
     def answer_join(self, member: ClassicGroupMember, response: JoinGroupResponse) -> None:
-        """Answer the JoinGroup from a member, if one is waiting (`ClassicGroup#completeJoinFuture`)."""
+        """Answer a member's JoinGroup request, if one is waiting (`ClassicGroup#completeJoinFuture`)."""
         parked, member.join = member.join, None
         if parked is not None:
             self.broker.reply(parked.sender, response._replace(correlation=parked.correlation))
@@ -178,7 +179,7 @@ class Rebalances:
     # --- the sync phase --------------------------------------------------------------------------------------------
 
     def answer_sync(self, cache: GroupCache, group: ClassicGroup, member: ClassicGroupMember, error: str) -> None:
-        """Answer the SyncGroup from a member, if one is waiting (`#propagateAssignment`)."""
+        """Answer a member's SyncGroup request, if one is waiting (`#propagateAssignment`)."""
         parked, member.sync = member.sync, None
         if parked is not None:
             assignment = member.assignment if error == errors.NONE else ()
@@ -186,7 +187,7 @@ class Rebalances:
             self.sessions.renew(cache, group, member)
 
     def fail_syncs(self, cache: GroupCache, group: ClassicGroup, error: str) -> None:
-        """Drop the assignments, and answer all SyncGroups with an error (`#resetAndPropagateAssignmentWithError`)."""
+        """Drop the assignments, and answer all SyncGroup requests with an error (`#resetAndPropagateAssignmentWithError`)."""
         for member in group.members.values():
             member.assignment = ()
             self.answer_sync(cache, group, member, error)
@@ -209,7 +210,7 @@ class Rebalances:
     # --- members that leave ----------------------------------------------------------------------------------------
 
     def emit_removal(self, group: ClassicGroup, member_id: str, reason: str) -> None:
-        """Record that a member was removed; `reason` is a column of the event."""
+        """Record that a member was removed. `reason` is a column of the event."""
         self.emit(events.GroupMemberRemoved.kind, group.name, member_id, reason, len(group.members))
 
     def remove(self, cache: GroupCache, group: ClassicGroup, member: ClassicGroupMember, reason: str, rebalance_reason: str) -> None:
@@ -220,7 +221,7 @@ class Rebalances:
         self.after_removal(cache, group, rebalance_reason)
 
     def after_removal(self, cache: GroupCache, group: ClassicGroup, reason: str) -> None:
-        """Begin a rebalance because members are gone, or end the join phase that waited for them."""
+        """After members were removed, begin a rebalance, or end the join phase if it was waiting only for them."""
         if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
             self.maybe_prepare(cache, group, reason)
         elif group.state is GroupState.PREPARING_REBALANCE:

@@ -1,8 +1,8 @@
-"""The sessions of members: when the coordinator gives up on a member that it does not hear from
+"""The sessions of members, which determine when the coordinator gives up on a member that it does not hear from
 (`GroupMetadataManager#rescheduleClassicGroupMemberHeartbeat`).
 
-Each member has a deadline and at most one timer that matters. When the timer is due, it checks the deadline, and is set again if the
-deadline has moved. A heartbeat therefore changes only a number, and adds nothing to the agenda.
+Each member has a deadline and at most one relevant timer. When the timer fires, it checks the deadline. If the deadline has moved, the
+timer is set again. Therefore, a heartbeat changes only a number, and adds nothing to the agenda.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from core.kafka.group_coordinator.group_metadata_manager import GroupCache
 from core.sim.units import SECOND
 
 NEW_MEMBER_JOIN_TIMEOUT: Final = 300 * SECOND
-"""The longest time that a new member waits for its first generation, µs (`CLASSIC_GROUP_NEW_MEMBER_JOIN_TIMEOUT_MS`)."""
+"""The maximum time that a new member waits for its first generation, µs (`CLASSIC_GROUP_NEW_MEMBER_JOIN_TIMEOUT_MS`)."""
 
 GroupTimer = tuple[int, int, str, object]
-"""The subject of a group's timer: the partition of `__consumer_offsets`, the coordinator epoch, the group, and a detail."""
+"""The arguments of a group's timer: the partition of `__consumer_offsets`, the coordinator epoch, the group, and a detail."""
 
 
 class Sessions:
@@ -33,11 +33,12 @@ class Sessions:
         self.broker = broker
 
     def arm(self, cache: GroupCache, group: ClassicGroup, delay: int, timer: str, detail: object) -> None:
-        """Call a timer of a group after a delay, µs."""
+        """Set a timer for a group that fires after a delay in µs."""
         self.broker.timer(delay, timer, (cache.partition, cache.coordinator_epoch, group.name, detail))
 
     def renew(self, cache: GroupCache, group: ClassicGroup, member: ClassicGroupMember, timeout: int = 0) -> None:
-        """Restart the session of a member. It ends after the member's session timeout, or after `timeout` (µs) if that is not 0."""
+        """Restart a member's session. The session ends after the member's session timeout or, if `timeout` (µs) is not 0, after that
+        time."""
         now = self.broker.journal.now
         member.deadline = now + (timeout or member.session_timeout)
         if member.timer_due == NO_DEADLINE or member.deadline < member.timer_due:
@@ -48,7 +49,8 @@ class Sessions:
         self.arm(cache, group, member.deadline - self.broker.journal.now, "member-session", member.member_id)
 
     def has_expired(self, cache: GroupCache, group: ClassicGroup, member: ClassicGroupMember) -> bool:
-        """Whether the session of a member has ended now that its timer is due (`#expireClassicGroupMemberHeartbeat`)."""
+        """Return whether a member's session has ended. The timer calls this function when it fires
+        (`#expireClassicGroupMemberHeartbeat`)."""
         now = self.broker.journal.now
         if member.timer_due != now:
             return False
@@ -59,6 +61,6 @@ class Sessions:
         return not member.has_satisfied_heartbeat(now)
 
     def add_pending(self, cache: GroupCache, group: ClassicGroup, member_id: str, timeout: int) -> None:
-        """Remember a client that has received a member ID and should join with it (`#addPendingMember`)."""
+        """Register a client that has received a member ID and is expected to join with it (`#addPendingMember`)."""
         group.pending_members[member_id] = None
         self.arm(cache, group, timeout, "pending-member", member_id)

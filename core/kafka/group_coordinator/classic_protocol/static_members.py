@@ -1,4 +1,4 @@
-"""Static members that return: a client with a known group.instance.id gets the place of its former process (KIP-345).
+"""Returning static members: a client with a known group.instance.id takes the place of its former process (KIP-345).
 
 Kafka: `GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin`.
 """
@@ -18,14 +18,14 @@ from core.kafka.group_coordinator.group_metadata_manager import GroupCache
 
 
 class Replacement:
-    """A static member that has a new member ID. The response waits until the new ID is in the log.
+    """A static member that has received a new member ID. Its response waits until the new ID is in the log.
 
     Attributes:
-        parked: the JoinGroup.
+        parked: the JoinGroup request that is waiting.
         instance_id: the group.instance.id.
         old_id: the former member ID.
         new_id: the new member ID.
-        old_protocols: what the former process supported.
+        old_protocols: the assignors that the former process supported.
         old_leader: the member ID of the leader before the replacement.
     """
 
@@ -58,7 +58,7 @@ class Replacement:
         self.old_leader = old_leader
 
     def group_stored(self, cache: GroupCache, group: ClassicGroup, error: str) -> None:
-        """Answer the JoinGroup without a rebalance. If the write has failed, the old member ID stays."""
+        """Answer the JoinGroup request without a rebalance. If the write failed, restore the old member ID."""
         rebalances, (sender, correlation) = self.rebalances, self.parked
         if error != errors.NONE:
             if self.new_id in group.members:
@@ -79,7 +79,7 @@ class Replacement:
 
 
 class StaticMembers:
-    """Serves the JoinGroup requests from static members that have returned."""
+    """The component that serves JoinGroup requests from returning static members."""
 
     __slots__ = ("broker", "rebalances")
 
@@ -91,7 +91,7 @@ class StaticMembers:
         self.rebalances = rebalances
 
     def rejoin(self, cache: GroupCache, group: ClassicGroup, request: JoinGroupRequest, sender: str, new_id: str) -> None:
-        """Give the place of a static member to a new process. The old process is fenced."""
+        """Give a static member's place to a new process, and fence the old process."""
         rebalances = self.rebalances
         old_id, old_leader = group.static_members[request.instance_id], group.leader
         member = group.members[old_id]

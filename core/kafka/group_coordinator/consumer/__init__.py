@@ -1,1 +1,1 @@
-"""Groups of the consumer protocol (KIP-848) as state: groups, members, target assignments, reconciliation, and records."""
+"""The state of groups that use the consumer protocol (KIP-848): groups, members, target assignments, reconciliation, and records."""

@@ -1,8 +1,8 @@
-"""What a coordinator does with a JoinGroup for a consumer group, and what it tells the members that speak the classic protocol.
+"""How a coordinator handles JoinGroup requests for a consumer group, and what it tells members that use the classic protocol.
 
 Kafka: `GroupMetadataManager#classicGroupJoinToConsumerGroup`, `#classicGroupHeartbeatToConsumerGroup`, `#classicGroupSyncToConsumerGroup`.
 
-The functions change nothing. They return records, which the coordinator writes and then applies to the group.
+The functions do not change the group. They return records, which the coordinator writes and then applies to the group.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from core.kafka.group_coordinator.consumer.member_state import MemberState
 from core.kafka.group_coordinator.consumer.records import ConsumerGroupRecord, member_record
 
 REMEMBERING_ASSIGNOR = "sticky"
-"""The assignor whose subscription contains the last assignment, not what the member owns."""
+"""The assignor whose subscription contains the member's last assignment instead of the partitions that the member owns."""
 
 
 def classic_join(group: ConsumerGroup, request: JoinGroupRequest, member_id: str, rules: ConsumerGroupRules, now: int) -> HeartbeatResult:
-    """Let a client of the classic protocol join a consumer group, or take its next step toward the target assignment.
+    """Let a client that uses the classic protocol join a consumer group or take its next step toward the target assignment.
 
     Args:
         group: the group.
         request: the request.
-        member_id: the member ID of the client, which can be new.
+        member_id: the member ID of the client, which might be new.
         rules: the settings.
         now: the time, µs.
     """
@@ -61,9 +61,9 @@ def classic_join(group: ConsumerGroup, request: JoinGroupRequest, member_id: str
 
 
 def must_rejoin(group: ConsumerGroup, member: ConsumerGroupMember) -> bool:
-    """Whether a heartbeat tells a member of the classic protocol to join again.
+    """Return whether the response to a heartbeat tells a member that uses the classic protocol to join again.
 
-    It joins again to reach a newer group epoch, to give up partitions, or to get partitions that are free now.
+    The member joins again to reach a newer group epoch, to give up partitions, or to get partitions that have become free.
     """
     if member.epoch < group.epoch or member.state is MemberState.UNREVOKED_PARTITIONS:
         return True
@@ -71,7 +71,7 @@ def must_rejoin(group: ConsumerGroup, member: ConsumerGroupMember) -> bool:
 
 
 def sync_error(group: ConsumerGroup, member: ConsumerGroupMember) -> str:
-    """Return the error for a SyncGroup from a member that has joined, or NONE (`#throwIfRebalanceInProgress`)."""
+    """Return the error for a SyncGroup request from a member that has joined, or NONE (`#throwIfRebalanceInProgress`)."""
     if group.epoch > member.epoch and member.state is not MemberState.UNREVOKED_PARTITIONS:
         return errors.REBALANCE_IN_PROGRESS
     return errors.NONE

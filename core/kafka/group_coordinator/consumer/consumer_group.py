@@ -1,4 +1,4 @@
-"""A group of the consumer protocol (Kafka: `ConsumerGroup`, `ModernGroup`). Records are the only way to change it."""
+"""A group that uses the consumer protocol (Kafka: `ConsumerGroup`, `ModernGroup`). Only records change it."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from core.kafka.group_coordinator.messages import NOT_A_MEMBER, GroupMembership
 from core.kafka.ids import TopicPartition
 
 NO_EPOCH: Final = -1
-"""The epoch of a partition that nobody owns."""
+"""The epoch of a partition that no member owns."""
 
 
 class MemberTimers:
-    """The deadlines after which a coordinator fences a member. A new coordinator sets them again.
+    """The deadlines after which a coordinator fences a member. When another broker becomes coordinator, it sets them anew.
 
     Attributes:
-        deadline: when the session ends unless the member sends a heartbeat, µs.
-        due: when the timer of the session is due, µs; -1 if there is none.
-        revoked_by: when the member must have given up partitions, µs; -1 if it need not give up any.
-        joined_by: the time by which a member of the classic protocol must join again, µs; -1 if it need not.
-        synced_by: the time by which a member of the classic protocol must send SyncGroup, µs; -1 if it need not.
+        deadline: the time when the session ends unless the member sends a heartbeat, µs.
+        due: the time when the session's timer is due, µs; -1 if there is no timer.
+        revoked_by: the time by which the member must give up partitions, µs; -1 if there are none to give up.
+        joined_by: the time by which a member that uses the classic protocol must join again, µs; -1 if none is set.
+        synced_by: the time by which a member that uses the classic protocol must send SyncGroup, µs; -1 if none is set.
     """
 
     __slots__ = ("deadline", "due", "joined_by", "revoked_by", "synced_by")
@@ -62,11 +62,11 @@ class ConsumerGroup:
         name: the group ID.
         members: the members by ID, in the order in which they joined.
         static_members: the member ID of each group.instance.id.
-        epoch: the group epoch. It grows with each change in members, subscriptions, or topics.
+        epoch: the group epoch. It increases with each change in members, subscriptions, or topics.
         assignment_epoch: the group epoch for which the target assignment was computed.
-        metadata: the topics that the members subscribe to, with their numbers of partitions, as of the group epoch.
+        metadata: the topics that the members subscribed to in the group epoch, with their numbers of partitions.
         target: the target assignment of each member ID.
-        partition_epochs: the member epoch of the owner of each partition that has one.
+        partition_epochs: for each partition that has an owner, the member epoch of the owner.
         subscribers: the number of members that subscribe to each topic.
         timers: the deadlines of each member.
         assigned_at: the time of the last target assignment, µs; -1 if this coordinator has computed none.
@@ -123,18 +123,19 @@ class ConsumerGroup:
         return None if member_id is None else self.members[member_id]
 
     def current_partition_epoch(self, tp: TopicPartition) -> int:
-        """Return the member epoch of a partition's owner; NO_EPOCH if nobody owns it (`#currentPartitionEpoch`)."""
+        """Return the member epoch of a partition's owner; NO_EPOCH if the partition has no owner (`#currentPartitionEpoch`)."""
         return self.partition_epochs.get(tp, NO_EPOCH)
 
     def waits_for_unreleased_partition(self, member: ConsumerGroupMember) -> bool:
-        """Whether a partition that a member is waiting for still has another owner (`#waitingOnUnreleasedPartition`)."""
+        """Return whether a partition that a member is waiting for still has another owner (`#waitingOnUnreleasedPartition`)."""
         if member.state is not MemberState.UNRELEASED_PARTITIONS:
             return False
         has = frozenset(member.assigned)
         return any(tp not in has and tp in self.partition_epochs for tp in self.target.get(member.member_id, ()))
 
     def preferred_assignor(self, default: str, updated: ConsumerGroupMember) -> str:
-        """Return the server-side assignor that most members prefer, once `updated` replaces the member with its ID (`#computePreferredServerAssignor`)."""
+        """Return the server-side assignor that most members prefer. `updated` replaces the member that has the same ID
+        (`#computePreferredServerAssignor`)."""
         votes: dict[str, int] = {}
         for member in ({**self.members, updated.member_id: updated}).values():
             if member.assignor:
@@ -144,11 +145,11 @@ class ConsumerGroup:
     # --- members of the classic protocol ---------------------------------------------------------------------------
 
     def classic_members(self) -> list[ConsumerGroupMember]:
-        """Return the members that speak the classic protocol."""
+        """Return the members that use the classic protocol."""
         return [member for member in self.members.values() if member.classic is not None]
 
     def supports_classic_protocols(self, names: tuple[str, ...]) -> bool:
-        """Whether all members of the classic protocol support one of these assignors (`#supportsClassicProtocols`)."""
+        """Return whether all members that use the classic protocol support one of these assignors (`#supportsClassicProtocols`)."""
         supported = [frozenset(member.classic.names()) for member in self.members.values() if member.classic is not None]
         return any(all(name in each for each in supported) for name in names)
 
@@ -174,7 +175,7 @@ class ConsumerGroup:
         return self._epoch_error(membership.member_id, membership.generation)
 
     def fetch_error(self, membership: GroupMembership) -> str:
-        """Return the error for a fetch of offsets, or NONE (`#validateOffsetFetch`)."""
+        """Return the error for an offset fetch, or NONE (`#validateOffsetFetch`)."""
         if not membership.member_id and membership.generation < 0:
             return errors.NONE
         return self._epoch_error(membership.member_id, membership.generation)
@@ -190,7 +191,7 @@ class ConsumerGroup:
     # --- records ---------------------------------------------------------------------------------------------------
 
     def replay_all(self, records: Iterable[ConsumerGroupRecord]) -> None:
-        """Apply records, in their order."""
+        """Apply records in the given order."""
         for key, value in records:
             self.replay(key, value)
 

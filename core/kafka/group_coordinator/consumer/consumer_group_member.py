@@ -1,4 +1,4 @@
-"""A member of a group of the consumer protocol (Kafka: `ConsumerGroupMember`)."""
+"""A member of a group that uses the consumer protocol (Kafka: `ConsumerGroupMember`)."""
 
 from __future__ import annotations
 
@@ -25,33 +25,34 @@ def partitions(tps: Iterable[TopicPartition]) -> Partitions:
 
 
 class ClassicMemberMetadata(NamedTuple):
-    """What a consumer group knows about a member that speaks the classic protocol: its assignors with its subscriptions, and its session timeout, µs."""
+    """What a consumer group knows about a member that uses the classic protocol: its assignors with its subscriptions, and its session
+    timeout, µs."""
 
     session_timeout: int
     protocols: Protocols
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the assignors that the member supports, in the order of its preference."""
+        """Return the names of the assignors that the member supports, in its order of preference."""
         return tuple(name for name, _ in self.protocols)
 
 
 class ConsumerGroupMember(NamedTuple):
-    """A member. A member is immutable: each step creates a new object.
+    """A member of a consumer group. Members are immutable: each step creates a new object.
 
     Attributes:
         member_id: the ID of the member.
         client: the client.id.
-        topics: the topics that it subscribes to, in ascending order.
-        rebalance_timeout: the time within which the member must give up partitions, µs; its max.poll.interval.ms.
-        instance_id: the group.instance.id of a static member, otherwise empty.
-        rack: the client.rack, otherwise empty.
-        assignor: the server-side assignor that the member prefers, otherwise empty.
+        topics: the topics that the member subscribes to, in ascending order.
+        rebalance_timeout: the time within which the member must give up partitions, which is its max.poll.interval.ms, µs.
+        instance_id: the group.instance.id of a static member; empty for a dynamic member.
+        rack: the client.rack; empty if the member has none.
+        assignor: the server-side assignor that the member prefers; empty if it has no preference.
         epoch: the member epoch, which is the epoch of the last target assignment that the member has reached.
-        previous_epoch: the member epoch before that.
-        state: the state of its reconciliation.
+        previous_epoch: the member epoch before the current one.
+        state: the state of the member's reconciliation.
         assigned: the partitions that the member has and keeps.
-        pending_revocation: the partitions that it must give up. They still count as owned.
-        classic: what is known of a member that speaks the classic protocol; otherwise None.
+        pending_revocation: the partitions that the member must give up. They still count as owned.
+        classic: what is known about a member that uses the classic protocol; None for other members.
     """
 
     member_id: str
@@ -69,13 +70,13 @@ class ConsumerGroupMember(NamedTuple):
     classic: ClassicMemberMetadata | None = None
 
     def with_epoch(self, epoch: int) -> ConsumerGroupMember:
-        """Return the member with another epoch; the present one becomes the previous epoch (`Builder#updateMemberEpoch`)."""
+        """Return the member with another epoch. Its current epoch becomes the previous epoch (`Builder#updateMemberEpoch`)."""
         return self._replace(epoch=epoch, previous_epoch=self.epoch)
 
     def is_reconciled_to(self, target_epoch: int) -> bool:
-        """Whether the member has reached a target assignment (`#isReconciledTo`)."""
+        """Return whether the member has reached a target assignment (`#isReconciledTo`)."""
         return self.state is MemberState.STABLE and self.epoch == target_epoch
 
     def owned(self) -> Partitions:
-        """Return the partitions that no other member can have: those that the member keeps, and those that it has not given up yet."""
+        """Return the partitions that no other member can take: those that the member keeps, and those that it has not given up yet."""
         return self.assigned + self.pending_revocation

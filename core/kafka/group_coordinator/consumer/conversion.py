@@ -1,4 +1,4 @@
-"""The conversion of a classic group to a consumer group, and back (KIP-848).
+"""The conversion of a classic group to a consumer group, and of a consumer group to a classic group (KIP-848).
 
 Kafka: `ConsumerGroup#fromClassicGroup`, `ClassicGroup#fromConsumerGroup`.
 """
@@ -30,9 +30,9 @@ from core.kafka.group_coordinator.consumer.records import (
 
 
 def upgrade_records(group: ClassicGroup, metadata: Callable[[Collection[str]], SubscriptionMetadata]) -> tuple[ConsumerGroupRecord, ...]:
-    """Return the records of a consumer group that takes the place of a classic group.
+    """Return the records of the consumer group that replaces a classic group.
 
-    Its epoch is the generation. Each member keeps the partitions that it had in that generation, and has reached its target assignment.
+    The group epoch equals the generation. Each member keeps its partitions from that generation, which are also its target assignment.
 
     Args:
         group: the classic group.
@@ -67,12 +67,12 @@ def _upgraded(member: ClassicGroupMember, group: ClassicGroup) -> ConsumerGroupM
 
 
 def downgraded(group: ConsumerGroup, leaving: Collection[str], now: int) -> ClassicGroup:
-    """Return the classic group that takes the place of a consumer group. Its generation is the group epoch.
+    """Return the classic group that replaces a consumer group. Its generation equals the group epoch.
 
     Args:
         group: the consumer group.
-        leaving: the IDs of the members that leave. All others speak the classic protocol.
-        now: the time, µs.
+        leaving: the IDs of the members that leave. All others use the classic protocol.
+        now: the current time, µs.
     """
     classic = ClassicGroup(group.name)
     for member in group.members.values():

@@ -1,7 +1,7 @@
 """The next step of a member toward its target assignment (Kafka: `CurrentAssignmentBuilder`).
 
-A member first gives up partitions outside its target assignment. Then it takes partitions in this assignment that no other member owns. So
-a partition never has two owners, although members don't wait for each other.
+A member first gives up the partitions that are not in its target assignment. Then it takes those partitions in its target assignment that
+no other member owns. Therefore, a partition never has two owners, although the group does not rebalance as a whole.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def next_assignment(
     Args:
         member: the member.
         target_epoch: the epoch of the target assignment.
-        target: the partitions that the member is to have.
+        target: the partitions in the member's target assignment.
         current_partition_epoch: a function that returns the epoch of a partition's owner; -1 if the partition has no owner.
-        owned: the partitions that the member says it owns; None if it does not say.
+        owned: the partitions that the member reports that it owns; None if it does not report any.
     """
     if member.state is MemberState.STABLE:
         if member.epoch == target_epoch:
@@ -41,7 +41,7 @@ def next_assignment(
 
 
 def _owns_revoked_partitions(revoked: Partitions, owned: Partitions | None) -> bool:
-    """Whether a member has not reported that it gave up these partitions (`#ownsRevokedPartitions`)."""
+    """Return whether a member has not yet reported that it gave up these partitions (`#ownsRevokedPartitions`)."""
     return owned is None or not frozenset(revoked).isdisjoint(owned)
 
 

@@ -1,6 +1,6 @@
-"""What a coordinator does with a ConsumerGroupHeartbeat (Kafka: `GroupMetadataManager#consumerGroupHeartbeat`).
+"""How a coordinator handles a ConsumerGroupHeartbeat request (Kafka: `GroupMetadataManager#consumerGroupHeartbeat`).
 
-The functions change nothing. They return records, which the coordinator writes and then applies to the group.
+The functions do not change the group. They return records, which the coordinator writes and then applies to the group.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from core.kafka.release import Release
 
 
 class ConsumerGroupRules(NamedTuple):
-    """The settings of a coordinator, and what it knows of topics.
+    """The settings of a coordinator, and what it knows about topics.
 
     Attributes:
         release: the release of the coordinator.
         max_size: the maximum number of members (group.consumer.max.size).
-        assignors: the assignors that the coordinator has (group.consumer.assignors). The first one is the default.
-        assignment_interval: the least time between two target assignments, µs.
+        assignors: the coordinator's assignors (group.consumer.assignors). The first one is the default.
+        assignment_interval: the minimum time between two target assignments, µs.
         partition_count: a function that returns the number of partitions of a topic; 0 if the topic does not exist.
     """
 
@@ -57,11 +57,11 @@ class HeartbeatResult(NamedTuple):
     """The result of a heartbeat.
 
     Attributes:
-        error: the error; in that case, there are no records.
+        error: the error, or NONE. If there is an error, there are no records.
         records: the records to write.
         member: the member after the heartbeat; None if the request failed.
         assignment: the partitions for the response; None if they have not changed.
-        assigned: whether the heartbeat computed a target assignment.
+        assigned: whether a target assignment was computed.
     """
 
     error: str
@@ -88,7 +88,7 @@ def request_error(request: ConsumerGroupHeartbeatRequest, assignors: tuple[str, 
 
 
 def heartbeat(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, rules: ConsumerGroupRules, now: int) -> HeartbeatResult:
-    """Let a member join, stay in, or leave a group."""
+    """Let a member join, remain in, or leave a group."""
     if request.member_epoch < 0:
         return _leave(group, request, rules)
     if len(group.members) >= rules.max_size and request.member_id not in group.members:
@@ -119,11 +119,11 @@ def advance(
     Args:
         group: the group.
         member: the member before the request.
-        updated: the member, updated with the fields of the request.
-        owned: the partitions that the member says it owns; None if it does not say.
-        records: the records so far; what follows is added.
+        updated: the member, updated from the fields in the request.
+        owned: the partitions that the member reports that it owns; None if it does not report any.
+        records: the records so far. The function adds its own records.
         rules: the settings.
-        now: the time, µs.
+        now: the current time, µs.
 
     Returns:
         The member after its step, and whether a target assignment was computed.
@@ -157,12 +157,13 @@ def advance(
 
 
 def _assigned_recently(group: ConsumerGroup, rules: ConsumerGroupRules, now: int) -> bool:
-    """Whether the last target assignment is too recent for another one (group.consumer.assignment.interval.ms)."""
+    """Return whether the last target assignment is too recent to compute another one (group.consumer.assignment.interval.ms)."""
     return group.assigned_at >= 0 and now < group.assigned_at + rules.assignment_interval
 
 
 def _member(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, records: list[ConsumerGroupRecord]) -> ConsumerGroupMember | str:
-    """Return the member that sends a request, or an error (`#getOrMaybeSubscribeDynamicConsumerGroupMember`, `#getOrMaybeSubscribeStaticConsumerGroupMember`)."""
+    """Return the member that sent a request, or an error (`#getOrMaybeSubscribeDynamicConsumerGroupMember`,
+    `#getOrMaybeSubscribeStaticConsumerGroupMember`)."""
     if not request.instance_id:
         member = group.members.get(request.member_id)
         if member is None:
@@ -182,7 +183,7 @@ def _member(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, record
 
 
 def replaced(group: ConsumerGroup, known: ConsumerGroupMember, member_id: str, records: list[ConsumerGroupRecord]) -> ConsumerGroupMember:
-    """Return a static member with another member ID, and add the records of the replacement (`#replaceMember`)."""
+    """Return a static member with a new member ID, and add the records that replace the old one (`#replaceMember`)."""
     member = known._replace(member_id=member_id, epoch=0, previous_epoch=0)
     records += member_tombstones(group.name, known.member_id)
     records.append(member_record(group.name, member))
@@ -212,7 +213,7 @@ def _epoch_is_valid(member: ConsumerGroupMember, request: ConsumerGroupHeartbeat
 
 
 def _updated(member: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupMember:
-    """Return the member with the fields of a request that are not None."""
+    """Return the member, updated from the fields in a request that are not None."""
     return member._replace(
         client=request.client,
         instance_id=request.instance_id or member.instance_id,
@@ -227,7 +228,7 @@ def _updated(member: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest
 def subscription_metadata(
     group: ConsumerGroup, rules: ConsumerGroupRules, former: ConsumerGroupMember | None, updated: ConsumerGroupMember | None
 ) -> SubscriptionMetadata:
-    """Return the topics of a group and their numbers of partitions, once `updated` replaces `former` (`#computeSubscriptionMetadata`)."""
+    """Return a group's topics and their numbers of partitions, after replacing `former` with `updated` (`#computeSubscriptionMetadata`)."""
     subscribers: dict[str, int] = group.subscribers
     if (former.topics if former is not None else ()) != (updated.topics if updated is not None else ()):
         subscribers = dict(subscribers)
@@ -245,7 +246,7 @@ def topic_metadata(topics: Iterable[str], rules: ConsumerGroupRules) -> Subscrip
 
 
 def epoch_records(group: ConsumerGroup, epoch: int, metadata: SubscriptionMetadata, release: Release) -> list[ConsumerGroupRecord]:
-    """Return the records of a new group epoch."""
+    """Return the records that begin a new group epoch."""
     records: list[ConsumerGroupRecord] = []
     if metadata != group.metadata and release.stores_subscription_metadata:
         records.append((PartitionMetadataKey(group.name), metadata))

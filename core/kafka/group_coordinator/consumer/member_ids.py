@@ -1,4 +1,4 @@
-"""Member IDs in the form of Kafka's random ones (`Uuid#randomUuid`)."""
+"""Member IDs in the same format as Kafka's random IDs (`Uuid#randomUuid`)."""
 
 from __future__ import annotations
 

@@ -6,24 +6,24 @@ import enum
 
 
 class ConsumerGroupState(enum.Enum):
-    """The states of a group of the consumer protocol."""
+    """The states of a group that uses the consumer protocol."""
 
     EMPTY = "Empty"
     """The group has no members."""
     ASSIGNING = "Assigning"
     """The group epoch is newer than the target assignment."""
     RECONCILING = "Reconciling"
-    """A member has not reached the target assignment."""
+    """Some member has not reached its target assignment."""
     STABLE = "Stable"
     """All members have their target assignment."""
 
 
 class MemberState(enum.Enum):
-    """The states of a member on its way to its target assignment."""
+    """The states that a member goes through until it has its target assignment."""
 
     STABLE = "Stable"
     """The member has its target assignment."""
     UNREVOKED_PARTITIONS = "UnrevokedPartitions"
-    """The member must give up partitions, and has not yet reported that it did."""
+    """The member must give up partitions, and has not yet reported that it has done so."""
     UNRELEASED_PARTITIONS = "UnreleasedPartitions"
     """The member is waiting for partitions that other members have not given up yet."""

@@ -8,16 +8,16 @@ from core.kafka.group_coordinator.consumer.consumer_group_member import Partitio
 
 
 class ConsumerGroupHeartbeatRequest(NamedTuple):
-    """A member joins, stays in, or leaves its group. Fields that have not changed since the last request are None.
+    """A member joins, remains in, or leaves its group. Fields that have not changed since the last request are None.
 
     Attributes:
         correlation: the correlation ID.
         client: the client.id.
         group: the group.
-        member_id: the ID that the client has made for itself.
-        member_epoch: 0 to join, the epoch of the member to stay, -1 to leave, -2 if a static member leaves for a while.
-        instance_id: the group.instance.id of a static member, otherwise empty.
-        rack: the client.rack, otherwise None.
+        member_id: the ID that the client has generated for itself.
+        member_epoch: 0 to join, the member's epoch to remain in the group, -1 to leave, or -2 if a static member leaves for a while.
+        instance_id: the group.instance.id of a static member; empty for a dynamic member.
+        rack: the client.rack; None if the member has none.
         rebalance_timeout: the time within which the member must give up partitions.
         topics: the topics that the member subscribes to.
         assignor: the server-side assignor that the member prefers; None for no preference.
@@ -37,12 +37,12 @@ class ConsumerGroupHeartbeatRequest(NamedTuple):
     owned: Partitions | None = None
 
     def is_full(self) -> bool:
-        """Whether the request carries everything, as after an error."""
+        """Whether the request carries all fields, for example after an error."""
         return self.member_epoch == 0 or (self.rebalance_timeout is not None and self.topics is not None and self.owned is not None)
 
 
 class ConsumerGroupHeartbeatResponse(NamedTuple):
-    """The result of a ConsumerGroupHeartbeat.
+    """The response to ConsumerGroupHeartbeat.
 
     Attributes:
         correlation: the correlation ID.
@@ -50,7 +50,7 @@ class ConsumerGroupHeartbeatResponse(NamedTuple):
         member_id: the ID of the member.
         member_epoch: the epoch of the member.
         heartbeat_interval: the time until the next heartbeat; 0 if the member leaves or the request failed.
-        assignment: the partitions that the member is to have; None if they have not changed.
+        assignment: the partitions that are assigned to the member; None if they have not changed.
     """
 
     correlation: int

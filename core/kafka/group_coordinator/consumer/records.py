@@ -12,7 +12,7 @@ from core.kafka.group_coordinator.consumer.consumer_group_member import ClassicM
 from core.kafka.group_coordinator.consumer.member_state import MemberState
 
 SubscriptionMetadata: TypeAlias = tuple[tuple[str, int], ...]
-"""The topics that a group subscribes to, with their numbers of partitions, in ascending order."""
+"""The topics that a group subscribes to, in ascending order, with their numbers of partitions."""
 
 
 class MemberKey(NamedTuple):
@@ -41,14 +41,15 @@ class EpochKey(NamedTuple):
 
 
 class EpochValue(NamedTuple):
-    """The epoch of a group, and the metadata of its topics, for which Kafka has stored a hash since 4.1 (`ConsumerGroupMetadataValue`)."""
+    """The epoch of a group, and the metadata of its topics. Since 4.1, Kafka stores a hash of this metadata
+    (`ConsumerGroupMetadataValue`)."""
 
     epoch: int
     metadata: SubscriptionMetadata
 
 
 class PartitionMetadataKey(NamedTuple):
-    """The key of the metadata of a group's topics, which is a record of its own before 4.1 (`ConsumerGroupPartitionMetadataKey`)."""
+    """The key of the metadata of a group's topics. Before 4.1, this metadata is a separate record (`ConsumerGroupPartitionMetadataKey`)."""
 
     group: str
 
@@ -107,7 +108,7 @@ def member_record(group: str, member: ConsumerGroupMember) -> ConsumerGroupRecor
 
 
 def current_assignment_record(group: str, member: ConsumerGroupMember) -> ConsumerGroupRecord:
-    """Return the record of the partitions that a member has."""
+    """Return the record that contains the partitions that a member has."""
     value = CurrentAssignmentValue(member.epoch, member.previous_epoch, member.state, member.assigned, member.pending_revocation)
     return CurrentAssignmentKey(group, member.member_id), value
 
@@ -122,7 +123,7 @@ def member_tombstones(group: str, member_id: str) -> list[ConsumerGroupRecord]:
 
 
 def record_bytes(record: ConsumerGroupRecord) -> int:
-    """Return the approximate size of a record, bytes."""
+    """Return the approximate size of a record, in bytes."""
     key, value = record
     size = 12 + sum(len(part) for part in key)
     if isinstance(value, MemberValue):

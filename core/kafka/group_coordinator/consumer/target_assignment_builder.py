@@ -1,4 +1,4 @@
-"""The target assignment of a whole group (Kafka: `TargetAssignmentBuilder`)."""
+"""The computation of a group's target assignment (Kafka: `TargetAssignmentBuilder`)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from core.kafka.release import Release
 def target_assignment(
     group: ConsumerGroup, updated: ConsumerGroupMember, metadata: SubscriptionMetadata, assignor: str, release: Release
 ) -> dict[str, Partitions]:
-    """Return the partitions that each member is to have (`#build`).
+    """Return the partitions that are to be assigned to each member (`#build`).
 
     Args:
-        group: the group before the change to `updated`.
-        updated: the member whose heartbeat asks for the target assignment. It can be new, or take the place of a static member.
+        group: the group, before `updated` is applied.
+        updated: the member whose heartbeat triggers the computation. It might be new, or it might replace a static member.
         metadata: the topics of the group.
         assignor: the name of the assignor, `uniform` or `range`.
         release: the release of the coordinator.

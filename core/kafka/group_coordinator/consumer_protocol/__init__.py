@@ -1,1 +1,1 @@
-"""The consumer protocol (KIP-848) at one broker: heartbeats, sessions, and writes to `__consumer_offsets`."""
+"""The consumer protocol (KIP-848) on one broker: heartbeats, sessions, and writes to `__consumer_offsets`."""

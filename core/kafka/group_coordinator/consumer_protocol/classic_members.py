@@ -1,6 +1,8 @@
-"""The members of consumer groups that speak the classic protocol: JoinGroup, SyncGroup, Heartbeat, and LeaveGroup (KIP-848, since 4.0).
+"""Requests from members of consumer groups that use the classic protocol: JoinGroup, SyncGroup, Heartbeat, and LeaveGroup (KIP-848, since
+4.0).
 
-A request for a classic group goes to the coordinator of the classic protocol. Kafka: `GroupMetadataManager#classicGroup…ToConsumerGroup`.
+If the group is a classic group, the request is passed to the classic protocol's coordinator. Kafka:
+`GroupMetadataManager#classicGroup…ToConsumerGroup`.
 """
 
 from __future__ import annotations
@@ -29,11 +31,11 @@ from core.kafka.group_coordinator.group_metadata_manager import GroupCache, Grou
 from core.kafka.group_coordinator.messages import NO_GENERATION
 
 NO_ERROR_YET: Final = ""
-"""The placeholder for the error in a response that is sent only if a wait fails."""
+"""A placeholder for the error in a response that is sent only if waiting fails."""
 
 
 class ClassicMembers:
-    """Serves the requests of the classic protocol."""
+    """The component that serves requests in the classic protocol."""
 
     __slots__ = ("broker", "changes", "classic", "deadlines", "groups")
 
@@ -54,7 +56,7 @@ class ClassicMembers:
         )
 
     def _find(self, name: str) -> tuple[GroupCache, ConsumerGroup] | None:
-        """Return a consumer group and its cache; None if the group is a classic one, or if this broker cannot serve it."""
+        """Return a consumer group and the cache that contains it; None if it is a classic group, or if this broker cannot serve it."""
         if self.groups.error_of(name) != errors.NONE:
             return None
         cache = self.groups.cache_of(name)
@@ -121,7 +123,7 @@ class ClassicMembers:
     # --- SyncGroup and Heartbeat -----------------------------------------------------------------------------------
 
     def _sync(self, request: SyncGroupRequest, sender: str) -> None:
-        """Tell a member what it has. Nobody waits for a leader, because the coordinator assigns the partitions."""
+        """Tell a member which partitions it has. The request does not wait for a leader, because the coordinator assigns the partitions."""
         found = self._find(request.group)
         if found is None:
             self.classic.syncs.sync(request, sender)
@@ -192,9 +194,9 @@ class ClassicMembers:
 
     @staticmethod
     def _leaving(group: ConsumerGroup, member_id: str, instance_id: str) -> tuple[str, ConsumerGroupMember | None]:
-        """Return the error for one member (NONE if there is none), and the member.
+        """Return the error for a member that leaves (NONE if there is none), together with the member.
 
-        An administrator names a static member without its member ID.
+        A request by an administrator names a static member without its member ID.
         """
         if instance_id and not member_id:
             member = group.static_member(instance_id)

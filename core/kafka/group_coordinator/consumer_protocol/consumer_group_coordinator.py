@@ -1,4 +1,4 @@
-"""The consumer groups that one broker coordinates (`GroupMetadataManager`): heartbeats, and the loading of groups."""
+"""The consumer groups that one broker coordinates (`GroupMetadataManager`): how it handles heartbeats and loads groups."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ConsumerGroupCoordinator:
     Attributes:
         changes: writes and applies the changes to groups.
         deadlines: the deadlines of members.
-        classic_members: serves the members that speak the classic protocol.
+        classic_members: serves the members that use the classic protocol.
     """
 
     __slots__ = ("broker", "changes", "classic_members", "deadlines", "groups")
@@ -60,7 +60,7 @@ class ConsumerGroupCoordinator:
     # --- ConsumerGroupHeartbeat ------------------------------------------------------------------------------------
 
     def _heartbeat(self, request: ConsumerGroupHeartbeatRequest, sender: str) -> None:
-        """Handle a heartbeat: write what it changes, and respond when that is committed (`#consumerGroupHeartbeat`)."""
+        """Handle a heartbeat: write the changes that it makes, and respond when they are committed (`#consumerGroupHeartbeat`)."""
         cache = self.groups.cache_of(request.group)
         group, before = (None, ()) if cache is None else self._group_for(cache, request)
         error = self._error(request, group)
@@ -88,9 +88,9 @@ class ConsumerGroupCoordinator:
     def _group_for(
         self, cache: GroupCache, request: ConsumerGroupHeartbeatRequest
     ) -> tuple[ConsumerGroup | None, tuple[ConsumerGroupRecord | GroupRecord, ...]]:
-        """Return the group of a request, and the records of its conversion (`#getOrMaybeCreateConsumerGroup`).
+        """Return the group that a request names, and the records that convert it (`#getOrMaybeCreateConsumerGroup`).
 
-        A client that joins creates the group. If it is a classic group with members, it becomes a consumer group.
+        If the group does not exist, a client that joins creates it. If it is a classic group that has members, it becomes a consumer group.
         """
         known = cache.groups.get(request.group)
         if known is not None and known.consumer is not None:
@@ -111,12 +111,13 @@ class ConsumerGroupCoordinator:
         return group, (tombstone, *records)
 
     def _can_upgrade(self, classic: ClassicGroup) -> bool:
-        """Whether a classic group can become a consumer group (`#validateOnlineUpgrade`)."""
+        """Return whether a classic group can become a consumer group (`#validateOnlineUpgrade`)."""
         most = self.broker.settings.integer("group.consumer.max.size", broker=self.broker.id)
         return self.changes.policy() in UPGRADES and classic.protocol_type == "consumer" and len(classic.members) <= most
 
     def _metadata(self, topics: Collection[str]) -> SubscriptionMetadata:
-        """Return the topic metadata in the first record of an upgraded group; empty in releases that store it in a separate record."""
+        """Return the topic metadata for the first record of an upgraded group. In releases that store it in a separate record, the result
+        is empty."""
         return () if self.broker.release.stores_subscription_metadata else topic_metadata(topics, self.changes.rules())
 
     def _accept(
@@ -128,7 +129,7 @@ class ConsumerGroupCoordinator:
         result: HeartbeatResult,
         before: tuple[ConsumerGroupRecord | GroupRecord, ...],
     ) -> str:
-        """Write what a heartbeat changes, and respond. Return the error from the write, or NONE."""
+        """Write the changes that a heartbeat makes, and respond. Return the error from the write, or NONE."""
         member, changes = result.member, self.changes
         assert member is not None
         former = group.members.get(request.member_id)

@@ -1,4 +1,5 @@
-"""Changes to consumer groups: their records are written and immediately applied, and events report them (`GroupMetadataManager`, `CoordinatorRuntime`)."""
+"""Changes to consumer groups. Their records are written and immediately applied, and events report them (`GroupMetadataManager`,
+`CoordinatorRuntime`)."""
 
 from __future__ import annotations
 
@@ -25,10 +26,10 @@ GroupRecord = tuple[GroupMetadataKey, GroupMetadataValue | None]
 """The record of a classic group."""
 
 UPGRADES: Final = ("bidirectional", "upgrade")
-"""The values of group.consumer.migration.policy with which a classic group becomes a consumer group."""
+"""The values of group.consumer.migration.policy that let a classic group become a consumer group."""
 
 DOWNGRADES: Final = ("bidirectional", "downgrade")
-"""The values with which a consumer group becomes a classic group."""
+"""The values of group.consumer.migration.policy that let a consumer group become a classic group."""
 
 
 class GroupChanges:
@@ -51,7 +52,7 @@ class GroupChanges:
         journal.cause = journal.emit(kind, self.broker.id, *columns)
 
     def rules(self) -> ConsumerGroupRules:
-        """Return the settings of the broker."""
+        """Return the broker's settings for consumer groups."""
         settings, broker, release = self.broker.settings, self.broker.id, self.broker.release
         names = tuple(str(settings.get("group.consumer.assignors", broker=broker)).split(","))
         interval = settings.us("group.consumer.assignment.interval.ms", broker=broker) if release.spaces_assignments else 0
@@ -68,7 +69,7 @@ class GroupChanges:
     def append(self, cache: GroupCache, records: tuple[ConsumerGroupRecord | GroupRecord, ...]) -> str:
         """Append records, and return the error from the log, or NONE.
 
-        The state changes with the append, and the response waits for the commit.
+        The state changes when the records are appended, but the response waits until they are committed.
         """
         size = BATCH_HEADER_BYTES + sum(map(_bytes, records))
         now = self.broker.journal.now
@@ -89,10 +90,10 @@ class GroupChanges:
         """Append records, apply them to the group, and record the changes as events. Return the error from the log, or NONE.
 
         Args:
-            cache: the groups of the partition.
+            cache: the groups in the partition of `__consumer_offsets`.
             group: the group.
             records: the records.
-            before: records to append first: those that remove the group that this one replaces, and those of the conversion.
+            before: records to append first: those that remove the group that this one replaces, and those that convert it.
         """
         if not records and not before:
             return errors.NONE
@@ -115,7 +116,7 @@ class GroupChanges:
         return errors.NONE
 
     def _emit_reconciled(self, group: ConsumerGroup, former: ConsumerGroupMember | None, member: ConsumerGroupMember) -> None:
-        """Record the step of a member, unless only its previous epoch has changed."""
+        """Record a member's step as an event, unless only its previous epoch has changed."""
         if former is not None and former._replace(previous_epoch=member.previous_epoch, classic=member.classic) == member:
             return
         names = (", ".join(map(str, tps)) for tps in (member.assigned, member.pending_revocation))
@@ -133,20 +134,21 @@ class GroupChanges:
         self.remove(cache, group, (member,))
 
     def remove(self, cache: GroupCache, group: ConsumerGroup, members: tuple[ConsumerGroupMember, ...]) -> str:
-        """Remove members. If only members of the classic protocol remain, the group becomes a classic group (`#consumerGroupFenceMembers`)."""
+        """Remove members. If all remaining members use the classic protocol, the group becomes a classic group
+        (`#consumerGroupFenceMembers`)."""
         if self._can_downgrade(group, members):
             return self.downgrade(cache, group, members)
         return self.write(cache, group, fence_members(group, members, self.rules()))
 
     def _can_downgrade(self, group: ConsumerGroup, leaving: tuple[ConsumerGroupMember, ...]) -> bool:
-        """Whether a group becomes a classic group when members leave (`#validateOnlineDowngradeWithFencedMembers`)."""
+        """Return whether a group becomes a classic group when members leave (`#validateOnlineDowngradeWithFencedMembers`)."""
         remaining = [member for member in group.members.values() if member not in leaving]
         if not remaining or any(member.classic is None for member in remaining) or self.policy() not in DOWNGRADES:
             return False
         return len(remaining) <= self.broker.settings.integer("group.max.size", broker=self.broker.id)
 
     def maybe_downgrade(self, cache: GroupCache, group: ConsumerGroup) -> None:
-        """Convert a group to a classic group, because a classic member replaced the last member of the consumer protocol."""
+        """Convert a group to a classic group, because a classic member replaced the last member that used the consumer protocol."""
         if self._can_downgrade(group, ()):
             self.downgrade(cache, group, ())
 
@@ -179,7 +181,8 @@ class GroupChanges:
         metadata.consumer = group
 
     def drop_empty(self, cache: GroupCache, group: ConsumerGroup) -> None:
-        """Remove a consumer group that has no members, because a client of the classic protocol is joining (`#maybeDeleteEmptyConsumerGroup`)."""
+        """Remove a consumer group that has no members, because a client that uses the classic protocol is joining
+        (`#maybeDeleteEmptyConsumerGroup`)."""
         self.append(cache, group_tombstones(group, with_metadata=self.broker.release.stores_subscription_metadata))
         cache.group(group.name).consumer = None
 

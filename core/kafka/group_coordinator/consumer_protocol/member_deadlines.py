@@ -1,4 +1,4 @@
-"""The deadlines of the members of consumer groups: sessions, and the timeouts of rebalances (`GroupMetadataManager#schedule…`)."""
+"""The deadlines of consumer group members: session timeouts and rebalance timeouts (`GroupMetadataManager#schedule…`)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorCon
 from core.kafka.group_coordinator.group_metadata_manager import GroupCache, GroupMetadataManager
 
 MemberTimer = tuple[int, int, str, str]
-"""The subject of a member's timer: the partition of `__consumer_offsets`, the coordinator epoch, the group, and the member ID."""
+"""The arguments of a member's timer: the partition of `__consumer_offsets`, the coordinator epoch, the group, and the member ID."""
 
 Found = tuple[GroupCache, ConsumerGroup, ConsumerGroupMember, MemberTimers]
 """The member that a timer is about."""
 
 
 class Fences(Protocol):
-    """Removes members."""
+    """The interface for removing members."""
 
     def fence(self, cache: GroupCache, group: ConsumerGroup, member: ConsumerGroupMember, why: str, /) -> None:
         """Remove a member that has not asked to leave."""
@@ -49,7 +49,7 @@ class MemberDeadlines:
     # --- sessions --------------------------------------------------------------------------------------------------
 
     def renew_session(self, cache: GroupCache, group: ConsumerGroup, member: ConsumerGroupMember) -> None:
-        """Restart the session of a member. When a running timer is due, it checks the new deadline."""
+        """Restart a member's session. If a timer is already running, it checks the new deadline when it fires."""
         broker = self.broker
         timers = group.timers.get(member.member_id)
         if timers is None:
@@ -71,7 +71,7 @@ class MemberDeadlines:
         self.broker.timer(delay, timer, about)
 
     def _timed_member(self, about: object) -> Found | None:
-        """Return the member that a timer is about; None if this broker does not coordinate it anymore."""
+        """Return the member that a timer is about; None if this broker no longer coordinates it."""
         assert isinstance(about, tuple)
         partition, coordinator_epoch, name, member_id = about
         cache = self.groups.caches.get(partition)
@@ -98,7 +98,7 @@ class MemberDeadlines:
     def time_revocation(self, cache: GroupCache, group: ConsumerGroup, member: ConsumerGroupMember) -> None:
         """Give a member its rebalance timeout to give up partitions (`#scheduleConsumerGroupRebalanceTimeout`).
 
-        A member of the classic protocol has a timeout for its JoinGroup instead.
+        A member that uses the classic protocol has a timeout for its JoinGroup request instead.
         """
         timers = group.timers[member.member_id]
         if member.state is not MemberState.UNREVOKED_PARTITIONS or member.classic is not None:
@@ -113,21 +113,22 @@ class MemberDeadlines:
             self.fences.fence(found[0], found[1], found[2], "revocation-timeout")
 
     def expect_join(self, cache: GroupCache, group: ConsumerGroup, member: ConsumerGroupMember) -> None:
-        """Give a member of the classic protocol its rebalance timeout to join again (`#scheduleConsumerGroupJoinTimeoutIfNeeded`)."""
+        """Give a member that uses the classic protocol its rebalance timeout to join again
+        (`#scheduleConsumerGroupJoinTimeoutIfNeeded`)."""
         timers = group.timers[member.member_id]
         if timers.joined_by < 0:
             timers.joined_by = self.broker.journal.now + member.rebalance_timeout
             self._arm(cache, group, member.member_id, member.rebalance_timeout, "consumer-join")
 
     def joined(self, cache: GroupCache, group: ConsumerGroup, member: ConsumerGroupMember) -> None:
-        """Give a member of the classic protocol its rebalance timeout to send SyncGroup (`#scheduleConsumerGroupSyncTimeout`)."""
+        """Give a member that uses the classic protocol its rebalance timeout to send SyncGroup (`#scheduleConsumerGroupSyncTimeout`)."""
         timers = group.timers[member.member_id]
         timers.joined_by = timers.revoked_by = -1
         timers.synced_by = self.broker.journal.now + member.rebalance_timeout
         self._arm(cache, group, member.member_id, member.rebalance_timeout, "consumer-sync")
 
     def synced(self, group: ConsumerGroup, member: ConsumerGroupMember) -> None:
-        """End the timeout of the SyncGroup (`#cancelConsumerGroupSyncTimeout`)."""
+        """Cancel the timeout for SyncGroup (`#cancelConsumerGroupSyncTimeout`)."""
         group.timers[member.member_id].synced_by = -1
 
     def _join_timer(self, about: object) -> None:
