@@ -10,14 +10,14 @@ from core.kafka.topic_spec import TopicSpec
 
 
 class ElectionMode(enum.StrEnum):
-    """The kind of an election, which determines the replicas that can be elected (Kafka: `PartitionChangeBuilder.Election`)."""
+    """The kind of an election, which determines which replicas can be elected (Kafka: `PartitionChangeBuilder.Election`)."""
 
     ONLINE = "ONLINE"
     """Keep the leader if it can lead. Otherwise, elect the first ISR member that can lead."""
     UNCLEAN = "UNCLEAN"
-    """Proceed like ONLINE, but if no ISR member can lead, elect any active replica, even one that lacks committed records."""
+    """Do the same as for ONLINE, but if no ISR member can lead, elect any active replica, even one that lacks committed records."""
     PREFERRED = "PREFERRED"
-    """Elect the first assigned replica if it can lead; otherwise, proceed as for ONLINE.
+    """Elect the first assigned replica if it can lead; otherwise, do the same as for ONLINE.
 
     This election is never unclean, regardless of the topic's configuration.
     """
@@ -44,7 +44,7 @@ class CreatePartitions(NamedTuple):
     Attributes:
         topic: the topic.
         partitions: the new total number of partitions.
-        assignment: the replicas of each new partition; if empty, the controller places them.
+        assignment: the replicas of each new partition. If it is empty, the controller places them.
     """
 
     topic: str

@@ -21,9 +21,9 @@ class ForwardTimes(NamedTuple):
     """The times of records that a delay service has forwarded, µs.
 
     Attributes:
-        lateness: the time from when the records were due until the acknowledgment. It is negative if they came too early.
-        rounding: the time by which the level is longer than the wanted delay.
-        total_error: the time from the sending of the delayed records until the acknowledgment, minus the wanted delay.
+        lateness: the time between when the records were due and when they were acknowledged. It is negative if they were too early.
+        rounding: the time by which the delay level is longer than the requested delay.
+        total_error: the time between when the delayed records were sent and when they were acknowledged, minus the requested delay.
     """
 
     lateness: int
@@ -32,17 +32,17 @@ class ForwardTimes(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """Records that a worker of a retry service is done with.
+    """Records that a worker of a retry service has finished trying.
 
     Attributes:
-        worker, instance, group: the worker, the number of its instance, and its group.
-        source, start: the partition that the worker read the records from, and the first offset there.
-        original, first: the partition where the application produced the records, and the first offset there.
+        worker, instance, group: the name of the worker, the number of its instance, and its group.
+        source, start: the partition from which the worker read the records, and the offset of the first record there.
+        original, first: the partition to which the application sent the records, and the offset of the first record there.
         records: the number of records.
         tries: the number of tries so far.
-        outcome: `succeeded`, `retried` (they are in the next retry topic), `dead` (in the dead-letter topic), or `skipped`.
-        since_failure: the time since their first failure, µs; 0 if there is none.
-        event: the sequence number of the event that led to this.
+        outcome: `succeeded`, `retried` (the records are in the next retry topic), `dead` (they are in the dead-letter topic), or `skipped`.
+        since_failure: the time since the records first failed, µs; 0 if they never failed.
+        event: the sequence number of the event that led to this outcome.
     """
 
     worker: str
@@ -60,7 +60,7 @@ class Tried(NamedTuple):
 
 
 class PartitionObserver(Protocol):
-    """The observer of one partition's records. `accepted` counts the records that the partition's leaders appended."""
+    """The observer of one partition's records. `accepted` is the number of records that the partition's leaders appended."""
 
     accepted: int
 
@@ -70,23 +70,23 @@ class DurabilityObserver(Protocol):
 
     @property
     def exposed(self) -> Container[TopicPartition]:
-        """The partitions for which the controller can elect a broker that lacks committed records."""
+        """The partitions for which the controller could now elect a broker that lacks committed records."""
 
     @property
     def requests_may_repeat(self) -> bool:
-        """Whether a proxy can repeat requests. If so, nodes report every append, not only those whose producer waits for a response."""
+        """Whether a proxy can repeat requests. If so, nodes report every append, even if no producer is waiting for the response."""
 
     def of(self, tp: TopicPartition) -> PartitionObserver:
         """Return the observer of one partition."""
 
     def check_exposure(self, tp: TopicPartition, /) -> None:
-        """Check whether committed records of a partition have become exposed to loss, or are safe again."""
+        """Check whether a partition's committed records have become exposed to loss or are safe again."""
 
     def electable_brokers_changed(self) -> None:
         """Record that the set of brokers that can be elected might have changed."""
 
     def appended(self, tp: TopicPartition, broker: int, term: Term, base: int, request: ProduceRequest, log: ReplicaLog) -> None:
-        """Record that a leader appended a batch whose producer waits for a response."""
+        """Record that a leader appended a batch whose producer is waiting for a response."""
 
     def batch_closed(self, producer: str, batch_id: int, tp: TopicPartition, records: int, created: int, timestamp: int) -> None:
         """Record that a producer sends a batch for the first time, or gives it up unsent. From then on, no record is added to the batch.
@@ -100,7 +100,7 @@ class DurabilityObserver(Protocol):
         """Record that a producer received the acknowledgment of a batch from a broker. `node` is the broker's address."""
 
     def batch_failed(self, producer: str, batch_id: int, sent_at: int, event: int) -> None:
-        """Record that an attempt to produce a batch failed; `event` is the sequence number of its `produce-failed` event."""
+        """Record that an attempt to produce a batch failed. `event` is the sequence number of its `produce-failed` event."""
 
     def batch_completed(self, producer: str, batch_id: int) -> None:
         """Record that a producer will not send a batch again."""
@@ -112,10 +112,11 @@ class DurabilityObserver(Protocol):
         """Record that a leader appended the marker that aborts some records."""
 
     def log_truncated(self, tp: TopicPartition, broker: int, before: tuple[Run, ...], old: int, leo: int, event: int) -> None:
-        """Record that a truncation or a power loss moved a log's end from `old` to `leo`. `before` is the log's former content."""
+        """Record that a truncation or a power loss moved a log's end from `old` to `leo`. `before` is the content that the log had
+        before."""
 
     def log_unavailable(self, tp: TopicPartition, broker: int, log: ReplicaLog) -> None:
-        """Record that a broker's log is gone, because its directory failed or the replica was deleted."""
+        """Record that a broker's log is no longer available, because its directory failed or the replica was deleted."""
 
     def became_leader(self, tp: TopicPartition, broker: int, leader_epoch: int, log: ReplicaLog) -> None:
         """Record that a broker became leader."""
@@ -139,45 +140,46 @@ class DurabilityObserver(Protocol):
         """Record that a partition's topic was deleted together with the partition's records. These records do not count as lost."""
 
     def offset_committed(self, group: str, tp: TopicPartition, offset: int, event: int) -> None:
-        """Record that a group coordinator committed or loaded an offset; `event` is the sequence number of its event."""
+        """Record that a group coordinator committed or loaded an offset. `event` is the sequence number of its event."""
 
     def process_checked(self, group: str, source: str, output: str, copies: int) -> None:
-        """Record that a process of a group begins another round.
+        """Record that a process in a group is beginning another round.
 
         At this moment, the account checks which input was processed twice, only in part, or never.
         """
 
     def records_processed(self, group: str, client: str, tp: TopicPartition, start: int, end: int, epoch: int, /) -> None:
-        """Record that the application of a member processed the records [start, end) of a leader epoch."""
+        """Record that a member's application processed the records in [start, end), which belong to one leader epoch."""
 
     def records_forwarded(self, service: str, worker: str, tp: TopicPartition, end: int, records: int, times: ForwardTimes, /) -> None:
-        """Record that a worker of a delay service sent records below `end`, and that the broker has acknowledged them."""
+        """Record that a worker of a delay service sent records below `end`, and that a broker acknowledged them."""
 
     def records_tried(self, service: str, number: int, records: int, failed: bool, /) -> None:
         """Record that a worker of a retry service tried records for the `number`th time."""
 
     def records_done(self, service: str, tried: Tried, /) -> None:
-        """Record that a worker of a retry service is done with records."""
+        """Record that a worker of a retry service has finished trying records."""
 
     def retries_checked(self, service: str, group: str, source: str, /) -> None:
-        """Record that a worker of a retry service started or committed offsets. The account checks which records it has dropped."""
+        """Record that a worker of a retry service started or committed offsets. The account checks which records the worker has dropped."""
 
     def position_set(self, group: str, tp: TopicPartition, position: int, event: int, /, *, committed: bool) -> None:
-        """Record that a member got a position in a partition: the committed offset, or another position, because of auto.offset.reset or a
-        truncation.
+        """Record that a member got a position in a partition. The position is the committed offset, or another offset because of
+        auto.offset.reset or a truncation.
         """
 
     def group_checked(self, group: str, tps: Iterable[TopicPartition], below: int | None = None, /) -> None:
         """Record that the first position of a member in these partitions is final, or that its process ended.
 
-        At this moment, the account checks which records the group has skipped; with `below`, the position of the member, only those before it.
+        At this moment, the account checks which records the group has skipped. If `below`, the member's position, is given, only records
+        before it count.
         """
 
 
 class RecordObserver(Protocol):
-    """The interface through which the durability account passes on what nodes report to an audit or a trace, if there is one.
+    """The interface through which the durability account forwards reports from nodes to an audit or a trace, if there is one.
 
-    A batch is identified by its producer and its number within the producer.
+    A batch is identified by its producer and by its number among that producer's batches.
     """
 
     def batch_closed(self, producer: str, batch_id: int, tp: TopicPartition, records: int, created: int, timestamp: int) -> None:
@@ -192,7 +194,7 @@ class RecordObserver(Protocol):
         Args:
             producer: the name of the producer.
             batch_id: the number of the batch.
-            sent_at: when the attempt was sent, µs; -1 if the batch was never sent.
+            sent_at: the time when the attempt was sent, µs; -1 if the batch was never sent.
             event: the sequence number of the `produce-failed` event.
         """
 
@@ -203,7 +205,7 @@ class RecordObserver(Protocol):
             producer: the name of the producer.
             batch_id: the number of the batch.
             tp: the partition.
-            records: the acknowledged offsets with their term.
+            records: the acknowledged offsets, and the term that they belong to.
             node: the address of the broker that sent the acknowledgment.
         """
 
@@ -211,10 +213,10 @@ class RecordObserver(Protocol):
         """Record that records were removed from the end of a broker's log."""
 
     def leader_changed(self, tp: TopicPartition, log: ReplicaLog) -> None:
-        """Record that another log of a partition is authoritative now, because its broker became leader."""
+        """Record that another log of a partition is now the authoritative one, because its broker became leader."""
 
     def partition_deleted(self, tp: TopicPartition, log: ReplicaLog) -> None:
-        """Record that the topic of a partition was deleted with the records of its log."""
+        """Record that a partition's topic was deleted together with the records in its log."""
 
     def records_consumed(self, consumer: str, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
         """Record that a consumer received records. The application of a group's member has not polled them yet."""

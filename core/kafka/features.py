@@ -1,4 +1,4 @@
-"""Features: parts of the protocol that a cluster enables by level, independently of its release (`kafka-features`).
+"""Features: parts of the protocol that have a level in each cluster, independently of the release (`kafka-features`).
 
 A new cluster has the feature levels of its release. An upgraded cluster keeps its levels until an administrator raises them.
 
@@ -15,10 +15,11 @@ import attrs
 from core.kafka.release import Release
 
 ELR_VERSION: Final = "eligible.leader.replicas.version"
-"""The feature of eligible leader replicas (KIP-966). At level 1, the controller keeps them; at level 0, it does not."""
+"""The feature for eligible leader replicas (KIP-966). At level 1, the controller keeps such replicas; at level 0, it does not."""
 
 TRANSACTION_VERSION: Final = "transaction.version"
-"""The feature of transactions (KIP-890). At level 2, each transaction has its own producer epoch, and leaders add partitions to transactions."""
+"""The feature for transactions (KIP-890). At level 2, each transaction has its own producer epoch, and leaders add partitions to
+transactions."""
 
 FEATURES: Final = {ELR_VERSION: 1, TRANSACTION_VERSION: 2}
 """The known features, each with its highest level."""
@@ -38,7 +39,7 @@ def check_feature(name: str, level: int) -> None:
 
 
 def finalized(release: Release, features: tuple[tuple[str, int], ...]) -> Release:
-    """Return the rules of a release with the given feature levels.
+    """Return the rules of a release, adapted to the given feature levels.
 
     Raises:
         ValueError: the release does not have the feature.

@@ -103,4 +103,4 @@ KAFKA_FIELDS: Final[Table] = {
     ZooKeeper: Declared(history=("_zxid", "observer")),
     ZooKeeperClient: Declared(history=("_xid",)),
 }  # fmt: skip
-"""The declared fields by class. The entry of `object` applies to fields with these names in every class."""
+"""The declared fields, by class. The entry for `object` applies to fields that have these names in any class."""

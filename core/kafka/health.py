@@ -1,16 +1,16 @@
-"""The health of a partition: conditions from its metadata (offline, under-replicated, at or under min ISR), and its status.
+"""The health of a partition: its status, and the conditions that follow from its metadata (offline, under-replicated, at or under min ISR).
 
 All code that shows, counts, or reports such a condition uses these functions. For three of these conditions, Kafka has two definitions. A
-broker counts the partitions that it leads, with the effective min.insync.replicas (`is_under_replicated`, `is_under_min_isr`,
-`is_at_min_isr`). Metrics, condition readings, reports, and `status_of` use this definition. `kafka-topics --describe` uses the rows that it
-prints and the setting as written, and includes leaderless partitions (`described_*`). isrlab's `describe` command, the grid's filters, and
-the counts beside the grid use this second definition.
+broker counts only partitions that it leads, and uses the effective min.insync.replicas (`is_under_replicated`, `is_under_min_isr`,
+`is_at_min_isr`). Metrics, condition readings, reports, and `status_of` use this definition. `kafka-topics --describe` counts the rows that
+it prints, uses the setting as it was written, and includes partitions that have no leader (`described_*`). isrlab's `describe` command, the
+grid's filters, and the counts next to the grid use this second definition.
 
-`status_of` is the status of a partition as its clients experience it. Screens, readings, and sweeps use it, and reports use the same words.
-The controller learns late that a broker is gone. Until then, its metadata names a dead leader, or an ISR with a dead member. A status
-therefore follows from the metadata *and* from the actual state of processes and links. While an ISR member is not fetching, nothing is
-committed: the leader accepts writes with acks=1, but writes with acks=all wait. Such a partition is *stalled*, although the metadata shows
-a leader and a full ISR.
+`status_of` returns the status of a partition from its clients' point of view. Screens, readings, and sweeps use it, and reports use the
+same words. It takes time until the controller learns that a broker has failed. Until then, its metadata can name a leader or an ISR member
+that is dead. Therefore, the status depends both on the metadata and on the actual state of processes and links. While an ISR member is not
+fetching, nothing is committed: the leader accepts writes with acks=1, but writes with acks=all wait. Such a partition is *stalled*, even
+though the metadata shows a leader and a full ISR.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from core.sim.units import SECOND
 STALL_BOUND: Final = SECOND
 """The maximum time that the high watermark can stay below the log end without moving, µs. After that, writes with acks=all are stalled.
 
-A healthy follower fetches at least every replica.fetch.wait.max.ms, which is 500 ms by default. This bound is twice that time.
+A healthy follower fetches at least once per replica.fetch.wait.max.ms, which is 500 ms by default. This bound is twice as long.
 """
 
 
 class LedPartition(Protocol):
-    """A partition with its leader (NO_LEADER if there is none) and its ISR."""
+    """A partition that has a leader (NO_LEADER if there is none) and an ISR."""
 
     @property
     def leader(self) -> int: ...
@@ -42,7 +42,7 @@ class LedPartition(Protocol):
 
 
 class AssignedPartition(LedPartition, Protocol):
-    """A partition whose assigned replicas are also known, including those that a running reassignment adds."""
+    """A partition whose assigned replicas are also known, including those that a running reassignment is adding."""
 
     @property
     def replicas(self) -> Sequence[int]: ...
@@ -54,19 +54,20 @@ class AssignedPartition(LedPartition, Protocol):
 class PartitionStatus(enum.IntEnum):
     """The status of a partition, by the operations that clients can perform on it.
 
-    The worst value is first. Only the last four serve writes with acks=all, and only the last three serve all consumers.
+    The values are ordered from worst to best. Only with the last four do writes with acks=all succeed, and only with the last three can all
+    consumers read.
     """
 
     OFFLINE = 0
     """The controller has no leader for the partition, so clients cannot read or write."""
     LEADER_UNAVAILABLE = 1
-    """The controller names a leader that does not serve and is not replaced yet, so clients cannot read or write."""
+    """The controller names a leader that cannot serve requests and has not been replaced yet, so clients cannot read or write."""
     UNDER_MIN_ISR = 2
     """The ISR is smaller than the effective min.insync.replicas, so writes with acks=all are refused."""
     STALLED = 3
-    """The leader serves and the ISR is large enough, but the high watermark cannot advance, so writes with acks=all wait."""
+    """The leader serves requests and the ISR is large enough, but the high watermark cannot advance, so writes with acks=all wait."""
     READS_HELD = 4
-    """A transaction that no coordinator will end holds the last stable offset back, so consumers with read_committed wait."""
+    """A transaction that no coordinator will end holds back the last stable offset, so consumers with read_committed wait."""
     AT_MIN_ISR = 5
     """The ISR is exactly as large as min.insync.replicas, and the partition is under-replicated."""
     UNDER_REPLICATED = 6
@@ -76,17 +77,17 @@ class PartitionStatus(enum.IntEnum):
 
     @property
     def readable(self) -> bool:
-        """Whether consumers with read_uncommitted, the default, get committed records from the leader."""
+        """Whether consumers with read_uncommitted, which is the default, get committed records from the leader."""
         return self >= PartitionStatus.UNDER_MIN_ISR
 
     @property
     def served(self) -> bool:
-        """Whether writes with acks=all are also acknowledged."""
+        """Whether, in addition, writes with acks=all are acknowledged."""
         return self >= PartitionStatus.READS_HELD
 
 
 def effective_min_isr(min_insync_replicas: int, replication_factor: int, *, capped: bool) -> int:
-    """Return the effective min.insync.replicas. Since 3.7 (`capped`), it is at most the replication factor.
+    """Return the effective min.insync.replicas. Since 3.7 (`capped`), this is at most the replication factor.
 
     Kafka: `Partition#effectiveMinIsr` with the partition's replicas, and `ReplicationControlManager#getTopicEffectiveMinIsr` with the
     replicas of the topic's first partition.
@@ -134,8 +135,8 @@ def is_at_min_isr(partition: LedPartition, min_isr: int) -> bool:
 def described_unavailable(partition: LedPartition, live_brokers: Container[int] | None) -> bool:
     """Return whether `--unavailable-partitions` lists a partition (`PartitionDescription#hasUnavailablePartitions`).
 
-    That is the case if the partition has no leader or a leader that is not alive. `live_brokers` contains the brokers in the cluster's
-    metadata; None if they are unknown.
+    It does if the partition has no leader or its leader is not alive. `live_brokers` contains the brokers in the cluster's metadata; None
+    if they are unknown.
     """
     return is_offline(partition) or (live_brokers is not None and partition.leader not in live_brokers)
 
@@ -149,7 +150,7 @@ def described_under_replicated(partition: AssignedPartition, observing: int = 0)
 
 
 def described_min_isr(config: Sequence[tuple[str, str]], release: Release) -> int:
-    """Return the uncapped min.insync.replicas in the topic's headline, which these filters use (`TopicCommand#describeTopic`).
+    """Return the uncapped min.insync.replicas in the topic's headline, which the following filters use (`TopicCommand#describeTopic`).
 
     Raises:
         ValueError: the value is not a number.
@@ -164,7 +165,7 @@ def described_min_isr(config: Sequence[tuple[str, str]], release: Release) -> in
 def described_under_min_isr(partition: LedPartition, min_insync_replicas: int) -> bool:
     """Return whether `--under-min-isr-partitions` lists a partition (`PartitionDescription#isUnderMinIsr`).
 
-    That is the case if the partition has no leader or an ISR smaller than the uncapped setting.
+    It does if the partition has no leader or if its ISR is smaller than the uncapped setting.
     """
     return is_offline(partition) or len(partition.isr) < min_insync_replicas
 
@@ -172,7 +173,7 @@ def described_under_min_isr(partition: LedPartition, min_insync_replicas: int) -
 def described_at_min_isr(partition: LedPartition, min_insync_replicas: int) -> bool:
     """Return whether `--at-min-isr-partitions` lists a partition (`PartitionDescription#isAtMinIsrPartitions`).
 
-    The filter uses the uncapped setting, and includes partitions without a leader.
+    The filter uses the uncapped setting, and includes partitions that have no leader.
     """
     return len(partition.isr) == min_insync_replicas
 
@@ -181,13 +182,13 @@ def described_at_min_isr(partition: LedPartition, min_insync_replicas: int) -> b
 
 
 def is_stalled(not_fetching: Sequence[int], uncommitted_us: int, disk_us: int = 0) -> bool:
-    """Return whether writes with acks=all wait although the leader serves and the ISR is large enough.
+    """Return whether writes with acks=all wait even though the leader serves requests and the ISR is large enough.
 
     Args:
-        not_fetching: the ISR members, other than the leader, that cannot fetch from the leader, because their process is down or paused, or a
-            link to the leader is cut. In that case nothing can be committed, even if no client currently writes.
-        uncommitted_us: the time that the high watermark has been below the log end without moving, µs.
-        disk_us: the time that a write waits for the leader's disk before it is appended, µs.
+        not_fetching: the ISR members, other than the leader, that cannot fetch from the leader, because their process is down or paused or
+            because their link to the leader is cut. If there are any, nothing can be committed, even if no client is currently writing.
+        uncommitted_us: how long the high watermark has been below the log end without moving, µs.
+        disk_us: how long a write waits for the leader's disk before it is appended, µs.
     """
     return bool(not_fetching) or uncommitted_us > STALL_BOUND or disk_us > STALL_BOUND
 
@@ -205,7 +206,7 @@ def status_of(
     """Return the status of a partition.
 
     Args:
-        partition: the partition as the controller knows it.
+        partition: the controller's state of the partition.
         min_isr: the effective min.insync.replicas (`effective_min_isr`).
         leader_serves: whether the leader's process is running and leads the partition, and no client of the topic is cut off from it.
         not_fetching: see `is_stalled`.
@@ -229,7 +230,7 @@ def status_of(
 
 
 class UncleanElection(enum.Enum):
-    """The time when unclean leader election gives a leader to a partition without one."""
+    """The point at which unclean leader election gives a leader to a partition that has none."""
 
     NOBODY_UP = enum.auto()
     """A leader is never elected, because none of the partition's replicas is up."""
@@ -242,8 +243,8 @@ class UncleanElection(enum.Enum):
 
 
 def could_elect_uncleanly(partition: AssignedPartition, up: Container[int]) -> bool:
-    """Return whether an unclean election would give a partition a leader, because the partition has none and one of its replicas is on a
-    broker that is up.
+    """Return whether an unclean election would give a partition a leader. It would if the partition has none, and one of its replicas is on
+    a broker that is up.
     """
     return is_offline(partition) and any(replica in up for replica in partition.replicas)
 
@@ -254,7 +255,7 @@ def unclean_election(
     """Return the effect of unclean.leader.election.enable on a partition; None if the partition has a leader or the setting is off.
 
     Args:
-        partition: the partition as the controller knows it.
+        partition: the controller's state of the partition.
         up: the brokers that are up.
         enabled: the value of the setting for the topic.
         zookeeper: whether the controller uses ZooKeeper.
@@ -270,5 +271,6 @@ def unclean_election(
 
 
 def spare_replicas(min_insync_replicas: int, replicas: int, *, capped: bool) -> int:
-    """Return the number of replicas that can leave the ISR before writes with acks=all are refused; negative if they are always refused."""
+    """Return the number of replicas that can leave the ISR before writes with acks=all are refused; negative if such writes are already
+    refused."""
     return replicas - effective_min_isr(min_insync_replicas, replicas, capped=capped)

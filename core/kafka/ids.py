@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 NO_LEADER: Final = -1
-"""Kafka's leader id of a partition without a leader."""
+"""Kafka's leader id for a partition that has no leader."""
 
 NO_EPOCH: Final = -1
 """Kafka's undefined epoch."""
@@ -14,7 +14,7 @@ NO_OFFSET: Final = -1
 """Kafka's undefined offset."""
 
 PRODUCER_ID_BLOCK_SIZE: Final = 1_000
-"""The number of producer IDs in a block that the controller gives to a broker (`ProducerIdsBlock`)."""
+"""The number of producer IDs in a block that the controller allocates to a broker (`ProducerIdsBlock`)."""
 
 CONTROLLER: Final = "controller"
 """The network address of a controller without a quorum."""
@@ -24,7 +24,7 @@ ZOOKEEPER: Final = "zookeeper"
 
 
 class TopicPartition(NamedTuple):
-    """A partition of a topic. `str` gives the form that Kafka prints: `orders-0`."""
+    """A partition of a topic. `str` returns the form that Kafka prints: `orders-0`."""
 
     topic: str
     partition: int
@@ -51,13 +51,14 @@ def broker_address(broker: int) -> str:
 
 
 def broker_at(address: str) -> int | None:
-    """Return the broker with this network address; None if it is not the address of a broker."""
+    """Return the broker that has this network address; None if no broker has an address of this form."""
     number = address[1:]
     return int(number) if address[:1] == "b" and number.isascii() and number.isdecimal() else None
 
 
 def node_address(name: str) -> str:
-    """Return the network address for a name that a user enters. `1` and `b1` both mean broker 1; any other name is the address itself."""
+    """Return the network address for a name that a user has entered. `1` and `b1` both mean broker 1. Any other name is itself an
+    address."""
     digits = name[1:] if name[:1] == "b" else name
     if digits.isascii() and digits.isdecimal():
         return f"b{int(digits)}"

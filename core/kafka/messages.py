@@ -1,7 +1,8 @@
-"""The messages between nodes, which are immutable tuples named after Kafka's requests. Timers are messages that a node sends to itself.
+"""The messages between nodes. They are immutable tuples that are named after Kafka's requests. A timer is a message that a node sends to
+itself.
 
-A `cause` field in a message's part for one partition is the sequence number of the event that caused this part. Without such a field, the
-cause of the whole message applies. Times are in µs. Epochs and ids are Kafka's; -1 means none.
+If the part of a message for one partition has a `cause` field, it is the sequence number of the event that caused this part. Otherwise, the
+cause of the whole message applies. Times are in µs. An epoch or id of -1 means none.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class FetchPartition(NamedTuple):
 
 
 FetchPartitionFields = tuple[TopicPartition, Column, int, int, Column]
-"""A `FetchPartition`, or a plain tuple of its fields, which takes a fifth of the time to create."""
+"""A `FetchPartition`, or a plain tuple of its fields, which is five times as fast to create."""
 
 
 class FetchRequest(NamedTuple):
@@ -37,11 +38,11 @@ class FetchRequest(NamedTuple):
     Attributes:
         correlation: the correlation ID.
         follower: the broker id of the follower.
-        fetcher: the number of its fetcher.
+        fetcher: the number of the follower's fetcher.
         broker_epoch: the broker epoch of the follower.
         full: whether the fetch starts a new fetch session.
         changed: the partitions that are new in the session, or whose state has changed since the last fetch.
-        forgotten: the partitions that left the session.
+        forgotten: the partitions that have left the session.
         max_wait: replica.fetch.wait.max.ms, µs.
         min_bytes: replica.fetch.min.bytes.
         max_bytes: replica.fetch.response.max.bytes.
@@ -64,9 +65,10 @@ class FetchRequest(NamedTuple):
 
 
 class FetchedPartition(NamedTuple):
-    """The part of a fetch response for one partition. If it has a diverging epoch, it contains no records.
+    """The part of a fetch response for one partition. If it names a diverging epoch, it contains no records.
 
-    With isolation level read_committed, `aborted` contains (producer ID, first offset) of each aborted transaction near the records.
+    With the isolation level read_committed, `aborted` contains (producer ID, first offset) for each aborted transaction that might overlap
+    the records.
     """
 
     tp: TopicPartition
@@ -82,15 +84,16 @@ class FetchedPartition(NamedTuple):
 
 
 FetchFailure = tuple[str, int, int]
-"""The reason that a leader returns no records to a follower: an error, or the point where the logs diverge (epoch, end offset).
+"""The reason why a leader returns no records to a follower: an error, or the point where the logs diverge (epoch, end offset).
 
 With an error, epoch and end offset are -1.
 """
 
 FetchedPartitionFields = tuple[TopicPartition, FetchFailure | None, Column, FetchedRecords | None, Column, int, Column]
-"""A `FetchedPartition` as it is sent to followers: partition, failure, offset, records, high watermark, log start, and cause.
+"""A `FetchedPartition` in the form in which it is sent to followers: partition, failure, offset, records, high watermark, log start, and
+cause.
 
-It is a plain tuple, which takes a fifth of the time to create.
+It is a plain tuple, which is five times as fast to create.
 """
 
 
@@ -112,7 +115,7 @@ class FetchResponse(NamedTuple):
     corrupt: bool = False
 
     def parts(self) -> tuple[FetchedPartition, ...]:
-        """Return the parts of the partitions, with named fields."""
+        """Return the parts for the partitions, with named fields."""
         return tuple(
             FetchedPartition(tp, error, offset, tuple(fetched_ranges(records)), high_watermark, log_start, diverging, end, cause)
             for tp, failure, offset, records, high_watermark, log_start, cause in self.partitions
@@ -130,7 +133,7 @@ class OffsetsForLeaderEpochRequest(NamedTuple):
 
 
 class OffsetsForLeaderEpochResponse(NamedTuple):
-    """The response to OffsetsForLeaderEpoch. Each item is (partition, error, epoch, end offset) of a requested partition."""
+    """The response to OffsetsForLeaderEpoch. Each item is (partition, error, epoch, end offset) for a requested partition."""
 
     correlation: int
     fetcher: int
@@ -142,10 +145,10 @@ LATEST: Final = -1
 
 
 class ListOffsetsRequest(NamedTuple):
-    """A ListOffsets request for one partition. A `replica` of -1 means a consumer. The response repeats `fetcher`.
+    """A ListOffsets request for one partition. If `replica` is -1, the sender is a consumer. The response repeats `fetcher`.
 
-    `timestamp` is LATEST or a time in µs. If it is a time, the response names the first record at or after this time. With `read_committed`,
-    records at or above the last stable offset do not count.
+    `timestamp` is LATEST or a time in µs. If it is a time, the response names the first record at or after this time. With
+    `read_committed`, only records below the last stable offset count.
     """
 
     correlation: int
@@ -190,7 +193,7 @@ class ApiVersionsResponse(NamedTuple):
 
 
 class MetadataRequest(NamedTuple):
-    """A client's request for the leaders of the partitions in a topic, and in other topics."""
+    """A client's request for the partition leaders of a topic and of other topics."""
 
     correlation: int
     topic: str
@@ -198,7 +201,7 @@ class MetadataRequest(NamedTuple):
 
 
 class MetadataResponse(NamedTuple):
-    """The response to a metadata request: (leader, leader epoch) of each partition; empty for an unknown topic.
+    """The response to a metadata request: (leader, leader epoch) for each partition; empty for an unknown topic.
 
     `error` is UNKNOWN_TOPIC_OR_PARTITION if the broker knows that the topic was deleted. `others` has (topic, leaders, error) for each other topic.
     """
@@ -221,12 +224,12 @@ class ProduceRequest(NamedTuple):
         bytes: the total size of the records.
         acks: the acks that the batch requires: 0, 1, or -1 for all.
         timeout: request.timeout.ms, µs.
-        batch_id: the number of the batch within the producer; the durability account recognizes a retry by it.
+        batch_id: the number of the batch among the producer's batches, by which the durability account recognizes retries.
         attempt: the number of the attempt, from 1.
-        producer_id: the id of an idempotent producer, or -1. Brokers recognize a retry by this id and the next two fields.
+        producer_id: the id of an idempotent producer, or -1. Brokers recognize retries by this id and the next two fields.
         producer_epoch: the producer epoch, or -1.
         first_sequence: the sequence number of the first record, or -1.
-        timestamp: the time of creation according to the producer's clock (CreateTime), µs; -1 if that clock is correct.
+        timestamp: the time when the batch was created, according to the producer's clock (CreateTime), µs; -1 if that clock is correct.
         transactional_id: the transactional.id of a transactional batch; empty for any other batch.
         adds_partition: whether the leader adds the partition to the transaction (Produce v12, transaction.version 2).
         content: the keys and values of the records; None if they do not matter.
@@ -251,10 +254,10 @@ class ProduceRequest(NamedTuple):
 
 
 class ProduceResponse(NamedTuple):
-    """The response to a produce request. `term` is the leadership in which the offsets were assigned.
+    """The response to a produce request. `term` is the leader's term in which the offsets were assigned.
 
-    `log_start` is the log start offset of a leader that refuses the batch, from which the producer can tell whether retention has deleted
-    its records; -1 if it is unknown.
+    `log_start` is the log start offset of a leader that refuses the batch; -1 if it is unknown. From this offset, the producer can tell
+    whether retention has deleted its records.
     """
 
     correlation: int
@@ -266,7 +269,7 @@ class ProduceResponse(NamedTuple):
 
 
 class InitProducerIdRequest(NamedTuple):
-    """An idempotent producer's request for a producer ID, to any broker. `producer` is the producer's name, for the journal."""
+    """An idempotent producer's request to any broker for a producer ID. `producer` is the producer's name, for the journal."""
 
     correlation: int
     producer: str
@@ -280,10 +283,10 @@ class InitProducerIdResponse(NamedTuple):
 
 
 class ConsumerFetchRequest(NamedTuple):
-    """A consumer's fetch. Each item is (partition, position, leader epoch) of a partition that the consumer reads from this broker.
+    """A consumer's fetch. Each item is (partition, position, leader epoch) for a partition that the consumer reads from this broker.
 
-    `rack` is the consumer's client.rack; empty if it has none; None if its release does not send a rack (before 2.4). With
-    `read_committed`, the response contains only records below the last stable offset.
+    `rack` is the consumer's client.rack. It is empty if the consumer has none, and None if its release does not send a rack (before 2.4).
+    With `read_committed`, the response contains only records below the last stable offset.
     """
 
     correlation: int
@@ -297,7 +300,8 @@ class ConsumerFetchRequest(NamedTuple):
 class ConsumerFetchResponse(NamedTuple):
     """The response to a consumer's fetch.
 
-    `preferred` contains (partition, follower) for each partition that the leader wants the consumer to read from a follower (KIP-392).
+    `preferred` contains (partition, follower) for each partition that the consumer should read from a follower, according to the leader
+    (KIP-392).
     """
 
     correlation: int
@@ -359,7 +363,7 @@ class BrokerHeartbeatResponse(NamedTuple):
 
 
 class AssignReplicasToDirsRequest(NamedTuple):
-    """A report from a broker with several log directories: the directories that contain some of its replicas."""
+    """A report from a broker that has several log directories. It says which directories contain which of its replicas."""
 
     broker: int
     broker_epoch: int
@@ -386,14 +390,14 @@ class AllocateProducerIdsRequest(NamedTuple):
 
 
 class AllocateProducerIdsResponse(NamedTuple):
-    """The response with a block of `size` producer IDs that starts with `start`."""
+    """The response, which contains a block of `size` producer IDs that begins with `start`."""
 
     start: int
     size: int
 
 
 class AlterPartitionItem(NamedTuple):
-    """A leader's proposal for the ISR of one partition, with the members' broker epochs (-1 if unknown to the leader).
+    """A leader's proposal for the ISR of one partition, with the members' broker epochs (-1 if the leader does not know the epoch).
 
     `recovering` says whether the leader reports RECOVERING (KIP-704). Kafka's leaders report RECOVERED when they become leader
     (`Partition#makeLeader`).
@@ -436,7 +440,8 @@ class NotController(NamedTuple):
 
 
 class LeaderChangeMessage(NamedTuple):
-    """The first entry of a controller epoch (Kafka: `LeaderChangeMessage`). When it is committed, all earlier entries are committed too."""
+    """The first entry in a controller epoch (Kafka: `LeaderChangeMessage`). When it is committed, all earlier entries are also
+    committed."""
 
     leader: str
 
@@ -449,13 +454,13 @@ class BrokerWrite(NamedTuple):
 
 
 class FenceStaleBroker(NamedTuple):
-    """A write that fences a broker, because the active controller found that its session has expired."""
+    """A write that fences a broker, because the active controller found that the broker's session has expired."""
 
     broker: int
 
 
 class PeriodicWrite(NamedTuple):
-    """A periodic task of the active controller, which is `balance` or `unclean`."""
+    """A write that runs a periodic task of the active controller, either `balance` or `unclean`."""
 
     task: str
 
@@ -469,7 +474,7 @@ class QuorumEntry(NamedTuple):
 
 
 class VoteRequest(NamedTuple):
-    """A candidate's request for a vote, with the end of its log.
+    """A candidate's request for a vote, which contains the end of its log.
 
     If `pre` is true, the candidate only asks whether it would get the vote (KIP-996).
     """
@@ -491,14 +496,14 @@ class VoteResponse(NamedTuple):
 
 
 class BeginQuorumEpoch(NamedTuple):
-    """The message by which a voter that has won an epoch informs the other voters."""
+    """The message with which a voter that has won an election informs the other voters."""
 
     epoch: int
     leader: str
 
 
 class QuorumFetchRequest(NamedTuple):
-    """A voter's fetch of entries from the leader, with the end and last epoch of its log and its high watermark."""
+    """A voter's fetch of entries from the leader, which contains the end and the last epoch of the voter's log and its high watermark."""
 
     number: int
     epoch: int
@@ -509,7 +514,8 @@ class QuorumFetchRequest(NamedTuple):
 
 
 class QuorumFetchResponse(NamedTuple):
-    """The response to a voter's fetch: entries from the requested offset, or the diverging epoch and the end to which the voter truncates its log.
+    """The response to a voter's fetch: entries starting at the requested offset, or the diverging epoch and the offset to which the voter
+    truncates its log.
 
     If the sender is not the leader, `error` is set.
     """

@@ -1,4 +1,4 @@
-"""A topic to create: its partitions and replicas, and optionally the initial content of its logs.
+"""The specification of a topic to create: its partitions and replicas and, optionally, the initial content of its logs.
 
 Kafka: `CreatableTopic`. The laboratory can also set an ISR, a leader, an ELR, a leader epoch, and logs.
 """
@@ -26,11 +26,12 @@ class LogSpec(ReprMixin):
     """The initial content of a replica's log.
 
     Attributes:
-        broker: the broker of the replica.
+        broker: the broker that has the replica.
         leo: the log end offset.
         hw: the high watermark.
         log_start: the log start offset.
-        epochs: (leader epoch, start offset) in ascending order, as in `leader-epoch-checkpoint`; the last epoch can start at the LEO, without a record.
+        epochs: (leader epoch, start offset) pairs in ascending order, as in `leader-epoch-checkpoint`. The last epoch can start at the LEO
+            and have no records.
     """
 
     broker: int
@@ -71,7 +72,7 @@ class LogSpec(ReprMixin):
 
 @attrs.frozen(repr=False)
 class PartitionSpec(ReprMixin):
-    """A partition with assigned replicas.
+    """A partition whose replicas are assigned.
 
     Attributes:
         replicas: the assigned replicas; the first one is the preferred leader.
@@ -80,7 +81,7 @@ class PartitionSpec(ReprMixin):
         elr: the eligible leader replicas.
         last_known_elr: see `PartitionRegistration`.
         leader_epoch: the initial leader epoch.
-        logs: the initial logs; replicas without a log here are empty.
+        logs: the initial logs. Replicas that have no log in this list are empty.
     """
 
     replicas: tuple[int, ...]
@@ -115,7 +116,8 @@ class PartitionSpec(ReprMixin):
     def check_registration(self, name: str, up: Container[int]) -> None:
         """Check that a controller could register this leader, ISR, and ELR together.
 
-        `ClusterSpec.check` omits this check, so that an event log whose session started from such a partition still opens and replays.
+        `ClusterSpec.check` omits this check, so that an event log whose session started from an impossible partition can still be opened
+        and replayed.
 
         Args:
             name: the partition's name, for messages.
@@ -139,15 +141,15 @@ class PartitionSpec(ReprMixin):
 
 @attrs.frozen(repr=False)
 class TopicSpec(ReprMixin):
-    """A topic. It has either an assignment, or a number of partitions and a replication factor; in the latter case, the controller places
+    """A topic. It has either an assignment or a number of partitions and a replication factor. In the latter case, the controller places
     the replicas.
 
     Attributes:
         name: the topic's name.
         partitions: the number of partitions that the controller places.
         replication_factor: the number of replicas of each of these partitions.
-        assignment: the partitions with assigned replicas.
-        config: the topic's own settings as written, in order; `describe` also shows settings that the laboratory does not model.
+        assignment: the partitions whose replicas are assigned.
+        config: the topic's own settings, as they were written, in order. `describe` also shows those that the laboratory does not model.
         topic_id: the topic id; if empty, a random id is drawn.
     """
 

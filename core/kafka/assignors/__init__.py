@@ -1,5 +1,5 @@
-"""Assignors: pure functions from the members of a consumer group and the partitions of their topics to an assignment.
+"""Assignors: pure functions that assign the partitions of topics to the members of a consumer group.
 
-`range_assignor`, `round_robin`, and the assignors in `sticky` run at the leader of a group of the classic protocol. Those in `server` run at the
-coordinator of a group of the consumer protocol (KIP-848).
+In groups that use the classic protocol, the leader runs `range_assignor`, `round_robin`, or an assignor in `sticky`. In groups that use the
+consumer protocol (KIP-848), the coordinator runs an assignor in `server`.
 """

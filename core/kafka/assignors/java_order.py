@@ -1,4 +1,4 @@
-"""The order in which Java iterates over a hash map (`java.util.HashMap`). This order breaks ties in the sticky and uniform assignors."""
+"""The order in which Java iterates over a hash map (`java.util.HashMap`). The sticky and uniform assignors break ties by this order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ K = TypeVar("K")
 
 
 def table_size(keys: int) -> int:
-    """Return the number of buckets in a map that has grown to hold a number of keys.
+    """Return the number of buckets in a map that has grown to hold a given number of keys.
 
     A map has at least 16 buckets and is at most three quarters full.
     """
@@ -33,7 +33,8 @@ def bucket(hash_code: int, size: int) -> int:
 
 
 def hash_map_order(ids: Iterable[str]) -> list[str]:
-    """Return strings, such as member IDs, in the iteration order of a hash map. Strings in one bucket keep their order of insertion."""
+    """Return strings, such as member IDs, in the iteration order of a hash map. Strings in the same bucket stay in the order in which they
+    were inserted."""
     return _ordered(ids, java_hash)
 
 

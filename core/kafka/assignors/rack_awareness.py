@@ -1,4 +1,4 @@
-"""The racks of members and partitions (KIP-881), for the client-side range and sticky assignors."""
+"""The racks of members and partitions (KIP-881), which the client-side range and sticky assignors use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from core.kafka.ids import TopicPartition
 
 
 def use_rack_aware_assignment(consumer_racks: Set[str], partition_racks: Collection[frozenset[str]]) -> bool:
-    """Return whether racks can make a difference: some member's rack has a replica, and not all partitions have replicas in the same racks.
+    """Return whether racks can affect the assignment. They can if some member's rack has a replica, and not all partitions have replicas in
+    the same racks.
 
     Kafka: `AbstractPartitionAssignor#useRackAwareAssignment`.
     """
@@ -22,8 +23,8 @@ class RackInfo:
     """The racks that a sticky assignor compares (`AbstractStickyAssignor.RackInfo`).
 
     Attributes:
-        consumer_racks: the racks of the members; empty if racks make no difference.
-        partition_racks: the racks of each partition's replicas; empty if racks make no difference.
+        consumer_racks: the racks of the members; empty if racks cannot affect the assignment.
+        partition_racks: the racks of each partition's replicas; empty if racks cannot affect the assignment.
     """
 
     __slots__ = ("_consumers_by_partition", "consumer_racks", "partition_racks")
@@ -52,7 +53,7 @@ class RackInfo:
         return rack is not None and rack not in self.partition_racks.get(tp, ())
 
     def by_consumers(self, tps: list[TopicPartition]) -> list[TopicPartition]:
-        """Return partitions, ordered by the number of members in their racks (`#sortPartitionsByRackConsumers`)."""
+        """Return the partitions, ordered by the number of members in their racks (`#sortPartitionsByRackConsumers`)."""
         if not self._consumers_by_partition:
             return tps
         return sorted(tps, key=lambda tp: self._consumers_by_partition.get(tp, 0))

@@ -1,6 +1,7 @@
-"""The assignor `range` of clients (`RangeAssignor`): for each topic, every member gets consecutive partitions.
+"""The client-side assignor `range` (`RangeAssignor`), which gives every member consecutive partitions of each topic.
 
-If members have racks (KIP-881, 3.5), a member first gets partitions with a replica in its own rack. The size of each range stays the same.
+If members have racks (KIP-881, since 3.5), a member first gets partitions that have a replica in its own rack. The size of each member's
+range stays the same.
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ from core.kafka.ids import TopicPartition
 
 
 class TopicAssignmentState:
-    """The state of the assignment of one topic (`RangeAssignor.TopicAssignmentState`).
+    """The assignment state of one topic (`RangeAssignor.TopicAssignmentState`).
 
     Attributes:
         topic: the name of the topic.
-        consumers: the rack of each subscriber, in the order of members; empty if the member has no rack.
-        needs_rack_aware_assignment: whether racks can make a difference for this topic.
-        unassigned: the numbers of the partitions without an owner, in ascending order.
+        consumers: the rack of each subscriber, in member order; empty if the member has no rack.
+        needs_rack_aware_assignment: whether racks can affect the assignment of this topic.
+        unassigned: the numbers of the partitions that have no owner, in ascending order.
         assigned: the number of partitions that each subscriber has.
         quota: the minimum number of partitions that each subscriber gets.
-        extra: the number of subscribers that can still get one more partition.
+        extra: the number of subscribers that can still get one partition more than `quota`.
     """
 
     __slots__ = ("_metadata", "assigned", "consumers", "extra", "needs_rack_aware_assignment", "partitions", "quota", "topic", "unassigned")
@@ -63,12 +64,12 @@ class TopicAssignmentState:
 
 
 def assign(topics: Topics, members: Members, *, rack_aware: bool = True) -> Assignment:
-    """Assign the partitions of each topic in ranges (`RangeAssignor#assignPartitions`).
+    """Assign ranges of each topic's partitions to members (`RangeAssignor#assignPartitions`).
 
     Args:
         topics: the topics that have metadata.
         members: the members of the group, in any order.
-        rack_aware: whether the release compares racks.
+        rack_aware: whether the release takes racks into account.
     """
     ordered = sorted(members, key=member_order)
     consumers: dict[str, dict[str, str]] = {}
@@ -112,7 +113,7 @@ def _assign_ranges(state: TopicAssignmentState, may_assign: Callable[[str, int],
 
 
 def _assign_with_rack_matching(states: list[TopicAssignmentState], assignment: Assignment) -> None:
-    """Assign partitions within racks, beginning with topics that have the same subscribers and number of partitions.
+    """Assign partitions within racks. Begin with topics that have the same subscribers and the same number of partitions.
 
     Kafka: `#assignWithRackMatching`.
     """
@@ -127,7 +128,7 @@ def _assign_with_rack_matching(states: list[TopicAssignmentState], assignment: A
 
 
 def _assign_co_partitioned(states: list[TopicAssignmentState], assignment: Assignment) -> None:
-    """Give one member the partitions with the same number in all topics, if the racks of all these partitions match.
+    """Give one member the partitions that have the same number in all topics, if its rack matches all these partitions.
 
     Kafka: `#assignCoPartitionedWithRackMatching`.
     """

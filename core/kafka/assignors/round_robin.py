@@ -1,4 +1,4 @@
-"""The assignor `roundrobin` of clients (`RoundRobinAssignor`): it deals all partitions to the members in turn."""
+"""The client-side assignor `roundrobin` (`RoundRobinAssignor`), which deals all partitions to the members in turn."""
 
 from __future__ import annotations
 

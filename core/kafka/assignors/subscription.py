@@ -1,4 +1,4 @@
-"""The input and output of assignors: members with their subscriptions, topics, and assignments."""
+"""The input and output of assignors: members and their subscriptions, topics, and assignments."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from typing import Final, NamedTuple, TypeAlias
 from core.kafka.ids import TopicPartition
 
 NO_GENERATION: Final = -1
-"""The generation of a member that reports none (`AbstractStickyAssignor.DEFAULT_GENERATION`)."""
+"""The generation of a member that does not report one (`AbstractStickyAssignor.DEFAULT_GENERATION`)."""
 
 
 class Member(NamedTuple):
     """A member of a group and its subscription (`ConsumerPartitionAssignor.Subscription`, `MemberSubscriptionAndAssignmentImpl`).
 
-    The order in which an assignor gets the members can decide ties. Kafka uses the order of a hash map (`java_order.hash_map_order`).
+    Ties can be decided by the order in which an assignor gets the members. Kafka uses the order of a hash map
+    (`java_order.hash_map_order`).
 
     Attributes:
         member_id: the ID that the coordinator or the client has given to the member.
         topics: the topics that the member subscribes to.
         owned: the partitions that the member owns. For server-side assignors, these are the partitions of its target assignment.
-        generation: the generation in which the member got the owned partitions; NO_GENERATION if it reports none.
-        instance_id: the group.instance.id of a static member, otherwise empty.
-        rack: the client.rack of the member, otherwise empty.
+        generation: the generation in which the member got the owned partitions; NO_GENERATION if the member reports none.
+        instance_id: the group.instance.id of a static member; empty for a dynamic member.
+        rack: the client.rack of the member; empty if it has none.
     """
 
     member_id: str
@@ -55,11 +56,11 @@ Topics: TypeAlias = Mapping[str, TopicMetadata]
 Members: TypeAlias = Sequence[Member]
 
 Assignment: TypeAlias = dict[str, list[TopicPartition]]
-"""The partitions of each member ID, in the order in which the assignor assigned them."""
+"""The partitions that are assigned to each member ID, in the order in which the assignor assigned them."""
 
 
 def member_order(member: Member) -> tuple[bool, str]:
-    """Return the sort key of members: static members by instance ID, then dynamic members by member ID (`MemberInfo#compareTo`)."""
+    """Return a sort key that orders static members by instance ID, and then dynamic members by member ID (`MemberInfo#compareTo`)."""
     return (False, member.instance_id) if member.instance_id else (True, member.member_id)
 
 

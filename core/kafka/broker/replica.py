@@ -26,8 +26,9 @@ class Replica:
         last_fetch_time: the time when the follower's last fetch arrived, µs.
         broker_epoch: the broker epoch in the last fetch; -1 if unknown.
         last_sent_high_watermark: the leader's high watermark when the leader last read records for a fetch. It is used only in releases in
-            which a new high watermark completes delayed fetches. session: the follower's fetch session while the follower is at the
-        leader's LEO; otherwise None. Each fetch in this session implicitly renews the times in this list.
+            which a new high watermark completes delayed fetches.
+        session: the follower's fetch session while the follower is at the leader's LEO; otherwise None. Each fetch in this session
+            implicitly renews the times in this list.
     """
 
     __slots__ = (

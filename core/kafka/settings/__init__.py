@@ -1,1 +1,1 @@
-"""The settings that the laboratory models, by their names in Kafka, each with its type, default, scope, and releases."""
+"""The settings that the laboratory models. Each has Kafka's name, a type, a default, a scope, and the releases that have it."""

@@ -1,4 +1,4 @@
-"""Settings of transaction coordinators and group coordinators, and of their topics."""
+"""Settings for transaction coordinators, group coordinators, and their topics."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ COORDINATOR_SETTINGS: Final = (
     ),
     Setting(
         "transactional.id.expiration.ms", "int", 604_800_000, "broker", False,
-        "A transaction coordinator forgets a transactional.id that has had no transaction for this long. Before 3.4, leaders also forget idle producers after this time.",
+        "The time without transactions after which a transaction coordinator forgets a transactional.id. Before 3.4, leaders also forget idle producers after this time.",
         least=1, since="0.11",
     ),
     Setting(
         "producer.id.expiration.ms", "int", 86_400_000, "broker", True,
-        "A partition forgets the sequence numbers of a producer that has been idle for this long.", least=1, since="3.6",
+        "The idle time after which a partition forgets a producer's sequence numbers.", least=1, since="3.6",
     ),
     Setting(
         "producer.id.expiration.check.interval.ms", "int", 600_000, "broker", False,
-        "The interval at which a broker forgets producers that have been idle for too long.", least=1, since="3.6",
+        "The interval at which a broker checks for producers that have been idle for too long.", least=1, since="3.6",
     ),
     Setting(
         "offsets.topic.num.partitions", "int", 50, "broker", False, "The number of partitions of __consumer_offsets.", least=1, most=1_000,
@@ -32,11 +32,11 @@ COORDINATOR_SETTINGS: Final = (
     ),
     Setting(
         "offsets.commit.timeout.ms", "int", 5_000, "broker", False,
-        "How long a group coordinator waits for the replication of offsets that a client commits.", least=1,
+        "How long a group coordinator waits until the offsets that a client commits are replicated.", least=1,
     ),
     Setting(
         "offsets.retention.minutes", "int", 10_080, "broker", False,
-        "The time after which the committed offsets of an empty group expire. Before 2.1, it begins with the commit, even if the group is active.",
+        "The time after which the committed offsets of an empty group expire. Before 2.1, this time begins when the offsets are committed, even if the group is active.",
         least=1, older_defaults=(("1.1", 1_440),), since="0.9",
     ),
     Setting(
@@ -53,7 +53,7 @@ COORDINATOR_SETTINGS: Final = (
     ),
     Setting(
         "group.initial.rebalance.delay.ms", "int", 3_000, "broker", False,
-        "The time that a group coordinator waits for more members before the first rebalance of an empty group. Each new member extends it.",
+        "The time that a group coordinator waits for more members before the first rebalance of an empty group. Each new member extends this time.",
         since="0.11",
     ),
     Setting(
@@ -61,21 +61,21 @@ COORDINATOR_SETTINGS: Final = (
     ),
     Setting(
         "group.consumer.heartbeat.interval.ms", "int", 5_000, "broker", False,
-        "The time between two heartbeats of a member that speaks the consumer protocol. The coordinator tells it to the members.", least=1,
+        "The time between two heartbeats from a member that uses the consumer protocol. The coordinator tells the members how long it is.", least=1,
         since="4.0",
     ),
     Setting(
         "group.consumer.session.timeout.ms", "int", 45_000, "broker", False,
-        "The time without a heartbeat after which the coordinator removes a member that speaks the consumer protocol.", least=1,
+        "The time without a heartbeat after which the coordinator removes a member that uses the consumer protocol.", least=1,
         since="4.0",
     ),
     Setting(
-        "group.consumer.max.size", "int", MAX_INT, "broker", False, "The maximum number of members of a group of the consumer protocol.", least=1,
+        "group.consumer.max.size", "int", MAX_INT, "broker", False, "The maximum number of members in a group that uses the consumer protocol.", least=1,
         since="4.0",
     ),
     Setting(
         "group.consumer.assignors", "list", "uniform,range", "broker", False,
-        "The assignors that coordinators have for groups of the consumer protocol. The first one is the default.", words=("uniform", "range"),
+        "The assignors that coordinators offer to groups that use the consumer protocol. The first one is the default.", words=("uniform", "range"),
         since="4.0",
     ),
     Setting(
@@ -86,7 +86,7 @@ COORDINATOR_SETTINGS: Final = (
     ),
     Setting(
         "group.consumer.assignment.interval.ms", "int", 1_000, "broker", False,
-        "The minimum time between two target assignments of a group of the consumer protocol.", since="4.3",
+        "The minimum time between two target assignments in a group that uses the consumer protocol.", since="4.3",
     ),
     Setting(
         "transaction.state.log.num.partitions", "int", 50, "broker", False, "The number of partitions of __transaction_state.", least=1, most=1_000,
@@ -111,7 +111,7 @@ COORDINATOR_SETTINGS: Final = (
     ),
     Setting(
         "transaction.partition.verification.enable", "boolean", True, "broker", True,
-        "Whether a leader asks the transaction coordinator to confirm that a partition is part of a transaction before it appends the first batch (KIP-890).",
+        "Whether a leader, before it appends the first batch of a transaction, asks the transaction coordinator to confirm that the partition is part of this transaction (KIP-890).",
         since="3.6",
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Settings of logs: their size, segments, flushes, retention, compaction, checkpoints, and directories."""
+"""Settings for logs: their size, segments, flushes, retention, compaction, checkpoints, and directories."""
 
 from __future__ import annotations
 
@@ -9,46 +9,46 @@ from core.kafka.settings.setting import LONGEST_MS, MAX_LONG, Setting
 LOG_SETTINGS: Final = (
     Setting(
         "message.max.bytes", "int", 1_048_588, "broker", True,
-        "The largest record that a broker accepts from a producer.", older_defaults=(("2.4", 1_000_012),), of_topic="max.message.bytes",
+        "The size of the largest record that a broker accepts from a producer.", older_defaults=(("2.4", 1_000_012),), of_topic="max.message.bytes",
     ),
     Setting(
         "log.segment.bytes", "int", 1_073_741_824, "broker", True,
-        "The maximum size of a segment. A new segment starts before this size is exceeded.", least=14, of_topic="segment.bytes",
+        "The maximum size of a segment. A batch that would exceed this size starts a new segment.", least=14, of_topic="segment.bytes",
     ),
     Setting(
         "log.roll.ms", "long", 604_800_000, "broker", True,
-        "The maximum age of a segment. A new segment starts when the first batch of the current segment is older.", least=1, most=LONGEST_MS, of_topic="segment.ms",
+        "The maximum age of the active segment. When its first batch is older than this, a new segment starts.", least=1, most=LONGEST_MS, of_topic="segment.ms",
     ),
     Setting(
         "log.index.interval.bytes", "int", 4_096, "broker", True,
-        "The minimum number of bytes between two entries of a segment's offset index.", of_topic="index.interval.bytes",
+        "The minimum number of bytes between two entries in a segment's offset index.", of_topic="index.interval.bytes",
     ),
     Setting(
         "log.index.size.max.bytes", "int", 10_485_760, "broker", True,
-        "The maximum size of a segment's offset index, and of its time index. A new segment starts when one of them is full.", least=4,
+        "The maximum size of a segment's offset index and of its time index. When one of them is full, a new segment starts.", least=4,
         of_topic="segment.index.bytes",
     ),
     Setting(
         "log.flush.interval.messages", "long", MAX_LONG, "broker", True,
-        "A log is flushed to disk when it has this many unflushed records. By default, it is flushed only when a segment is closed.",
+        "The number of unflushed records at which a log is flushed to disk. By default, a log is flushed only when a segment is closed.",
         least=1, most=MAX_LONG, of_topic="flush.messages",
     ),
     Setting(
         "log.flush.interval.ms", "long", MAX_LONG, "broker", True,
-        "A log is flushed to disk when it has not been flushed for this long. Brokers check this only every log.flush.scheduler.interval.ms.",
+        "The time without a flush after which a log is flushed to disk. Brokers check this only every log.flush.scheduler.interval.ms.",
         least=0, most=MAX_LONG, of_topic="flush.ms",
     ),
     Setting(
         "log.flush.scheduler.interval.ms", "long", MAX_LONG, "broker", False,
-        "The interval at which a broker checks for logs that log.flush.interval.ms requires it to flush. By default, it never checks.", least=1, most=MAX_LONG,
+        "The interval at which a broker checks which logs it must flush because of log.flush.interval.ms. By default, the broker never checks.", least=1, most=MAX_LONG,
     ),
     Setting(
         "log.retention.ms", "long", 604_800_000, "broker", True,
-        "A segment is deleted when its newest record is older than this. -1 means never.", least=-1, most=LONGEST_MS, of_topic="retention.ms",
+        "The maximum age of a segment's newest record. Retention deletes older segments. -1 means no limit.", least=-1, most=LONGEST_MS, of_topic="retention.ms",
     ),
     Setting(
         "log.retention.bytes", "long", -1, "broker", True,
-        "The oldest segment is deleted if the rest of the log still has at least this size. -1 means never.",
+        "The size down to which retention shrinks a log: it deletes the oldest segment if the rest of the log still has at least this size. -1 means no limit.",
         least=-1, most=MAX_LONG, of_topic="retention.bytes",
     ),
     Setting(
@@ -57,39 +57,39 @@ LOG_SETTINGS: Final = (
     ),
     Setting(
         "log.cleanup.policy", "list", "delete", "broker", True,
-        "How a log gets rid of old records. With `delete`, retention deletes old segments. With `compact`, the log cleaner removes records whose key has a newer record.",
+        "How old records are removed from a log. With `delete`, retention deletes old segments. With `compact`, the log cleaner removes records whose key has a newer record.",
         of_topic="cleanup.policy", words=("delete", "compact"),
     ),
     Setting(
         "log.message.timestamp.type", "word", "CreateTime", "broker", True,
-        "Whose clock gives records their timestamps: with `CreateTime`, that of the producer; with `LogAppendTime`, that of the leader.",
+        "The clock that gives records their timestamps. With `CreateTime`, it is the producer's clock; with `LogAppendTime`, it is the leader's clock.",
         of_topic="message.timestamp.type", words=("CreateTime", "LogAppendTime"), since="0.10.2",
     ),
     Setting(
         "log.cleaner.min.cleanable.ratio", "double", 0.5, "broker", True,
-        "A compacted log is cleaned when more than this fraction of its bytes has never been cleaned.", of_topic="min.cleanable.dirty.ratio",
+        "The fraction of a compacted log that must be dirty before the log is cleaned. Bytes that have never been cleaned are dirty.", of_topic="min.cleanable.dirty.ratio",
     ),
     Setting(
         "log.cleaner.delete.retention.ms", "long", 86_400_000, "broker", True,
-        "The minimum time that a tombstone stays in a cleaned log. A consumer that takes longer to read the log can miss a deletion.",
+        "The minimum time for which a tombstone stays in a cleaned log. A consumer that takes longer to read the log can miss a deletion.",
         most=LONGEST_MS, of_topic="delete.retention.ms",
     ),
     Setting(
         "log.cleaner.min.compaction.lag.ms", "long", 0, "broker", True,
-        "A record is not cleaned until it is older than this.", most=LONGEST_MS, of_topic="min.compaction.lag.ms", since="0.10.2",
+        "The minimum age at which a record can be cleaned.", most=LONGEST_MS, of_topic="min.compaction.lag.ms", since="0.10.2",
     ),
     Setting(
         "log.cleaner.max.compaction.lag.ms", "long", MAX_LONG, "broker", True,
-        "A log is cleaned, however few of its bytes are dirty, when it has a record older than this that has never been cleaned. By default, there is no such limit.",
+        "The maximum age of a record that has never been cleaned. If a log has an older one, the log is cleaned even if few of its bytes are dirty. By default, there is no limit.",
         least=1, most=MAX_LONG, of_topic="max.compaction.lag.ms", since="2.4",
     ),
     Setting(
         "log.cleaner.backoff.ms", "long", 15_000, "broker", True,
-        "If the log cleaner finds no log to clean, it looks again after this time.", least=1, most=LONGEST_MS,
+        "The time that the log cleaner waits before it looks again if it finds no log to clean.", least=1, most=LONGEST_MS,
     ),
     Setting(
         "log.cleaner.dedupe.buffer.size", "long", 134_217_728, "broker", True,
-        "The size of the buffer in which the log cleaner stores the last offset of each key (24 bytes per key). If the buffer is full, a pass ends early.",
+        "The size of the buffer in which the log cleaner stores the last offset of each key (24 bytes per key). If the buffer is full, a cleaning pass ends early.",
         least=1_048_576, most=MAX_LONG,
     ),
     Setting(
@@ -106,12 +106,12 @@ LOG_SETTINGS: Final = (
     ),
     Setting(
         "num.recovery.threads.per.data.dir", "int", 2, "broker", True,
-        "The number of threads per log directory that load and recover logs at startup, and flush them at shutdown.",
+        "The number of threads per log directory that load and recover logs at startup and flush them at shutdown.",
         least=1, most=1_000, older_defaults=(("3.9", 1),),
     ),
     Setting(
         "log.dir.failure.timeout.ms", "long", 30_000, "broker", False,
-        "A broker halts if it cannot report a failed log directory to the controller for this long.", least=1, most=LONGEST_MS,
+        "The time after which a broker halts if it cannot report a failed log directory to the controller.", least=1, most=LONGEST_MS,
         since="3.7",
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""All settings that the laboratory models, by their names in Kafka."""
+"""All settings that the laboratory models, by Kafka's names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _with_those_of_topics(settings: Iterable[Setting]) -> Iterator[Setting]:
 SETTINGS: Final[Mapping[str, Setting]] = {
     setting.name: setting for setting in _with_those_of_topics((*REPLICATION_SETTINGS, *LOG_SETTINGS, *COORDINATOR_SETTINGS))
 }
-"""All known settings, by their names in Kafka."""
+"""All known settings, by Kafka's names."""
 
 TOPIC_SETTINGS: Final = frozenset(setting.name for setting in SETTINGS.values() if setting.scope == "topic")
 """The names of settings that a topic can override."""

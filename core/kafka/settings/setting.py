@@ -1,4 +1,4 @@
-"""A setting: its name, type, bounds, default, scope, and releases; and how its values are parsed."""
+"""A setting: its name, type, bounds, default, scope, and releases, and the functions that parse its values."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from core.kafka.settings.throttled_replicas import parse_throttled_replicas
 from core.sim.repr_mixin import ReprMixin
 
 MAX_LONG: Final = 2**63 - 1
-"""Kafka's `Long.MAX_VALUE`, the upper bound of its long settings."""
+"""Kafka's `Long.MAX_VALUE`, which is the upper bound of its long settings."""
 
 MAX_INT: Final = 2**31 - 1
-"""Kafka's `Integer.MAX_VALUE`, the upper bound of its int settings."""
+"""Kafka's `Integer.MAX_VALUE`, which is the upper bound of its int settings."""
 
 Value = int | bool | float | str
 """The value of a setting: an int in the unit of its name (ms, bytes), a bool, a ratio, or a list in Kafka's notation."""
@@ -26,7 +26,7 @@ LONGEST_MS: Final = 3_650 * 86_400_000
 
 
 def whole_number(text: str) -> int | None:
-    """Parse a whole number in decimal digits; None if the text is not one. If there are more than 300 digits, only the first 300 count."""
+    """Parse a whole number in decimal digits. Return None if the text is not such a number. Only the first 300 digits count."""
     negative = text[:1] == "-"
     digits = text[1:] if negative else text
     if not (digits.isascii() and digits.isdecimal()):
@@ -55,18 +55,19 @@ class Setting(ReprMixin):
     """A Kafka setting.
 
     Attributes:
-        name: the name in Kafka.
+        name: Kafka's name for the setting.
         type: `int`, `long`, `double` (a ratio from 0 to 1), `boolean`, `class`, `list`, or `word`.
         default: the default in the newest release.
-        scope: the scope in addition to the whole cluster: `broker`, `topic`, or `controller`. A list of replicas can be set only for a topic.
+        scope: where else the setting can be set, in addition to the whole cluster: `broker`, `topic`, or `controller`. A list of replicas
+            can be set only for a topic.
         dynamic: whether Kafka accepts a change at run time.
-        meaning: one sentence for the settings screen.
+        meaning: a description for the settings screen.
         least: the lowest allowed value of a number.
         most: the highest allowed value of a number.
-        older_defaults: `(release, default)` pairs; each default applies to that release and earlier ones.
-        of_topic: for a broker setting, the topic setting that overrides it, with the same type, default, and bounds.
+        older_defaults: `(release, default)` pairs. Each default applies to the release and to earlier ones.
+        of_topic: for a broker setting, the topic setting that overrides it. Both have the same type, default, and bounds.
         synonym: for a topic setting, the broker setting that applies if the topic has no override.
-        classes: for a `class`, the names that it accepts besides the empty name; the last part of a name is enough.
+        classes: for a `class`, the names that it accepts besides the empty name. The last part of a name is sufficient.
         words: for a `list`, the words that it accepts. A `list` without words is a list of replicas (`throttled_partitions`).
         since: the first release that has the setting; empty if the oldest known release has it.
         until: the last release that has the setting; empty if the newest release has it.
@@ -105,7 +106,7 @@ class Setting(ReprMixin):
         """Parse a value.
 
         Raises:
-            ValueError: the value does not have the type of the setting, or is out of bounds.
+            ValueError: the value does not have the type of the setting or is out of bounds.
         """
         if self.type == "list":
             return self._words(str(raw)) if self.words else parse_throttled_replicas(self.name, str(raw))
@@ -152,7 +153,8 @@ class Setting(ReprMixin):
         return names[text]
 
     def scope_error(self, *, broker: bool, topic: bool) -> str:
-        """Return the reason that the setting cannot be set for a broker, a topic, or (if both are False) the whole cluster; empty if it can be set."""
+        """Return the reason why the setting cannot be set for a broker, for a topic, or, if both are False, for the whole cluster. If it
+        can be set, the result is empty."""
         if topic and self.scope != "topic":
             return f"{self.name} is not a topic setting; set it for a broker or for the whole cluster"
         if broker and self.scope == "controller":
@@ -164,5 +166,5 @@ class Setting(ReprMixin):
 
 @lru_cache
 def _order(release: str) -> int:
-    """Return the position of a release in time. The result is cached, because a lookup of releases by name takes time."""
+    """Return the position of a release in the order of releases. The result is cached, because looking up releases by name takes time."""
     return Release.named(release).order

@@ -1,4 +1,4 @@
-"""The values of settings that are in force.
+"""The values of settings that are in effect.
 
 A `Settings` object looks up a value as Kafka does: the topic's override, the broker's own value, the cluster-wide value, and finally the
 default of the release. It refuses unknown names and values that are out of range.
@@ -16,10 +16,10 @@ from core.sim.clock import RIGHT
 
 
 class Settings:
-    """The values in force: release defaults, cluster-wide values, values of single brokers, and topic overrides.
+    """The values that are in effect: release defaults, cluster-wide values, values for single brokers, and topic overrides.
 
     Attributes:
-        release: the rules of the release.
+        release: the rules of Kafka's release.
         clock: the clock that measures the durations of these settings.
     """
 
@@ -38,7 +38,7 @@ class Settings:
         self._topic = {}
 
     def set(self, name: str, raw: object, *, broker: int | None = None, topic: str | None = None) -> tuple[Value, Value]:
-        """Set a value for the whole cluster, a broker, or a topic. Return (earlier value in force, new value).
+        """Set a value for the whole cluster, a broker, or a topic. Return (value that was in effect before, new value).
 
         Raises:
             ValueError: the name, type, value, or scope is wrong.
@@ -65,7 +65,7 @@ class Settings:
         self._topic.pop(topic, None)
 
     def get(self, name: str, *, broker: int | None = None, topic: str | None = None) -> Value:
-        """Return the value in force for a broker, for a topic, for both, or for the whole cluster."""
+        """Return the value that is in effect for a broker, for a topic, for both, or for the whole cluster."""
         if topic is not None:
             override = self._topic.get(topic)
             if override is not None and name in override:
@@ -80,7 +80,7 @@ class Settings:
         return SETTINGS[name].default_in(self.release)
 
     def origin(self, name: str, *, broker: int | None = None, topic: str | None = None) -> str:
-        """Return the level that sets the value in force: `topic`, `broker`, `cluster`, or `default`."""
+        """Return the level at which the value that is in effect is set: `topic`, `broker`, `cluster`, or `default`."""
         if topic is not None and name in self._topic.get(topic, {}):
             return "topic"
         name = SETTINGS[name].synonym or name
@@ -97,7 +97,7 @@ class Settings:
         return float(self.get(name, broker=broker, topic=topic))
 
     def topic_lists(self, name: str, broker: int) -> dict[str, frozenset[int]]:
-        """Return, for each topic with its own list, the partitions that the list names for a broker (`throttled_partitions`)."""
+        """For each topic that has its own list, return the partitions that the list names for a broker (`throttled_partitions`)."""
         return {topic: throttled_partitions(str(own[name]), broker) for topic, own in self._topic.items() if name in own}
 
     def flag(self, name: str, *, broker: int | None = None, topic: str | None = None) -> bool:
@@ -105,11 +105,11 @@ class Settings:
         return bool(self.get(name, broker=broker, topic=topic))
 
     def us(self, name: str, *, broker: int | None = None) -> int:
-        """Return a setting in milliseconds as µs of virtual time, measured by the clock of these settings."""
+        """Return the value of a setting in milliseconds, converted to µs of virtual time by the clock of these settings."""
         duration = self.integer(name, broker=broker) * 1_000
         return duration if self.clock.drift_ppm == 0 else self.clock.true_duration(duration)
 
 
 def render_value(value: Value) -> str:
-    """Return a value as Kafka prints it, for example `true`, `2`, or `0:1,0:2`."""
+    """Return a value in the form in which Kafka prints it, for example `true`, `2`, or `0:1,0:2`."""
     return ("true" if value else "false") if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""Lists of replicas whose replication is throttled, as they are set for topics."""
+"""The lists that topics can have of replicas whose replication is throttled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ALL_REPLICAS: Final = frozenset((-1,))
 
 
 def parse_throttled_replicas(name: str, text: str) -> str:
-    """Return a list of replicas without spaces (`ThrottledReplicaListValidator`)."""
+    """Check a list of replicas, and return it without spaces (`ThrottledReplicaListValidator`)."""
     entries = [entry.strip() for entry in text.split(",")] if text.strip() else []
     if entries == ["*"] or all(re.fullmatch("[0-9]{1,9}:[0-9]{1,9}", entry) for entry in entries):
         return ",".join(entries)

@@ -9,15 +9,15 @@ from core.kafka.ids import TopicPartition
 CONTROLLER_PATH: Final = "/controller"
 """The path of the ephemeral znode that contains the controller's id."""
 CONTROLLER_EPOCH: Final = "/controller_epoch"
-"""The path of the znode that contains the controller epoch, which is the number of controllers so far."""
+"""The path of the znode that contains the controller epoch, which is the number of controllers elected so far."""
 BROKER_IDS: Final = "/brokers/ids"
 """The path of the znode that has one ephemeral child for each live broker."""
 TOPICS: Final = "/brokers/topics"
-"""The path of the znode that has one child for each topic; the child contains the topic's assignment."""
+"""The path of the znode that has one child for each topic. The child contains the topic's replica assignment."""
 ISR_CHANGES: Final = "/isr_change_notification"
-"""The path of the znode whose sequential children name partitions whose ISR was changed by their leader."""
+"""The path of the znode whose sequential children name the partitions whose ISR has been changed by their leader."""
 LOG_DIR_EVENTS: Final = "/log_dir_event_notification"
-"""The path of the znode whose sequential children name brokers with a failed log directory."""
+"""The path of the znode whose sequential children name the brokers that have a failed log directory."""
 CONFIG_CHANGES: Final = "/config/changes"
 """The path of the znode whose sequential children contain changed settings."""
 PREFERRED_ELECTION: Final = "/admin/preferred_replica_election"
@@ -28,7 +28,7 @@ DELETE_TOPICS: Final = "/admin/delete_topics"
 """The path of the znode that has one child for each topic to delete."""
 
 PRODUCER_IDS: Final = "/latest_producer_id_block"
-"""The path of the znode that contains the end of the last block of producer IDs that a broker has taken."""
+"""The path of the znode that contains the end of the last block of producer IDs that was allocated to a broker."""
 
 
 class PartitionState(NamedTuple):
@@ -39,8 +39,8 @@ class PartitionState(NamedTuple):
         leader_epoch: the leader epoch.
         isr: the ISR.
         controller_epoch: the epoch of the controller that wrote the state.
-        reason: the reason for the change; only for the journal.
-        election: the kind of election; '' if the change is not an election; only for the journal.
+        reason: the reason for the change, for the journal only.
+        election: the kind of election, for the journal only; '' if the change is not an election.
     """
 
     leader: int
@@ -52,7 +52,7 @@ class PartitionState(NamedTuple):
 
 
 class ReplicaAssignment(NamedTuple):
-    """The replicas of one partition, including those that a running reassignment adds and removes (KIP-455)."""
+    """The replicas of one partition, including those that a running reassignment is adding or removing (KIP-455)."""
 
     replicas: tuple[int, ...]
     adding: tuple[int, ...] = ()

@@ -1,6 +1,6 @@
 """The messages between ZooKeeper and its clients: operations on znodes, their results, sessions, and watches.
 
-A request carries several operations, each with its own result, as in Kafka's pipelined `ZooKeeperClient#handleRequests`.
+A request carries several operations, and each of them has its own result, as in Kafka's pipelined `ZooKeeperClient#handleRequests`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ BAD_VERSION: Final = "BAD_VERSION"
 SESSION_EXPIRED: Final = "SESSION_EXPIRED"
 
 ANY_VERSION: Final = -1
-"""The version of a write that does not depend on the znode's version."""
+"""The version that lets a write succeed regardless of the znode's version."""
 
 
 class Create(NamedTuple):
-    """The creation of a znode. `sequential` appends an increasing number of ten digits to its name."""
+    """The creation of a znode. If `sequential` is true, ZooKeeper appends an increasing ten-digit number to the name."""
 
     path: str
     data: object = None
@@ -27,7 +27,7 @@ class Create(NamedTuple):
 
 
 class SetData(NamedTuple):
-    """A write to a znode. It fails unless the znode has this version."""
+    """A write to a znode. It fails if the znode does not have this version."""
 
     path: str
     data: object
@@ -41,21 +41,23 @@ class Delete(NamedTuple):
 
 
 class GetData(NamedTuple):
-    """A read of a znode. `watch` requests one notification when the znode is created, changed, or deleted."""
+    """A read of a znode. If `watch` is true, ZooKeeper sends one notification when the znode is created, changed, or deleted."""
 
     path: str
     watch: bool = False
 
 
 class GetChildren(NamedTuple):
-    """A read of the names of a znode's children, in order of creation. `watch` requests one notification when the names change."""
+    """A read of the names of a znode's children, in the order in which they were created. If `watch` is true, ZooKeeper sends one
+    notification when the names change."""
 
     path: str
     watch: bool = False
 
 
 class Multi(NamedTuple):
-    """A write that happens only if another znode has the given version (a ZooKeeper multi of a check and a write)."""
+    """A write that happens only if another znode has the given version (in ZooKeeper, a multi operation that consists of a check and a
+    write)."""
 
     checked: str
     version: int
@@ -69,11 +71,11 @@ class Result(NamedTuple):
     """The result of one operation.
 
     Attributes:
-        error: OK, or the reason that the operation failed.
-        data: the data, the path of a created znode, or the names of the children.
+        error: OK, or the reason for the failure.
+        data: the data that was read, the path of the created znode, or the names of the children.
         version: the znode's version.
-        created: the zxid that created the znode.
-        fenced: whether the check of a multi failed.
+        created: the zxid of the znode's creation.
+        fenced: whether the check in a multi operation failed.
         cause: the sequence number of the event that records a write; 0 if there is none.
     """
 
@@ -92,7 +94,7 @@ class ConnectRequest(NamedTuple):
 
 
 class ConnectResponse(NamedTuple):
-    """The response with the number of the new session."""
+    """The response, which contains the number of the new session."""
 
     session: int
 

@@ -1,7 +1,7 @@
 """ZooKeeper as one node that never fails: a tree of znodes, conditional writes, sessions, ephemeral znodes, and one-shot watches.
 
-A session expires when ZooKeeper has not heard from its client for the session timeout. Its ephemeral znodes are then deleted, and their
-watches fire. A controller learns about a broker's failure only in this way.
+A session expires when ZooKeeper has not heard from its client for the session timeout. Then ZooKeeper deletes the session's ephemeral
+znodes, and their watches fire. This is the only way in which a controller learns that a broker has failed.
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ NO_SESSION: Final = 0
 """The owner of a znode that is not ephemeral."""
 
 Observer = Callable[[str, object, int, int], int]
-"""A function that is called for every write: path, data, version (-1 if the znode was deleted), and the zxid that created the znode.
+"""A function that is called for every write with the path, the data, the version (-1 if the znode was deleted), and the zxid of the znode's
+creation.
 
-It returns the sequence number of the event that records the write; 0 if there is none.
+The function returns the sequence number of the event that records the write; 0 if there is none.
 """
 
 
@@ -56,9 +57,9 @@ class Znode:
 
     Attributes:
         data: the data.
-        created: the zxid that created the znode.
+        created: the zxid of the znode's creation.
         version: the number of writes since its creation.
-        owner: the session of an ephemeral znode, else NO_SESSION.
+        owner: the session that owns an ephemeral znode; NO_SESSION for any other znode.
         children: the names of the znode's children (ordered set).
         sequence: the number of the next sequential child.
     """
@@ -94,8 +95,8 @@ class ZooKeeper(Node):
     """The ZooKeeper node.
 
     Attributes:
-        by_hand: whether the laboratory is in by-hand mode, where no session expires by itself.
-        observer: the function that receives every write; it does not change ZooKeeper.
+        by_hand: whether the laboratory is in by-hand mode, in which no session expires by itself.
+        observer: the function that is called for every write. It does not change ZooKeeper.
         znodes: the znodes by path.
         sessions: the live sessions by number.
     """
@@ -123,7 +124,7 @@ class ZooKeeper(Node):
     # --- sessions --------------------------------------------------------------------------------------------------
 
     def open_session(self, address: str, timeout: int) -> int:
-        """Open a session. Return its number."""
+        """Open a session, and return its number."""
         self._last_session = number = self._last_session + 1
         self.sessions[number] = Session(number, address, timeout, self.journal.now)
         if not self.by_hand:
@@ -157,7 +158,7 @@ class ZooKeeper(Node):
             self.timer(session.timeout + 1 - silent, "session", number)
 
     def expire(self, number: int) -> None:
-        """Expire a session, which deletes its ephemeral znodes."""
+        """Expire a session, and delete its ephemeral znodes."""
         session = self.sessions[number]
         journal = self.journal
         before = journal.cause
@@ -178,7 +179,7 @@ class ZooKeeper(Node):
             self._delete(path)
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
-        """Do nothing, because the session of a broken connection lasts until its timeout."""
+        """Do nothing, because a session survives a broken connection until its timeout expires."""
 
     # --- requests --------------------------------------------------------------------------------------------------
 
@@ -192,7 +193,7 @@ class ZooKeeper(Node):
         self.reply(sender, SessionResponse(request.session, request.xid, OK, results))
 
     def apply(self, op: Op, session: Session | None = None) -> Result:
-        """Perform one operation. An operation without a session comes from an administrator's tool."""
+        """Perform one operation. If it has no session, it comes from an administrator's tool."""
         if isinstance(op, Multi):
             checked = self.znodes.get(op.checked)
             if checked is None or checked.version != op.version:

@@ -1,1 +1,1 @@
-"""Kafka in ZooKeeper mode: brokers that register in ZooKeeper, ISR changes through ZooKeeper, and the controller in one of the brokers."""
+"""Kafka in ZooKeeper mode: brokers register in ZooKeeper, ISR changes go through ZooKeeper, and one of the brokers is the controller."""

@@ -1,8 +1,8 @@
-"""A broker in ZooKeeper mode. It registers with an ephemeral znode, gets its roles from the controller, and can be the controller itself.
+"""A broker in ZooKeeper mode. It registers by creating an ephemeral znode, gets its roles from the controller, and can be the controller
+itself.
 
-Every request from a controller carries the controller epoch. A broker refuses a request whose epoch is older than the newest epoch that the
-broker has seen (STALE_CONTROLLER_EPOCH). Therefore, requests have no effect if they come from a controller that does not know that it has
-been replaced.
+Every request from a controller carries the controller epoch. If this epoch is older than the newest epoch that a broker has seen, the
+broker refuses the request (STALE_CONTROLLER_EPOCH). Therefore, a controller that does not know that it has been replaced has no effect.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 LOCAL_DELIVERY_DELAY: Final = 1
 """The delay of a message to the controller on the same broker, µs.
 
-The delay ensures that the effect of an act is later than the act itself.
+The delay ensures that the effect of an act comes after the act itself.
 """
 
 SHUTDOWN_TRIES: Final = 3
-"""The number of requests for a controlled shutdown (controlled.shutdown.max.retries)."""
+"""The maximum number of times that a broker requests a controlled shutdown (controlled.shutdown.max.retries)."""
 
 SHUTDOWN_BACKOFF: Final = 5 * SECOND
 """The delay between two requests for a controlled shutdown, µs (controlled.shutdown.retry.backoff.ms)."""
@@ -58,8 +58,8 @@ class ZooKeeperBroker(Broker):
 
     Attributes:
         zk: the broker's ZooKeeper client.
-        kafka_controller: the broker's controller, which is active on only one broker.
-        isr_manager: the writer of ISRs to ZooKeeper before 2.7, else None.
+        kafka_controller: this broker's controller. Only one broker's controller is active.
+        isr_manager: the object that writes ISRs to ZooKeeper (before 2.7); otherwise None.
         leaders: the broker's metadata cache: (leader, leader epoch) by partition number, by topic.
         live: the live brokers in the broker's metadata cache.
         deleted_topics: the topics whose deletion the controller has announced (ordered set).
@@ -109,7 +109,7 @@ class ZooKeeperBroker(Broker):
     # --- messages to itself ----------------------------------------------------------------------------------------
 
     def send(self, node: str, message: object) -> None:
-        """Send a message. A message to the controller on this broker does not use the network."""
+        """Send a message. If the receiver is the controller on this broker, the message does not use the network."""
         if node == self.address:
             due = self.journal.now + (0 if self.by_hand else LOCAL_DELIVERY_DELAY)
             self.network.agenda.add(due, node, node, self.incarnation, message, self.journal.cause)
@@ -117,7 +117,7 @@ class ZooKeeperBroker(Broker):
             super().send(node, message)
 
     def reply(self, node: str, message: object) -> None:
-        """Respond to a message. A response to this broker itself does not use the network."""
+        """Respond to a message. If the message came from this broker itself, the response does not use the network."""
         if node == self.address:
             self.send(node, message)
         else:
@@ -126,7 +126,7 @@ class ZooKeeperBroker(Broker):
     # --- life of the process ---------------------------------------------------------------------------------------
 
     def boot_with(self, session: int, broker_epoch: int) -> None:
-        """Start the simulation as a running broker with this session and broker epoch."""
+        """Start the simulation as a running broker that has this session and broker epoch."""
         self.state = BrokerState.RUNNING
         self.fenced = False
         self.broker_epoch = broker_epoch
@@ -141,7 +141,7 @@ class ZooKeeperBroker(Broker):
             self.isr_manager.arm()
 
     def load(self) -> None:
-        """Open the logs, and drop all state that the former process got from a controller."""
+        """Open the logs, and drop all state that the previous process got from a controller."""
         super().load()
         self.leaders.clear()
         self.live = ()
@@ -150,14 +150,15 @@ class ZooKeeperBroker(Broker):
         self._shutdown_tries = 0
 
     def stop(self, how: str) -> None:
-        """End the process. The session of the process lasts until it expires, unless it was closed."""
+        """End the process. Its session lasts until it expires, unless it was closed."""
         self.zk.reset()
         self.kafka_controller.reset()
         super().stop(how)
         self.channel.epoch = 0
 
     def bounce(self, keep: tuple[tuple[TopicPartition, int], ...], *, clean: bool) -> None:
-        """Restart the process in by-hand mode, so quickly that its session survives. The controller then sends the broker its roles."""
+        """Restart the process in by-hand mode so quickly that its session survives. After that, the controller sends the broker its
+        roles."""
         super().stop("power-loss" if keep else "shutdown" if clean else "killed")
         if keep:
             self.lose_unflushed(keep)
@@ -250,10 +251,11 @@ class ZooKeeperBroker(Broker):
             self.request_producer_ids()
 
     def send_heartbeat(self) -> None:
-        """Do nothing, because the pings of the session are the heartbeats."""
+        """Do nothing, because the session's pings serve as heartbeats."""
 
     def propagate_directory_failure(self, directory: str) -> None:
-        """Report the failure in ZooKeeper (`KafkaZkClient#propagateLogDirEvent`). The controller then asks for the offline replicas."""
+        """Report the failure in ZooKeeper (`KafkaZkClient#propagateLogDirEvent`). After that, the controller asks for the offline
+        replicas."""
         self.zk.submit((Create(f"{paths.LOG_DIR_EVENTS}/log_dir_event_", self.id, sequential=True),), _ignore_results)
 
     # --- shutdown --------------------------------------------------------------------------------------------------
@@ -299,7 +301,8 @@ class ZooKeeperBroker(Broker):
     # --- the controller's requests ---------------------------------------------------------------------------------
 
     def _is_stale(self, request: LeaderAndIsrRequest | StopReplicaRequest | UpdateMetadataRequest, what: str) -> bool:
-        """Return whether an earlier request had a newer controller epoch. If so, this request is refused (STALE_CONTROLLER_EPOCH)."""
+        """Return whether an earlier request had a newer controller epoch. In that case, the broker refuses this request
+        (STALE_CONTROLLER_EPOCH)."""
         if request.controller_epoch < self.channel.epoch and self.release.controller_epoch_fencing:
             self.journal.emit(
                 events.ControllerRequestRefused.kind, self.id, request.controller, what, request.controller_epoch, self.channel.epoch
@@ -350,7 +353,7 @@ class ZooKeeperBroker(Broker):
             self.groups.partitions_deleted(removed)
 
     def is_deleted(self, topic: str) -> bool:
-        """Return whether a topic is being deleted or was deleted, according to the metadata cache."""
+        """Return whether a topic is being deleted or has been deleted, according to the metadata cache."""
         return topic in self.deleted_topics
 
     def knows(self, tp: TopicPartition) -> bool:
@@ -375,7 +378,7 @@ class ZooKeeperBroker(Broker):
         return broker in self.live
 
     def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
-        """Return whether a broker can join an ISR, that is, whether it is alive according to the metadata cache."""
+        """Return whether a broker can join an ISR, which means that it is alive according to the metadata cache."""
         return broker in self.live
 
     def controller_request_timed_out(self) -> None:
@@ -392,7 +395,7 @@ class ZooKeeperBroker(Broker):
         self.transactions.disconnected(message.node)
 
     def handle(self, message: object, sender: str) -> None:
-        """Handle one message. A response to a request from the former process has no handler and is ignored."""
+        """Handle one message. Ignore a response to a request from the previous process, because it has no handler."""
         if type(message) is Timer or type(message) in self.handlers:
             super().handle(message, sender)
 

@@ -1,7 +1,7 @@
-"""A broker's ZooKeeper client (Kafka: `ZooKeeperClient`): one session, which sends one request at a time, in order.
+"""A broker's ZooKeeper client (Kafka: `ZooKeeperClient`). It has one session, and it sends one request at a time, in order.
 
-While the link is cut, requests wait. The client learns only from ZooKeeper that its session has expired. It then drops all requests of
-that session.
+While the link to ZooKeeper is cut, requests wait. Only ZooKeeper tells the client that its session has expired. The client then drops all
+requests in that session.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from core.kafka.zookeeper.protocol import (
 from core.sim.units import US_PER_MS
 
 Callback = Callable[..., None]
-"""A function that is called with the results, followed by the arguments given to `submit`."""
+"""A function that is called with the results, followed by the additional arguments that were passed to `submit`."""
 
 PINGS_PER_TIMEOUT: int = 3
 """The number of pings within one session timeout, as in ZooKeeper's own client."""
 
 
 class SessionListener(Protocol):
-    """A receiver of a client's session events (Kafka: `StateChangeHandler`, `ZNodeChangeHandler`)."""
+    """The interface that receives a client's session events (Kafka: `StateChangeHandler`, `ZNodeChangeHandler`)."""
 
     def session_established(self) -> None:
         """Handle an established session."""
@@ -54,7 +54,7 @@ class ZooKeeperClient:
 
     Attributes:
         session: the session's number; 0 if there is none.
-        in_flight: the (xid, callback, arguments of the callback) of the request that is waiting for its response.
+        in_flight: (xid, callback, arguments for the callback) of the request that is waiting for its response.
     """
 
     def __init__(self, broker: BrokerContext, watcher: SessionListener) -> None:
@@ -76,7 +76,7 @@ class ZooKeeperClient:
 
     @property
     def timeout(self) -> int:
-        """The zookeeper.session.timeout.ms setting in µs, measured by the broker's own clock."""
+        """The value of zookeeper.session.timeout.ms in µs, measured by the broker's own clock."""
         return self._broker.settings.us("zookeeper.session.timeout.ms", broker=self._broker.id)
 
     def connect(self) -> None:
@@ -85,7 +85,7 @@ class ZooKeeperClient:
         self._broker.send(ZOOKEEPER, ConnectRequest(nominal))
 
     def adopt(self, session: int) -> None:
-        """Use a session, either a new one or one that exists at the start of the simulation, and start to send pings."""
+        """Start to use a session and to send its pings. The session is new, or it exists at the start of the simulation."""
         self.session = session
         self._arm_ping()
 
@@ -100,7 +100,8 @@ class ZooKeeperClient:
         self._queue.clear()
 
     def submit(self, ops: tuple[Op, ...], callback: Callback, *about: object) -> None:
-        """Send operations, then call `callback(results, *about)`. If the session expires first, the callback is not called."""
+        """Send operations, and call `callback(results, *about)` when the response arrives. If the session expires before that, the callback
+        is not called."""
         self._queue.append((ops, callback, about))
         self._send_next()
 

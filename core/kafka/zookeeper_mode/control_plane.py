@@ -1,6 +1,6 @@
 """The control plane of a ZooKeeper cluster: ZooKeeper, its contents, and the tools that write to it.
 
-There is no controller node, because one of the brokers is the controller. Views show the contents of ZooKeeper.
+There is no controller node, because one of the brokers is the controller. Screens show the contents of ZooKeeper.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class ZooKeeperReplication(TopicRegistry):
     booting = True
 
     def attach(self, zookeeper: ZooKeeper, nodes: dict[int, ZooKeeperBroker], seed: int) -> None:
-        """Connect to ZooKeeper and to the broker processes. The processes provide state that ZooKeeper does not contain."""
+        """Connect to ZooKeeper and to the broker processes, which provide the state that ZooKeeper does not contain."""
         self.zookeeper = zookeeper
         self.nodes = nodes
         self._placement = RandomStream(f"{seed}:placement")
 
     def create_topic(self, spec: TopicSpec) -> None:
-        """Write a new topic's assignment to ZooKeeper. The controller then elects leaders.
+        """Write a new topic's assignment to ZooKeeper. After that, the controller elects leaders.
 
         Raises:
             KafkaError: Kafka refuses the topic.
@@ -62,7 +62,8 @@ class ZooKeeperReplication(TopicRegistry):
         self.zookeeper.apply(Create(topic_path(spec.name), tuple(ReplicaAssignment(self.partitions[tp].replicas) for tp in tps)))
 
     def delete_topic(self, name: str) -> None:
-        """Request the deletion of a topic in ZooKeeper (`TopicCommand`, `AdminManager#deleteTopics`). The controller then deletes it."""
+        """Request the deletion of a topic in ZooKeeper (`TopicCommand`, `AdminManager#deleteTopics`). After that, the controller deletes
+        the topic."""
         for tp in self.topics[name].partitions:
             self.account.partition_deleted(tp)
         self.zookeeper.apply(Create(deletion_path(name)))
@@ -89,7 +90,7 @@ class ZooKeeperReplication(TopicRegistry):
         return event
 
     def write_config_change(self, change: ConfigChange) -> None:
-        """Write a changed setting to ZooKeeper, for the brokers to read."""
+        """Write a changed setting to ZooKeeper, from which the brokers read it."""
         self.zookeeper.apply(Create(f"{paths.CONFIG_CHANGES}/config_change_", change, sequential=True))
 
     def _place_replicas(self, spec: TopicSpec) -> list[PartitionRegistration]:
@@ -98,7 +99,7 @@ class ZooKeeperReplication(TopicRegistry):
         return [self._build_partition_registration(replicas) for replicas in placed]
 
     def place_additional_partitions(self, name: str, count: int, factor: int) -> list[PartitionRegistration]:
-        """Continue the placement of a topic from the leader of its first partition (`AdminUtils#addPartitions`)."""
+        """Place more partitions of a topic, starting from the leader of its first partition (`AdminUtils#addPartitions`)."""
         usable = [UsableBroker(b, self.racks.get(b)) for b in sorted(self.brokers) if self.is_active(b)]
         first = self.partitions[self.topics[name].partitions[0]].replicas[0]
         start = max(0, next((index for index, broker in enumerate(usable) if broker.broker >= first), -1))
@@ -107,7 +108,7 @@ class ZooKeeperReplication(TopicRegistry):
         return [self._build_partition_registration(replicas) for replicas in placed]
 
     def partitions_created(self, name: str) -> None:
-        """Write a topic's znode with its new partitions, for the controller."""
+        """Add the new partitions to the topic's znode, from which the controller reads them."""
         data = tuple(
             ReplicaAssignment(state.replicas, state.adding, state.removing)
             for state in (self.partitions[tp] for tp in self.topics[name].partitions)
@@ -115,7 +116,7 @@ class ZooKeeperReplication(TopicRegistry):
         self.zookeeper.apply(SetData(topic_path(name), data))
 
     def _build_partition_registration(self, replicas: tuple[int, ...]) -> PartitionRegistration:
-        """Return a new partition. After the start of the simulation, a new partition has no leader until the controller elects one."""
+        """Return a new partition. If it is created while the simulation is running, it has no leader until the controller elects one."""
         if self.booting:
             return super()._build_partition_registration(replicas)
         return PartitionRegistration(replicas, (), NO_LEADER, -1, -1)
@@ -149,7 +150,7 @@ class ZooKeeperReplication(TopicRegistry):
         return cause
 
     def assignment_written(self, topic: str, assignments: tuple[ReplicaAssignment, ...]) -> None:
-        """Record a write to a topic's znode, which can change replicas."""
+        """Record a write to a topic's znode, which might change the replicas of partitions."""
         for number, (replicas, adding, removing) in enumerate(assignments):
             tp = TopicPartition(topic, number)
             old = self.partitions.get(tp)
@@ -161,7 +162,7 @@ class ZooKeeperReplication(TopicRegistry):
     def elect_leaders(self, tp: TopicPartition | None, election: ElectionMode) -> list[tuple[TopicPartition, str]]:
         """Request elections in ZooKeeper. Return an error code for each partition.
 
-        An unnecessary election is refused immediately. The events show the results of the other elections.
+        If an election is not necessary, it is refused immediately. Events report the results of the other elections.
         """
         wanted = []
         answers = []
@@ -232,9 +233,9 @@ class ZooKeeperControlPlane:
     """ZooKeeper and its contents. One of the brokers is the controller.
 
     Attributes:
-        settings: the settings in force, as the administrator's tools see them.
+        settings: the current settings, which the administrator's tools use.
         journal: the event journal.
-        brokers: the brokers by id; a broker without a znode counts as fenced.
+        brokers: the brokers by id; a broker that has no znode counts as fenced.
         nodes: the broker processes by id.
         replication: the partitions and topics.
         zookeeper: the ZooKeeper node.
@@ -254,7 +255,7 @@ class ZooKeeperControlPlane:
 
     @property
     def last_contact(self) -> dict[int, int]:
-        """The time when ZooKeeper last received a request from each broker with a session, µs."""
+        """For each broker that has a session, the time when ZooKeeper last received a request from it, µs."""
         return {int(session.address[1:]): session.last_heard for session in self.zookeeper.sessions.values()}
 
     @property
@@ -265,13 +266,13 @@ class ZooKeeperControlPlane:
 
     @property
     def controller_epoch(self) -> int:
-        """The number of controllers so far."""
+        """The number of controllers that have been elected so far."""
         epoch: int = self.zookeeper.apply(GetData(paths.CONTROLLER_EPOCH)).data
         return epoch
 
     @property
     def active_count(self) -> int:
-        """The number of brokers that consider themselves the controller (the sum of ActiveControllerCount over the cluster)."""
+        """The number of brokers that consider themselves the controller, which is the sum of ActiveControllerCount over all brokers."""
         return sum(1 for broker in self.nodes.values() if broker.kafka_controller.active)
 
     def publish(self) -> None:
@@ -319,7 +320,7 @@ class ZooKeeperControlPlane:
         self.brokers[broker] = BrokerRegistration(broker, epoch, 0, fenced=not up)
 
     def boot(self, controller: str) -> None:
-        """Write the states of the placed partitions, make one broker the controller, and give each broker its roles.
+        """Write the states of the initial partitions, make one broker the controller, and give each broker its roles.
 
         Raises:
             ValueError: `controller` names a broker that is not running.
@@ -365,7 +366,7 @@ class ZooKeeperControlPlane:
             self.zookeeper.expire(session.number)
 
     def broker_bounced(self, broker: int) -> None:
-        """In by-hand mode, make the controller send roles to a broker whose process restarted without losing its session."""
+        """Make the controller send roles to a broker whose process restarted in by-hand mode without losing its session."""
         for node in self.nodes.values():
             if node.kafka_controller.active:
                 node.kafka_controller.broker_changes.send_roles(broker)

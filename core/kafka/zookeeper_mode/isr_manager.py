@@ -1,8 +1,8 @@
-"""ISR changes by a leader before 2.7. The leader writes the ISR to ZooKeeper itself, and publishes the change (since 0.9).
+"""How a leader changes an ISR before 2.7. It writes the ISR to ZooKeeper itself and, since 0.9, publishes the change.
 
-The write succeeds only if the partition's znode has not changed since the leader last read it; the znode's version is the partition epoch.
-A broker collects changed partitions. It publishes them in a sequential znode for the controller when there has been no further change for
-`LINGER`, or after `MAX_DELAY`.
+The write succeeds only if the partition's znode has not changed since the leader last read it. The znode's version is the partition epoch.
+A broker collects the changed partitions, and publishes them in a sequential znode, which the controller reads. The broker does this when
+there has been no further change for `LINGER`, or after `MAX_DELAY`.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ CHECK_INTERVAL: Final = 2_500 * US_PER_MS
 """The time between two checks for changes to publish, µs (the task `isr-change-propagation`)."""
 
 LINGER: Final = 5 * SECOND
-"""How long there must be no further change before changes are published, µs (`IsrChangePropagationBlackOut`)."""
+"""The time without a further change after which changes are published, µs (`IsrChangePropagationBlackOut`)."""
 
 MAX_DELAY: Final = 60 * SECOND
-"""The time after the last publication at which changes are published in any case, µs (`IsrChangePropagationInterval`)."""
+"""The time since the last publication after which changes are published in any case, µs (`IsrChangePropagationInterval`)."""
 
 
 class ZooKeeperIsrManager:
     """A broker's pending ISR writes and unpublished changes (Kafka: `ZkIsrManager`, `ReplicaManager#recordIsrChange`).
 
     Attributes:
-        unsent: the writes that have no response yet, by partition.
+        unsent: the writes that ZooKeeper has not responded to, by partition.
         changes: the unpublished changes (ordered set; Kafka: `isrChangeSet`).
         last_change: the time of the last change, µs.
         last_publish: the time of the last publication, µs.
@@ -79,7 +79,7 @@ class ZooKeeperIsrManager:
         """Do nothing, because these writes do not go through the controller."""
 
     def session_expired(self) -> None:
-        """Revert each partition with a pending write to its last known ISR, because the response might never arrive."""
+        """Revert each partition that has a pending write to its last known ISR, because the response might never arrive."""
         unsent, self.unsent = self.unsent, {}
         for tp, item in unsent.items():
             partition = self._partitions.get(tp)
@@ -114,7 +114,8 @@ class ZooKeeperIsrManager:
             self.publish()
 
     def publish(self) -> None:
-        """Publish the names of the partitions with a changed ISR for the controller (`ReplicaManager#maybePropagateIsrChanges`)."""
+        """Publish the names of the partitions whose ISR has changed, so that the controller reads them
+        (`ReplicaManager#maybePropagateIsrChanges`)."""
         broker, journal = self._broker, self._broker.journal
         changed = tuple(self.changes)
         self.changes.clear()
@@ -131,7 +132,7 @@ class ZooKeeperIsrManager:
 def must_publish(now: int, last_change: int, last_publish: int) -> bool:
     """Return whether changes must be published (`ReplicaManager#maybePropagateIsrChanges`).
 
-    That is the case after 5 s without a further change, or 60 s after the last publication.
+    This is the case 5 s after the last change, or 60 s after the last publication.
     """
     return last_change + LINGER < now or last_publish + MAX_DELAY < now
 

@@ -1,1 +1,1 @@
-"""The assignors of the group coordinator for groups of the consumer protocol (KIP-848)."""
+"""The assignors that the group coordinator uses for groups with the consumer protocol (KIP-848)."""

@@ -1,4 +1,5 @@
-"""The least and the most loaded subscribers of a topic (`UniformHeterogeneousAssignmentBuilder.MemberAssignmentBalancer`)."""
+"""The search for the least and the most loaded subscribers of a topic
+(`UniformHeterogeneousAssignmentBuilder.MemberAssignmentBalancer`)."""
 
 from __future__ import annotations
 
@@ -7,13 +8,14 @@ from typing import Final
 
 
 class MemberAssignmentBalancer:
-    """Two ranges of subscribers, sorted by the number of their partitions.
+    """Two ranges of subscribers, which are sorted by their number of partitions: the least loaded and the most loaded ones.
 
-    All members in the range of the least loaded members have the same number of partitions. When each of them has received one more, the
-    members that already had that many join the range. The range of the most loaded members grows in the same way from the other end.
+    All members in the range of the least loaded members have the same number of partitions. When each of them has received one more
+    partition, the range is extended by the members that already had that many. The range of the most loaded members grows in the same way
+    from the other end.
 
     Attributes:
-        imbalance: the difference between the most and the least loaded subscriber at the beginning.
+        imbalance: the initial difference in partitions between the most and the least loaded subscriber.
     """
 
     __slots__ = (
@@ -60,7 +62,7 @@ class MemberAssignmentBalancer:
         return self._members[self._next_least - 1]
 
     def next_most_loaded_member(self) -> int:
-        """Return the member that gives up the next partition; -1 if no member can (`#nextMostLoadedMember`)."""
+        """Return the member that gives up the next partition; -1 if no member can give one up (`#nextMostLoadedMember`)."""
         if self._next_most < self._most_start:
             if self._most_end <= self._most_start and self._most_start > 0:
                 self._most_count = self._sizes[self._members[self._most_start - 1]]

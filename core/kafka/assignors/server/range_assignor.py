@@ -1,4 +1,4 @@
-"""The assignor `range` of the group coordinator (`org.apache.kafka.coordinator.group.assignor.RangeAssignor`): ranges without racks."""
+"""The server-side assignor `range` (`org.apache.kafka.coordinator.group.assignor.RangeAssignor`), which ignores racks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from core.kafka.ids import TopicPartition
 def assign(topics: Topics, members: Members) -> Assignment:
     """Give each member consecutive partitions of every topic that it subscribes to (`RangeAssignor#assign`).
 
-    The assignment does not depend on what members own. Co-partitioned topics get the same ranges, because the order of members is the same.
+    The assignment does not depend on what members own. Topics that have the same subscribers and number of partitions get the same ranges,
+    because the order of members is the same.
     """
     ordered = sorted(members, key=member_order)
     partitions = subscribed(topics, members)

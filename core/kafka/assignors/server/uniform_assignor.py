@@ -1,4 +1,4 @@
-"""The assignor `uniform` of the group coordinator (`UniformAssignor`), and its builder for members that subscribe to the same topics."""
+"""The server-side assignor `uniform` (`UniformAssignor`), and its builder for members that subscribe to the same topics."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from core.kafka.ids import TopicPartition
 
 
 def assign(topics: Topics, members: Members, *, extra_goes_to_any_member: bool = True) -> Assignment:
-    """Assign all partitions evenly, and move few of them (`UniformAssignor#assign`).
+    """Assign all partitions evenly, and move as few of them as possible (`UniformAssignor#assign`).
 
     Args:
         topics: the topics that have metadata, in the order of their IDs.
-        members: the members of the group in the order of the hash map. Their owned partitions are those in their current target assignment.
-        extra_goes_to_any_member: whether any member can have one more partition than others (KAFKA-18688, 4.1), so that a balanced
-            assignment does not change. Before that, only the first members can have one more.
+        members: the members of the group in the order of the hash map. The partitions in their current target assignment count as their
+            owned partitions.
+        extra_goes_to_any_member: whether any member can have one more partition than others (KAFKA-18688, since 4.1), so that a balanced
+            assignment does not change. Before 4.1, only the first members can have one more.
     """
     topics = subscribed(topics, members)
     if not topics:
@@ -27,11 +28,11 @@ def assign(topics: Topics, members: Members, *, extra_goes_to_any_member: bool =
 
 
 def _assign_homogeneous(topics: Topics, members: Members, extra_goes_to_any_member: bool) -> Assignment:
-    """Assign partitions to members with the same subscriptions (`UniformHomogeneousAssignmentBuilder#build`).
+    """Assign partitions to members that have the same subscriptions (`UniformHomogeneousAssignmentBuilder#build`).
 
     If the number of partitions is not divisible by the number of members, some members get one more partition: first those that already own
-    that many, and then those that come last. Each member keeps its own partitions up to its quota. Then the first member below its quota
-    gets partitions until it reaches the quota, then the next one.
+    that many, and then those that come last. Each member keeps its own partitions up to its quota. Then the members below their quotas get
+    the remaining partitions: one member is filled up to its quota before the next one gets any.
     """
     owned = {tp for member in members for tp in member.owned}
     every = (TopicPartition(topic, number) for topic, metadata in topics.items() for number in range(metadata.partitions))
@@ -60,7 +61,7 @@ def _assign_homogeneous(topics: Topics, members: Members, extra_goes_to_any_memb
 
 
 def _by_topic(topics: Topics, member: Member) -> dict[str, list[int]]:
-    """Return the partitions of subscribed topics that a member owns.
+    """Return the partitions that a member owns in topics that it subscribes to.
 
     If the member must give up some partitions, it keeps the first ones in the order in which a hash set of numbers iterates over them.
     """

@@ -1,4 +1,4 @@
-"""The assignor `uniform` for members that subscribe to different topics (`UniformHeterogeneousAssignmentBuilder`)."""
+"""The builder that the assignor `uniform` uses if members subscribe to different topics (`UniformHeterogeneousAssignmentBuilder`)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ MAX_ITERATION_COUNT: Final = 16
 
 
 class UniformHeterogeneousAssignmentBuilder:
-    """The construction of one assignment.
+    """The builder of one assignment.
 
     Attributes:
         member_ids: the members; the builder refers to them by their position.
         subscribers: the members that subscribe to each topic.
-        owners: for each topic, the member that each partition belongs to; -1 if it has none.
+        owners: for each topic, the member that each partition is assigned to; -1 if there is none.
         sizes: the number of partitions of each member (`memberTargetAssignmentSizes`).
     """
 
@@ -47,7 +47,8 @@ class UniformHeterogeneousAssignmentBuilder:
                     self.sizes[index] += 1
 
     def build(self) -> Assignment:
-        """Keep the owned partitions, assign the others, and move some to improve the balance. Return the assignment (`#build`)."""
+        """Build the assignment: keep the owned partitions, assign the others, and move some partitions to improve the balance
+        (`#build`)."""
         self._assign_remaining_partitions()
         self._balance()
         assignment: Assignment = {member_id: [] for member_id in self.member_ids}
@@ -57,8 +58,8 @@ class UniformHeterogeneousAssignmentBuilder:
         return assignment
 
     def _sorted_topics(self) -> list[str]:
-        """Return the topics in descending order of partitions per subscriber, then in ascending order of the number of subscribers, then in
-        the order of IDs.
+        """Return the topics, ordered by partitions per subscriber (descending), then by the number of subscribers (ascending), and then by
+        ID.
 
         Kafka: `topicComparator`.
         """
@@ -70,7 +71,7 @@ class UniformHeterogeneousAssignmentBuilder:
         return sorted(self.topics, key=key)
 
     def _assign_remaining_partitions(self) -> None:
-        """Give each partition without an owner to the least loaded subscriber (`#assignRemainingPartitions`)."""
+        """Give each partition that has no owner to the least loaded subscriber (`#assignRemainingPartitions`)."""
         for topic in self._sorted_topics():
             balancer = MemberAssignmentBalancer(self.sizes, self.subscribers[topic])
             owners = self.owners[topic]

@@ -1,1 +1,1 @@
-"""The assignors `sticky` and `cooperative-sticky` of clients."""
+"""The client-side assignors `sticky` and `cooperative-sticky`."""

@@ -1,6 +1,6 @@
 """Sticky assignment for members that all subscribe to the same topics, in 2.6 to 2.8 (`AbstractStickyAssignor#constrainedAssign`, KAFKA-9987).
 
-Each member can keep up to `max_quota` partitions. Therefore, a member that owns many partitions might have to give one up at the end to a
+At first, each member keeps up to `max_quota` of its partitions. Therefore, such a member might have to give up one of them at the end, to a
 member that has too few.
 """
 

@@ -1,6 +1,6 @@
 """Sticky assignment for members that all subscribe to the same topics (`AbstractStickyAssignor.ConstrainedAssignmentBuilder`).
 
-Each member gets `min_quota` or `max_quota` partitions and keeps as many of its own as possible.
+Each member gets `min_quota` or `max_quota` partitions, and keeps as many of its own partitions as possible.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from core.kafka.ids import TopicPartition
 
 
 class ConstrainedAssignmentBuilder:
-    """The construction of one assignment.
+    """The builder of one assignment.
 
     Attributes:
         assignment: the partitions of each member so far.
         transferring: for each partition that moves from one member to another, its new owner.
         under_min: the members that have fewer than `min_quota` partitions.
-        exactly_min: the members that have `min_quota` partitions and can get one more.
+        exactly_min: the members that have exactly `min_quota` partitions and can get one more.
         over_min: the number of members that have more than `min_quota` partitions.
     """
 
@@ -67,7 +67,7 @@ class ConstrainedAssignmentBuilder:
         self.exactly_min: list[str] = []
 
     def build(self) -> Assignment:
-        """Return the assignment (`#build`)."""
+        """Build the assignment (`#build`)."""
         self._assign_owned_partitions()
         assigned = {tp for tps in self.assignment.values() for tp in tps}
         every = (TopicPartition(topic, number) for topic in sorted(self.topics) for number in range(self.topics[topic].partitions))
@@ -105,7 +105,8 @@ class ConstrainedAssignmentBuilder:
             self.maybe_revoked.update(dict.fromkeys(mine[kept:], member))
 
     def _assign_rack_aware_round_robin(self, unassigned: list[TopicPartition]) -> list[TopicPartition]:
-        """Deal partitions to unfilled members in the partitions' racks. Return the remaining partitions (`#assignRackAwareRoundRobin`)."""
+        """Deal partitions to members that are in the partitions' racks and can get more. Return the remaining partitions
+        (`#assignRackAwareRoundRobin`)."""
         if not self.rack_info.consumer_racks:
             return unassigned
         following = 0

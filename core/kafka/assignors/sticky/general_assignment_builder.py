@@ -1,7 +1,7 @@
 """Sticky assignment for members that subscribe to different topics (`AbstractStickyAssignor.GeneralAssignmentBuilder`).
 
-Members keep their own partitions. Each partition without an owner goes to the least loaded subscriber. Then partitions move as long as a
-member has at least two more partitions than another member that could take one of them.
+Members keep their own partitions. Each partition that has no owner goes to the least loaded subscriber. Then partitions move as long as
+some member has at least two more partitions than another member that could take one of them.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from core.kafka.assignors.subscription import Assignment, Members, Topics
 from core.kafka.ids import TopicPartition
 
 ROUNDS_IN_VAIN: Final = 10
-"""After this many rounds without an improvement in balance, a partition that has moved no longer moves back in place of another one."""
+"""The number of rounds without an improvement in balance after which a partition that has moved is no longer moved back instead of another
+one."""
 
 
 class GeneralAssignmentBuilder:
-    """The construction of one assignment.
+    """The builder of one assignment.
 
     Attributes:
         assignment: the partitions of each member so far. A dict serves as an ordered set.
         owners: the member that owns each partition.
         potential_consumers: the members that subscribe to each topic (`topic2AllPotentialConsumers`).
-        potential_topics: the topics with metadata that each member subscribes to (`consumer2AllPotentialTopics`).
-        previous: the owner of a partition in an older generation, if that member still subscribes to the topic (`prevAssignment`).
+        potential_topics: for each member, the subscribed topics that have metadata (`consumer2AllPotentialTopics`).
+        previous: the owner that a partition had in an earlier generation, if that member still subscribes to the topic (`prevAssignment`).
         revocation_required: whether a member must give up a partition that it owns.
     """
 
@@ -65,7 +66,7 @@ class GeneralAssignmentBuilder:
         self.least_loaded = LeastLoaded(self.potential_topics, racks)
 
     def build(self) -> Assignment:
-        """Return the assignment (`#build`)."""
+        """Build the assignment (`#build`)."""
         kept = self._assign_owned_partitions()
         topics = sorted(self.topics, key=lambda topic: (len(self.potential_consumers[topic]), topic))
         every = [TopicPartition(topic, number) for topic in topics for number in range(self.topics[topic].partitions)]
@@ -75,7 +76,8 @@ class GeneralAssignmentBuilder:
         return {member: list(tps) for member, tps in self.assignment.items()}
 
     def _assign_owned_partitions(self) -> set[TopicPartition]:
-        """Take partitions from members that can no longer have them. Return the partitions that stay (`#assignOwnedPartitions`)."""
+        """Take partitions from members that can no longer have them. Return the partitions that stay with their owners
+        (`#assignOwnedPartitions`)."""
         kept = set()
         for member, tps in self.assignment.items():
             topics = frozenset(self.potential_topics[member])
@@ -88,7 +90,7 @@ class GeneralAssignmentBuilder:
         return kept
 
     def _balance(self, every: list[TopicPartition], unassigned: list[TopicPartition]) -> None:
-        """Assign the partitions without an owner, and then move partitions if this improves the balance (`#balance`)."""
+        """Assign the partitions that have no owner, and then move partitions if this improves the balance (`#balance`)."""
         initializing = not any(self.assignment.values())
         left = unassigned
         if self.rack_info.consumer_racks:
@@ -128,13 +130,13 @@ class GeneralAssignmentBuilder:
         return len(self.assignment[member]) < most or any(tp.topic in movable for tp in self.assignment[member])
 
     def _perform_reassignments(self, tps: list[TopicPartition]) -> bool:
-        """Move partitions until no member has two more than another member that could take one.
+        """Move partitions until no member has at least two more partitions than another member that could take one of them.
 
         Return whether any partition moved (`#performReassignments`).
 
         Kafka also stops as soon as `#isBalanced` returns true. At that point, no partition could move anyway. In rare cases, Kafka moves
-        the same partition back and forth endlessly, because `#getTheActualPartitionToBeMoved` keeps choosing it. This method stops
-        choosing it after some rounds that did not improve the balance.
+        the same partition back and forth endlessly, because `#getTheActualPartitionToBeMoved` keeps choosing it. isrlab stops choosing it
+        after some rounds that did not improve the balance.
         """
         performed = False
         modified = True

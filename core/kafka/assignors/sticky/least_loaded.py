@@ -1,4 +1,5 @@
-"""The least loaded subscriber of a topic, for the sticky assignor (`GeneralAssignmentBuilder#sortedCurrentSubscriptions`)."""
+"""The search for the least loaded subscriber of a topic, which the sticky assignor uses
+(`GeneralAssignmentBuilder#sortedCurrentSubscriptions`)."""
 
 from __future__ import annotations
 
@@ -8,10 +9,11 @@ from typing import Final
 
 
 class LeastLoaded:
-    """The members, ordered by the number of their partitions, then by their IDs.
+    """The members, ordered by their number of partitions and then by their IDs.
 
-    Each topic has a heap for the members of each rack. When a member gets more partitions, its entries do not change until they reach the
-    top. Therefore, a heap always has an entry for each of its members whose number is at most the member's present number.
+    Each topic has one heap per rack, which contains the members in that rack. When a member gets more partitions, its entries are not
+    updated until they reach the top of a heap. Therefore, for each member, a heap always has an entry whose number is less than or equal to
+    the member's current number of partitions.
 
     Attributes:
         counts: the number of partitions of each participating member.
@@ -31,7 +33,7 @@ class LeastLoaded:
         self._heaps = {}
 
     def has(self, member: str) -> bool:
-        """Return whether a member participates."""
+        """Return whether a member takes part in the assignment."""
         return member in self.counts
 
     def put(self, member: str, count: int) -> None:
@@ -53,7 +55,7 @@ class LeastLoaded:
 
         Args:
             topic: the topic.
-            racks: if given, only members that have no rack or are in one of these racks count.
+            racks: if given, only members that have no rack or are in one of these racks are considered.
         """
         best: tuple[int, str] | None = None
         for rack, heap in self._heaps.get(topic, {}).items():

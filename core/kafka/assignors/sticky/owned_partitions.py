@@ -1,4 +1,5 @@
-"""The partitions that the members of a group already own, for the sticky assignors (`AbstractStickyAssignor#allSubscriptionsEqual`)."""
+"""The partitions that the members of a group already own, which the sticky assignors try to preserve
+(`AbstractStickyAssignor#allSubscriptionsEqual`)."""
 
 from __future__ import annotations
 
@@ -9,11 +10,11 @@ from core.kafka.ids import TopicPartition
 
 
 class OwnedPartitions(NamedTuple):
-    """The claims of the members.
+    """The partitions that members claim to own.
 
     Attributes:
         by_member: the partitions that each member owns, in the order in which the member reports them.
-        doubly_claimed: partitions that two members of the same generation claim. These partitions count as having no owner.
+        doubly_claimed: partitions that two members claim for the same generation. These partitions count as having no owner.
         subscriptions_equal: whether all members subscribe to the same topics.
         max_generation: the highest generation that any member reports.
     """
@@ -28,9 +29,9 @@ def owned_partitions(topics: Topics, members: Members, *, claims_by_partition: b
     """Return the owners of partitions, according to the members' own reports (`AbstractStickyAssignor#allSubscriptionsEqual`).
 
     Args:
-        topics: the topics that have metadata. Partitions that do not exist are ignored. (Kafka fails if a topic was deleted and created
-            again with fewer partitions.)
-        members: the members of the group in the order of the hash map.
+        topics: the topics that have metadata. Partitions that do not exist are ignored, whereas Kafka fails if a topic was deleted and
+            created again with fewer partitions.
+        members: the members of the group, in hash map order.
         claims_by_partition: whether generations are compared for each partition that two members claim (KAFKA-14639, 3.5). Before that, only
             members of the highest generation own anything.
     """

@@ -12,10 +12,10 @@ Pair: TypeAlias = tuple[str, str]
 
 
 class PartitionMovements:
-    """The movements so far.
+    """The movements that have been made so far.
 
-    If a partition could move from A to B, but another partition of its topic has already moved from B to A, that other partition moves
-    back instead.
+    If a partition is about to move from A to B, but another partition of its topic has already moved from B to A, that other partition
+    moves back instead.
     """
 
     __slots__ = ("_by_topic", "_pairs")
@@ -42,7 +42,8 @@ class PartitionMovements:
         self._by_topic.setdefault(tp.topic, {}).setdefault((source, target), _Moved()).add(tp)
 
     def actual_partition_to_move(self, tp: TopicPartition, source: str, target: str) -> TopicPartition:
-        """Return the partition that moves instead of `tp`, because it has moved in the opposite direction; `tp` if there is none.
+        """Return the partition to move back instead of moving `tp`, because it has moved in the opposite direction. If there is none,
+        return `tp`.
 
         Kafka: `#getTheActualPartitionToBeMoved`.
         """
@@ -56,7 +57,7 @@ class PartitionMovements:
 
 
 class _Moved:
-    """A hash set of partitions whose first element is the same as in Java."""
+    """A hash set of partitions. Its first element is the same as in Java."""
 
     __slots__ = ("partitions", "size")
 

@@ -1,4 +1,4 @@
-"""The assignors `sticky` and `cooperative-sticky` of clients (`AbstractStickyAssignor`, `StickyAssignor`, `CooperativeStickyAssignor`)."""
+"""The client-side assignors `sticky` and `cooperative-sticky` (`AbstractStickyAssignor`, `StickyAssignor`, `CooperativeStickyAssignor`)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class StickyRules(NamedTuple):
 
 
 class StickyAssignment(NamedTuple):
-    """An assignment, and for each partition that moves from one member to another, the new owner (`partitionsTransferringOwnership`)."""
+    """An assignment and, for each partition that moves from one member to another, the new owner (`partitionsTransferringOwnership`)."""
 
     assignment: Assignment
     transferring: dict[TopicPartition, str]
@@ -55,7 +55,7 @@ def assign(topics: Topics, members: Members, rules: StickyRules = CURRENT_RULES)
 
     Args:
         topics: the topics that have metadata.
-        members: the members of the group in the order of the hash map, which decides which members keep more partitions than others.
+        members: the members of the group, in hash map order. This order determines which members keep more partitions than others.
         rules: the rules of the release.
     """
     topics = subscribed(topics, members)

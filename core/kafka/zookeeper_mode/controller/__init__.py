@@ -1,1 +1,1 @@
-"""The controller of ZooKeeper mode, elected among the brokers: leader elections, replica states, and reassignments."""
+"""The controller in ZooKeeper mode, which the brokers elect among themselves: leader elections, replica states, and reassignments."""

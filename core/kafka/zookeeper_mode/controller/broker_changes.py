@@ -1,4 +1,4 @@
-"""Broker changes in a ZooKeeper-mode controller: starts, failures, shutdowns, and losses of log directories."""
+"""How a ZooKeeper-mode controller handles broker changes: starts, failures, shutdowns, and failed log directories."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.kafka.zookeeper_mode.controller.topic_deletion_manager import TopicDel
 
 
 class BrokerChanges(ControllerComponent):
-    """The handler of broker changes."""
+    """The component that handles broker changes."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class BrokerChanges(ControllerComponent):
         )
 
     def _started(self, now: dict[int, int], new: list[int]) -> None:
-        """Send all metadata to new brokers, then elect leaders for offline partitions (`#onBrokerStartup`)."""
+        """Send all metadata to new brokers, and then elect leaders for offline partitions (`#onBrokerStartup`)."""
         for broker in new:
             self.context.live[broker] = now[broker]
             self.context.offline.pop(broker, None)
@@ -85,7 +85,7 @@ class BrokerChanges(ControllerComponent):
         self.queue.done()
 
     def send_roles(self, broker: int) -> None:
-        """Send roles, in by-hand mode, to a broker whose process restarted without losing its session."""
+        """In by-hand mode, send roles to a broker whose process restarted without losing its session."""
         self.queue.put(self._read_states_of_broker, broker)
 
     def _read_states_of_broker(self, broker: int) -> None:
@@ -118,7 +118,7 @@ class BrokerChanges(ControllerComponent):
         )
 
     def _must_move(self, leaving: int, tp: TopicPartition, state: PartitionRegistration) -> bool:
-        """Return whether a broker that is shutting down has a replica that other brokers can replace."""
+        """Return whether a broker that is shutting down must give up its role in a partition. It must if other brokers have replicas."""
         return leaving in state.replicas and len(state.replicas) > 1 and tp.topic not in self.context.topics_to_delete
 
     def _stop_followers(self, leaving: int, followed: list[TopicPartition], sender: str) -> None:
@@ -160,9 +160,9 @@ class BrokerChanges(ControllerComponent):
         self.queue.done()
 
     def handle_leader_and_isr_response(self, response: LeaderAndIsrResponse, sender: str) -> None:
-        """Handle a broker's LeaderAndIsr response. Update the broker's offline replicas if it has or had any.
+        """Handle a broker's LeaderAndIsr response. If the broker has or had offline replicas, update them.
 
-        Responses to requests from a former controller epoch are ignored.
+        Responses to requests from an earlier controller epoch are ignored.
         """
         self.controller.channels.answered(sender, response.correlation)
         if not self.queue.active or response.error != errors.NONE or response.controller_epoch != self.context.epoch:
@@ -172,8 +172,8 @@ class BrokerChanges(ControllerComponent):
             self.queue.put(self._replicas_offline, broker, response)
 
     def _replicas_offline(self, broker: int, response: LeaderAndIsrResponse) -> None:
-        """Update a broker's offline replicas. Remove the replicas that went offline from ISRs, and elect other leaders for their
-        partitions.
+        """Update a broker's offline replicas. Remove replicas that have gone offline from their ISRs, and elect other leaders for the
+        partitions that they led.
 
         Kafka: `#processLeaderAndIsrResponseReceived`, `#onReplicasBecomeOffline`.
         """

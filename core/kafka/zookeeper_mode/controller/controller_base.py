@@ -12,13 +12,13 @@ from core.kafka.zookeeper_mode.controller.request_sender import ControllerReques
 
 
 class ControllerBase:
-    """The base class of the controller. It does not import its components, so that each component can import it.
+    """The base class of the controller. It does not import the controller's components, so that each component can import this class.
 
     Attributes:
         broker: the broker that hosts the controller.
         journal: the event journal.
         queue: the event queue.
-        context: the controller's view of the cluster.
+        context: what the controller knows about the cluster.
         channels: the connections to the brokers.
         requests: the sender of requests to the brokers.
     """
@@ -43,14 +43,14 @@ class ControllerBase:
         self.reset()
 
     def reset(self) -> None:
-        """Drop the events, the queued requests, and the view of the cluster."""
+        """Drop the events, the queued requests, and what the controller knows about the cluster."""
         self.queue.clear()
         self.channels.clear()
         self.context.clear()
 
 
 class ControllerComponent:
-    """The base class of a component of the controller. It has the controller's queue, context, and request sender."""
+    """The base class of the controller's components. It gives them access to the controller's queue, context, and request sender."""
 
     def __init__(self, controller: ControllerBase) -> None:
         self.controller = controller

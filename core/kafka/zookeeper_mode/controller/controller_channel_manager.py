@@ -1,7 +1,7 @@
 """The connections from a ZooKeeper-mode controller to the brokers (Kafka: `ControllerChannelManager`, `RequestSendThread`).
 
-Only one request to each broker is in flight at a time. The request is repeated until the broker responds, and only then is the next one
-sent. If a broker's znode is deleted, its queue is dropped. When the controller resigns, all queues are dropped.
+Only one request to each broker is in flight at a time. The controller repeats the request until the broker responds, and only then sends
+the next one. If a broker's znode is deleted, the controller drops the broker's queue. When the controller resigns, it drops all queues.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Channel:
     """The requests for one broker.
 
     Attributes:
-        queue: the requests, each with the event that caused it; the first one is in flight if `correlation` is not 0.
+        queue: the requests, each with the event that caused it. If `correlation` is not 0, the first request is in flight.
         correlation: the correlation ID of the request in flight; 0 if there is none.
     """
 
@@ -43,7 +43,7 @@ class _Channel:
 
 
 class ControllerChannelManager:
-    """The connections of one broker's controller."""
+    """The connections from one broker's controller to the brokers."""
 
     def __init__(self, broker: BrokerContext) -> None:
         self._broker = broker
@@ -85,7 +85,7 @@ class ControllerChannelManager:
         return channel if channel is not None and channel.correlation == correlation else None
 
     def answered(self, sender: str, correlation: int) -> bool:
-        """Complete the request in flight to a broker, and send the next one. Return False if the response is not for that request."""
+        """Complete the request in flight to a broker, and send the next one. Return False if the response is for another request."""
         to = int(sender[1:])
         channel = self._under_way(to, correlation)
         if channel is None or not correlation:

@@ -1,4 +1,4 @@
-"""A ZooKeeper-mode controller's view of the cluster: live brokers, partitions, and replicas in failed log directories.
+"""What a ZooKeeper-mode controller knows about the cluster: live brokers, partitions, and replicas in failed log directories.
 
 Kafka: `ControllerContext`.
 """
@@ -12,20 +12,20 @@ from core.kafka.zookeeper.protocol import OK, Result
 
 
 class ControllerContext:
-    """A controller's view of the cluster.
+    """What one controller knows about the cluster.
 
     Attributes:
         epoch: the controller epoch in which the controller was elected.
-        epoch_version: the version of the znode of the controller epoch.
-        live: the live brokers, each with the zxid that created its znode.
-        shutting_down: the brokers that asked to shut down (ordered set).
+        epoch_version: the version of the znode that contains the controller epoch.
+        live: the live brokers, each with the zxid of its znode's creation.
+        shutting_down: the brokers that have asked to shut down (ordered set).
         assignments: the replica assignment of each partition.
         states: the last known state of each partition.
         offline: the replicas in failed log directories, by broker (ordered sets; Kafka: `replicasOnOfflineDirs`).
-        offline_partitions: the partitions that have lost their leader and have no other (state OfflinePartition; ordered set). When a broker
-            starts, only these partitions get a leader. A partition whose leader was removed by a reassignment is not among them; it gets a
-            leader when another broker fails, a new controller starts, or an administrator requests an election.
-        topics_to_delete: for each topic that is being deleted, the brokers that have deleted their replicas, by partition.
+        offline_partitions: the partitions that have lost their leader and have no other (state OfflinePartition; ordered set). When a
+            broker starts, only these partitions get a leader. A partition whose leader was removed by a reassignment is not included. It
+            gets a leader when another broker fails, when a new controller starts, or when an administrator requests an election.
+        topics_to_delete: for each topic that is being deleted and each of its partitions, the brokers that have deleted their replicas.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,8 @@ class ControllerContext:
         del self.topics_to_delete[topic]
 
     def may_lead(self, tp: TopicPartition | None = None) -> dict[int, int]:
-        """Return the brokers that can lead a partition: live, not shutting down, and with the replica in a working log directory.
+        """Return the brokers that can lead a partition: those that are live, are not shutting down, and have the replica in a working log
+        directory.
 
         Kafka: `#isReplicaOnline`.
         """
@@ -77,7 +78,7 @@ class ControllerContext:
         return usable
 
     def lacks_leader(self, tp: TopicPartition) -> bool:
-        """Return whether the recorded leader of a partition cannot lead."""
+        """Return whether a partition's recorded leader is unable to lead."""
         return self.states[tp].leader not in self.may_lead(tp)
 
     def take_assignment(self, topic: str, data: tuple[ReplicaAssignment, ...]) -> None:

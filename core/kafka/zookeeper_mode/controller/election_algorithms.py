@@ -1,6 +1,6 @@
-"""The four leader election strategies of the ZooKeeper controller, each with the resulting ISR.
+"""The four leader election strategies of the ZooKeeper controller. Each one also determines the resulting ISR.
 
-They are pure functions of the assignment, the ISR, and the live brokers. Each returns None if no replica can lead. Kafka:
+They are pure functions of the assignment, the ISR, and the live brokers. If no replica can lead, they return None. Kafka:
 `PartitionLeaderElectionAlgorithms`.
 """
 
@@ -21,9 +21,9 @@ class Elected(NamedTuple):
 def offline_partition_leader_election(
     assignment: Sequence[int], isr: Sequence[int], live: Collection[int], *, unclean_enabled: bool
 ) -> Elected | None:
-    """Elect the first live ISR member in assignment order. If there is none and unclean election is enabled, elect the first live replica.
+    """Elect the first live ISR member in assignment order. If there is none, but unclean election is enabled, elect the first live replica.
 
-    The ISR keeps its live members. After an unclean election, the ISR contains only the new leader. Kafka:
+    The new ISR consists of the live members of the old one. After an unclean election, it contains only the new leader. Kafka:
     `#offlinePartitionLeaderElection`, `Election#leaderForOffline`.
     """
     for replica in assignment:
@@ -37,7 +37,7 @@ def offline_partition_leader_election(
 
 
 def reassign_partition_leader_election(target: Sequence[int], isr: Sequence[int], live: Collection[int]) -> Elected | None:
-    """Elect the first live target replica in the ISR (`#reassignPartitionLeaderElection`). The ISR stays the same."""
+    """Elect the first target replica that is live and in the ISR (`#reassignPartitionLeaderElection`). The ISR stays the same."""
     for replica in target:
         if replica in live and replica in isr:
             return Elected(replica, tuple(isr))
@@ -68,7 +68,7 @@ def controlled_shutdown_partition_leader_election(
 
 
 def imbalance_ratio(preferring: int, led_elsewhere: int) -> float:
-    """Return the share of a broker's preferred partitions that other brokers lead.
+    """Of the partitions whose preferred leader is a broker, return the fraction that other brokers lead.
 
     Kafka: `KafkaController#checkAndTriggerAutoLeaderRebalance`.
     """

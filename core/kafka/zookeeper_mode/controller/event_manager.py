@@ -1,6 +1,6 @@
 """The controller's event queue, which handles one event at a time (Kafka: `ControllerEventManager`).
 
-An event that reads or writes ZooKeeper continues when the response arrives. The next event starts only when the present one is complete.
+An event that reads or writes ZooKeeper continues when the response arrives. The next event starts only when the current one is complete.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class ControllerEventManager:
     """The event queue of one broker's controller.
 
     Attributes:
-        active: whether this broker considers itself the controller; events are handled only in that case.
-        generation: the number of times that this broker has stopped acting as controller; responses to requests from an earlier generation
+        active: whether this broker considers itself the controller. Only then does it handle events.
+        generation: the number of times that this broker has stopped acting as controller. Responses to requests from an earlier generation
             are ignored.
     """
 
@@ -35,11 +35,11 @@ class ControllerEventManager:
         self._running = False
 
     def begin_failover(self) -> None:
-        """Begin to act as controller; the failover becomes the current event."""
+        """Begin to act as controller. The failover becomes the current event."""
         self.active = self._busy = True
 
     def activate(self) -> None:
-        """Become the controller without a failover, because this broker has been the controller for a long time."""
+        """Become the controller without a failover, as if this broker had been the controller for a long time."""
         self.active = True
 
     def clear(self) -> None:
@@ -49,7 +49,7 @@ class ControllerEventManager:
         self._events.clear()
 
     def add(self, handler: Callback, *about: object) -> None:
-        """Queue an event after the current one."""
+        """Add an event to the queue."""
         self._events.append((self._journal.cause, handler, about))
 
     def put(self, handler: Callback, *about: object) -> None:
@@ -76,7 +76,7 @@ class ControllerEventManager:
         self._running = False
 
     def submit(self, ops: Iterable[Op], callback: Callback, *about: object) -> None:
-        """Send operations to ZooKeeper. The callback runs only if this broker has been the controller without interruption."""
+        """Send operations to ZooKeeper. The callback runs only if this broker remains the controller without interruption."""
         self._zk.submit(tuple(ops), self._on_results, self.generation, callback, about)
 
     def _on_results(self, results: tuple[Result, ...], generation: int, callback: Callback, about: tuple[object, ...]) -> None:

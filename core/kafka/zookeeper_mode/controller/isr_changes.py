@@ -1,6 +1,7 @@
-"""ISR changes in a ZooKeeper-mode controller.
+"""How a ZooKeeper-mode controller handles ISR changes.
 
-Before 2.7, leaders write and publish them; since then, leaders propose them with AlterIsr (KIP-497).
+Before 2.7, leaders write the changes to ZooKeeper and publish them. Since 2.7, leaders propose them to the controller with AlterIsr
+(KIP-497).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from core.kafka.zookeeper_mode.controller.reassignments import PartitionReassign
 
 
 class IsrChanges(ControllerComponent):
-    """The handler of leaders' ISR changes."""
+    """The component that handles ISR changes from leaders."""
 
     def __init__(self, controller: ControllerBase, partitions: PartitionStateMachine, reassignments: PartitionReassignments) -> None:
         super().__init__(controller)
@@ -44,7 +45,7 @@ class IsrChanges(ControllerComponent):
         self.queue.done()
 
     def handle_alter_partition(self, request: AlterPartitionRequest, sender: str) -> None:
-        """Handle a leader's ISR proposals. If this broker is not the controller, the response is NOT_CONTROLLER."""
+        """Handle a leader's ISR proposals. If this broker is not the controller, respond with NOT_CONTROLLER."""
         if not self.queue.active:
             self.broker.reply(sender, AlterPartitionResponse(request.correlation, errors.NOT_CONTROLLER, ()))
             return
@@ -73,7 +74,8 @@ class IsrChanges(ControllerComponent):
         self.queue.submit(ops, self._altered, request, sender, refused, writes)
 
     def _is_in_effect(self, broker: int, item: AlterPartitionItem) -> bool:
-        """Return whether the proposal equals the current state, because the response to an earlier request was lost (`LeaderAndIsr#equalsIgnoreZk`)."""
+        """Return whether the proposal equals the current state. This happens if the response to an earlier request was lost
+        (`LeaderAndIsr#equalsIgnoreZk`)."""
         state = self.context.states.get(item.tp)
         return state is not None and (broker, item.leader_epoch, item.isr) == (state.leader, state.leader_epoch, state.isr)
 

@@ -30,7 +30,7 @@ from core.kafka.zookeeper_mode.controller.topic_deletion_manager import TopicDel
 from core.sim.units import SECOND
 
 FIRST_BALANCE: Final = 5 * SECOND
-"""The delay from a controller's election to its first check for leaders that are not preferred, µs."""
+"""The delay between a controller's election and its first check for leaders that are not the preferred leaders, µs."""
 
 
 _WATCHED: Final = (
@@ -42,7 +42,7 @@ _WATCHED: Final = (
     GetChildren(paths.LOG_DIR_EVENTS, watch=True),
     GetChildren(paths.DELETE_TOPICS, watch=True),
 )
-"""The operations, other than those for topics, with which a new controller reads and watches the cluster."""
+"""The operations with which a new controller reads and watches the cluster, except for those that concern topics."""
 
 
 class KafkaController(ControllerBase):
@@ -50,11 +50,11 @@ class KafkaController(ControllerBase):
 
     Attributes:
         partitions: the partition state machine.
-        reassignments: the handler of reassignments.
-        isr_changes: the handler of ISR changes.
-        broker_changes: the handler of broker changes.
-        elections: the handler of requested elections and of the balancing of leaders.
-        deletions: the handler of topic deletions.
+        reassignments: the component that handles reassignments.
+        isr_changes: the component that handles ISR changes.
+        broker_changes: the component that handles broker changes.
+        elections: the component that handles requested elections and balances leaders.
+        deletions: the component that handles topic deletions.
     """
 
     def __init__(self, broker: BrokerContext, zk: ZooKeeperClient, channel: ControllerChannel) -> None:
@@ -98,7 +98,7 @@ class KafkaController(ControllerBase):
         self.queue.submit((SetData(paths.CONTROLLER_EPOCH, self.context.epoch, results[0].version),), self._failover)
 
     def _failover(self, results: tuple[Result, ...]) -> None:
-        """Become the controller: read the cluster, inform the brokers, and elect leaders for offline partitions.
+        """Become the controller: read the state of the cluster, inform the brokers, and elect leaders for offline partitions.
 
         Kafka: `#onControllerFailover`.
         """
@@ -214,7 +214,7 @@ class KafkaController(ControllerBase):
         self.partitions.initialize_leader_and_isr(self.queue.done)
 
     def _partitions_modified(self, topic: str) -> None:
-        """Read a topic's znode, which may contain new partitions (`#processPartitionModifications`)."""
+        """Read a topic's znode, which might contain new partitions (`#processPartitionModifications`)."""
         self.queue.submit((GetData(topic_path(topic), watch=True),), self._partitions_read, topic)
 
     def _partitions_read(self, results: tuple[Result, ...], topic: str) -> None:
@@ -226,7 +226,7 @@ class KafkaController(ControllerBase):
         self.partitions.initialize_leader_and_isr(self.queue.done)
 
     def config_changed(self, change: ConfigChange) -> None:
-        """Elect leaders immediately if unclean leader election has been enabled (`#processTopicUncleanLeaderElectionEnable`)."""
+        """If unclean leader election has been enabled, elect leaders immediately (`#processTopicUncleanLeaderElectionEnable`)."""
         if self.active and change.name == "unclean.leader.election.enable" and change.value == "true":
             self.queue.put(self._elect_unclean, change.topic)
 

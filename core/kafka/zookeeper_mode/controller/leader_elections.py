@@ -17,7 +17,7 @@ from core.sim.units import SECOND
 
 
 class LeaderElections(ControllerComponent):
-    """The handler of requested elections, which also moves leadership back to preferred replicas."""
+    """The component that runs requested elections and moves leadership back to preferred replicas."""
 
     def __init__(self, controller: ControllerBase, partitions: PartitionStateMachine) -> None:
         super().__init__(controller)
@@ -58,7 +58,7 @@ class LeaderElections(ControllerComponent):
                 self.queue.put(self._balance)
 
     def imbalanced(self) -> list[TopicPartition]:
-        """Return the partitions whose leadership moves to the preferred replica (`#checkAndTriggerAutoLeaderRebalance`).
+        """Return the partitions whose leadership should move to the preferred replica (`#checkAndTriggerAutoLeaderRebalance`).
 
         A broker's partitions are included if other brokers lead more than the allowed share of the partitions that prefer this broker. The list
         is empty while any partition is being reassigned.

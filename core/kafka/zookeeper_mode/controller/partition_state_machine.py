@@ -1,7 +1,7 @@
-"""Changes to the leaders and ISRs of partitions (Kafka: `PartitionStateMachine`, `ReplicaStateMachine`).
+"""The state machine that changes the leaders and ISRs of partitions (Kafka: `PartitionStateMachine`, `ReplicaStateMachine`).
 
-A change is first written to ZooKeeper. The write succeeds only if this broker is still the controller and no other process has changed the
-partition. After the write, the brokers are informed.
+The controller first writes a change to ZooKeeper. The write succeeds only if this broker is still the controller and no other process has
+changed the partition. After the write, the controller informs the brokers.
 """
 
 from __future__ import annotations
@@ -29,20 +29,21 @@ Decision = tuple[int, tuple[int, ...], str]
 """A partition's new (leader, ISR, kind of election)."""
 
 _Batch = tuple[tuple[TopicPartition, int], ...]
-"""Partitions whose new state has been written to ZooKeeper but not sent to the brokers yet, each with the event of its change.
+"""Partitions whose new state has been written to ZooKeeper but not yet sent to the brokers, each with the event that records the change.
 
 Kafka: `ControllerBrokerRequestBatch`.
 """
 
 Decide = Callable[[TopicPartition, PartitionRegistration], Decision | None]
-"""A function that decides how a partition changes. It returns None if the partition stays the same."""
+"""A function that decides how a partition changes. It returns None if the partition does not change."""
 
 
 class PartitionStateMachine(ControllerComponent):
-    """The partitions of one controller."""
+    """The partition state machine of one controller."""
 
     def change(self, tps: list[TopicPartition], decide: Decide, reason: str, callback: Callback, *about: object) -> None:
-        """Read the states of partitions, decide and write each change with the next leader epoch, inform the brokers, and call `callback`.
+        """Read the states of partitions, decide each change, and write it with the next leader epoch. Then inform the brokers, and call
+        `callback`.
 
         Kafka: `#doElectLeaderForPartitions`.
         """
@@ -51,9 +52,9 @@ class PartitionStateMachine(ControllerComponent):
     def _change(
         self, tps: list[TopicPartition], decide: Decide, reason: str, batch: _Batch | None, callback: Callback, about: tuple[object, ...]
     ) -> None:
-        """Proceed like `change`.
+        """Do the same as `change`.
 
-        If there is a `batch`, send nothing yet, and pass it with the new changes to `callback` as the first argument.
+        If there is a `batch`, send nothing yet. Instead, add the new changes to it, and pass it to `callback` as the first argument.
         """
         if tps:
             self.queue.submit((GetData(state_path(tp)) for tp in tps), self._states_read, tps, decide, reason, batch, callback, about)
@@ -131,7 +132,8 @@ class PartitionStateMachine(ControllerComponent):
         return _decision(offline_partition_leader_election(state.replicas, state.isr, live, unclean_enabled=unclean))
 
     def elect_unclean_for_offline(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
-        """Elect like `elect_for_offline`, but with unclean election enabled (`OfflinePartitionLeaderElectionStrategy(allowUnclean = true)`)."""
+        """Do the same as `elect_for_offline`, but with unclean election enabled (`OfflinePartitionLeaderElectionStrategy(allowUnclean =
+        true)`)."""
         live = self.context.may_lead(tp)
         if state.leader in live:
             return None
@@ -159,19 +161,20 @@ class PartitionStateMachine(ControllerComponent):
         return _decision(reassign_partition_leader_election(state.replicas, state.isr, live))
 
     def mark_partitions_offline(self) -> None:
-        """Mark as offline the partitions whose leader can no longer lead (`KafkaController#onReplicasBecomeOffline`)."""
+        """Mark the partitions whose leader can no longer lead as offline (`KafkaController#onReplicasBecomeOffline`)."""
         deleted = self.context.topics_to_delete
         self.context.offline_partitions.update(
             (tp, None) for tp in self.context.states if self.context.lacks_leader(tp) and tp.topic not in deleted
         )
 
     def trigger_online_state_change(self, reason: str, callback: Callback, *about: object) -> None:
-        """Elect leaders for offline partitions, then initialize new ones (`PartitionStateMachine#triggerOnlinePartitionStateChange`)."""
+        """Elect leaders for offline partitions, and then initialize new partitions
+        (`PartitionStateMachine#triggerOnlinePartitionStateChange`)."""
         self.change(list(self.context.offline_partitions), self.elect_for_offline, reason, self.initialize_leader_and_isr, callback, *about)
 
     def initialize_leader_and_isr(self, callback: Callback, *about: object) -> None:
         """Initialize new partitions (`#initializeLeaderAndIsrForPartitions`). The ISR consists of the live replicas, and the first of them
-        leads.
+        becomes leader.
         """
         new = []
         for tp, assignment in self.context.assignments.items():
@@ -206,11 +209,11 @@ class PartitionStateMachine(ControllerComponent):
     def remove_replicas_from_isr(
         self, gone: Iterable[int], tps: Iterable[TopicPartition], reason: str, callback: Callback, *about: object
     ) -> None:
-        """Remove the replicas of some brokers from the ISRs, except the last member. The partitions that these brokers led then have no
-        leader.
+        """Remove the replicas on some brokers from the ISRs, but keep each ISR's last member. The partitions that these brokers led then
+        have no leader.
 
-        The brokers are removed one at a time, in ascending order (in Kafka, by the hash of their ids). Each removal raises the leader
-        epoch, even if nothing else changes. The brokers in the cluster are informed of all removals together. Kafka:
+        The brokers are removed one at a time, in ascending order (in Kafka, ordered by the hash of their ids). Each removal raises the
+        leader epoch, even if nothing else changes. A single round of requests informs the cluster of all removals. Kafka:
         `ReplicaStateMachine#doRemoveReplicasFromIsr`.
         """
         known = [tp for tp in tps if tp in self.context.states]
@@ -235,7 +238,7 @@ class PartitionStateMachine(ControllerComponent):
 class _RemoveFromIsr:
     """The decision to remove a broker from an ISR.
 
-    It is data, not a closure, so that a keyframe can contain it while states are being read.
+    It is data rather than a closure, so that a keyframe can store it while partition states are being read.
     """
 
     gone: int

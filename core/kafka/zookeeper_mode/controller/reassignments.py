@@ -15,14 +15,14 @@ from core.kafka.zookeeper_mode.controller.partition_state_machine import Decisio
 
 
 class PartitionReassignments(ControllerComponent):
-    """The handler of reassignments, which starts, advances, completes, and cancels them."""
+    """The component that starts, advances, completes, and cancels reassignments."""
 
     def __init__(self, controller: ControllerBase, partitions: PartitionStateMachine) -> None:
         super().__init__(controller)
         self.partitions = partitions
 
     def process_requested_reassignments(self) -> None:
-        """Write the reassignments that an administrator has requested to the topics' znodes (`#processZkPartitionReassignment`)."""
+        """Write the reassignments that an administrator has requested into the topics' znodes (`#processZkPartitionReassignment`)."""
         self.queue.submit(
             (GetData(paths.REASSIGNMENT), Delete(paths.REASSIGNMENT), GetData(paths.REASSIGNMENT, watch=True)), self._reassignments_read
         )
@@ -59,7 +59,7 @@ class PartitionReassignments(ControllerComponent):
     def _assignment_written(
         self, _results: tuple[Result, ...], tp: TopicPartition, dropped: tuple[int, ...], rest: tuple[object, ...]
     ) -> None:
-        """Remove the replicas that an earlier reassignment was adding but this one does not need (`#updateCurrentReassignment`).
+        """Remove the replicas that an earlier reassignment was adding but that this one does not need (`#updateCurrentReassignment`).
 
         These replicas lose leadership and leave the ISR immediately.
         """
@@ -76,7 +76,8 @@ class PartitionReassignments(ControllerComponent):
     def resume(self, callback: Callback, begin: Set[int] | None = frozenset()) -> None:
         """Advance every running reassignment whose target is in sync (`#maybeResumeReassignments`).
 
-        Reassignments to a broker in `begin` (if None, to any broker) start again, so that the new broker gets its role.
+        Reassignments that move a partition to a broker in `begin` (or, if `begin` is None, to any broker) start again, so that the broker
+        gets its role.
         """
         moving = []
         for tp, assignment in self.context.assignments.items():
@@ -93,7 +94,7 @@ class PartitionReassignments(ControllerComponent):
             callback()
 
     def state_written(self, tp: TopicPartition) -> None:
-        """Advance a reassignment because the state of its partition was written, for example by the partition's leader.
+        """Advance a reassignment, because the state of its partition has been written, for example by the partition's leader.
 
         Kafka: `#processPartitionReassignmentIsrChange`.
         """
@@ -111,7 +112,8 @@ class PartitionReassignments(ControllerComponent):
     ) -> None:
         """Advance a reassignment (`#onPartitionReassignment`).
 
-        In phase A, while the target is not in sync, all replicas fetch. In phase B, a target replica leads, and the other replicas are removed.
+        In phase A, some target replicas are not in sync, and all replicas fetch. In phase B, a target replica becomes leader, and the other
+        replicas are removed.
         """
         self.context.take_states(results, [tp])
         state, assignment = self.context.states.get(tp), self.context.assignments[tp]
@@ -154,7 +156,8 @@ class PartitionReassignments(ControllerComponent):
 
 
 def reassign_to(original: tuple[int, ...], target: tuple[int, ...]) -> ReplicaAssignment:
-    """Return the replica lists of a reassignment. The target replicas come first, then the replicas to remove, each in order.
+    """Return the replica lists of a reassignment. First come the target replicas, in the requested order, and then the replicas to remove,
+    in their current order.
 
     Kafka: `ReplicaAssignment#reassignTo`.
     """

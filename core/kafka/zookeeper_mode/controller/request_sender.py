@@ -1,4 +1,4 @@
-"""The requests of a ZooKeeper-mode controller to the brokers (Kafka: `ControllerBrokerRequestBatch`)."""
+"""The requests from a ZooKeeper-mode controller to the brokers (Kafka: `ControllerBrokerRequestBatch`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.kafka.zookeeper_mode.controller.requests import (
 
 
 class ControllerRequestSender:
-    """The sender of a controller's requests, all of which carry the controller epoch."""
+    """The component that sends a controller's requests. Each request carries the controller epoch."""
 
     def __init__(self, broker: BrokerContext, context: ControllerContext, channels: ControllerChannelManager) -> None:
         self._broker = broker
@@ -55,7 +55,7 @@ class ControllerRequestSender:
             self._channels.send(broker, request)
 
     def stop_replicas(self, broker: int, tps: Iterable[TopicPartition], *, delete: bool) -> None:
-        """Send StopReplica to a broker if the broker is live."""
+        """If a broker is live, send StopReplica to it."""
         items = tuple((tp, delete, self._context.states[tp].leader_epoch) for tp in tps)
         if items and broker in self._context.live:
             self._channels.send(broker, StopReplicaRequest(self._broker.id, self._context.epoch, items))

@@ -8,11 +8,11 @@ from core.kafka.ids import TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
 
 LEADER_DURING_DELETE: Final = -2
-"""The leader of a partition whose topic is being deleted (`LeaderAndIsr.LeaderDuringDelete`)."""
+"""The leader id that marks a partition whose topic is being deleted (`LeaderAndIsr.LeaderDuringDelete`)."""
 
 
 class LeaderAndIsrRequest(NamedTuple):
-    """A request with the partitions that the receiver leads or follows.
+    """A request that names partitions that the receiver leads or follows.
 
     Attributes:
         controller: the broker id of the controller.
@@ -33,8 +33,8 @@ class LeaderAndIsrResponse(NamedTuple):
     """The response to LeaderAndIsr.
 
     Attributes:
-        controller_epoch: the controller epoch of the request.
-        error: the error of the whole request.
+        controller_epoch: the controller epoch in the request.
+        error: the error for the whole request.
         items: (partition, error) for each partition. The error is KAFKA_STORAGE_ERROR if the replica's log directory is offline, or
             STALE_CONTROLLER_EPOCH if the leader epoch is not newer.
         correlation: the correlation ID.
@@ -73,7 +73,7 @@ class ControlResponse(NamedTuple):
 
     Attributes:
         correlation: the correlation ID.
-        controller_epoch: the controller epoch of a StopReplica request; otherwise 0.
+        controller_epoch: the controller epoch in a StopReplica request; 0 for UpdateMetadata.
         deleted: the partitions whose replicas the broker has deleted.
     """
 
@@ -83,13 +83,14 @@ class ControlResponse(NamedTuple):
 
 
 class ControlledShutdownRequest(NamedTuple):
-    """A broker's request to shut down and to have its leaderships moved."""
+    """A broker's request to shut down and to have its leaderships moved to other brokers."""
 
     broker: int
 
 
 class ControlledShutdownResponse(NamedTuple):
-    """The response to a controlled shutdown: the number of partitions that the broker still leads, or an error if the receiver is not the controller."""
+    """The response to a controlled shutdown request: the number of partitions that the broker still leads, or an error if the receiver is
+    not the controller."""
 
     error: str
     remaining: int

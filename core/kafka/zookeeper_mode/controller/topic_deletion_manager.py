@@ -1,8 +1,8 @@
-"""Topic deletions in a ZooKeeper-mode controller (Kafka: `TopicDeletionManager`).
+"""How a ZooKeeper-mode controller deletes topics (Kafka: `TopicDeletionManager`).
 
-An administrator requests a deletion with a znode below /admin/delete_topics. The controller tells all brokers, whose clients then get
-UNKNOWN_TOPIC_OR_PARTITION, and makes the brokers delete their replicas. It deletes the topic's znodes only when all replicas are deleted. While a
-broker with a replica is down, the topic therefore still exists, and no topic of the same name can be created.
+An administrator requests a deletion by creating a znode below /admin/delete_topics. The controller informs all brokers, whose clients then
+get UNKNOWN_TOPIC_OR_PARTITION, and makes the brokers delete their replicas. It deletes the topic's znodes only when all replicas have been
+deleted. Therefore, if a broker that has a replica is down, the topic continues to exist, and no topic of the same name can be created.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from core.kafka.zookeeper_mode.controller.requests import ControlResponse
 
 
 class TopicDeletionManager(ControllerComponent):
-    """The handler of topic deletions."""
+    """The component that deletes topics."""
 
     def process_topic_deletion(self) -> None:
         """Read the requested deletions (`KafkaController#processTopicDeletion`)."""
@@ -32,7 +32,7 @@ class TopicDeletionManager(ControllerComponent):
         self.queue.done()
 
     def enqueue(self, names: Iterable[str]) -> list[str]:
-        """Mark topics as being deleted (`#enqueueTopicsForDeletion`). Return those that were not marked before."""
+        """Mark topics as being deleted (`#enqueueTopicsForDeletion`). Return the topics that were not marked before."""
         context = self.context
         new = [name for name in names if name not in context.topics_to_delete and context.partitions_of(name)]
         for name in new:
@@ -71,14 +71,15 @@ class TopicDeletionManager(ControllerComponent):
             self.journal.emit(events.TopicDeletionDelayed.kind, self.broker.id, name, tuple(sorted(waits)))
 
     def handle_control_response(self, response: ControlResponse, sender: str) -> None:
-        """Handle a broker's response to StopReplica or UpdateMetadata. The response may name deleted replicas."""
+        """Handle a broker's response to StopReplica or UpdateMetadata. The response might name replicas that the broker has deleted."""
         self.controller.channels.answered(sender, response.correlation)
         deleted = self.context.topics_to_delete
         if self.queue.active and response.controller_epoch == self.context.epoch and any(tp.topic in deleted for tp in response.deleted):
             self.queue.put(self._replicas_deleted, int(sender[1:]), response.deleted)
 
     def _replicas_deleted(self, broker: int, tps: tuple[TopicPartition, ...]) -> None:
-        """Record deleted replicas. If no replica of the topic is left, delete the topic's znodes (`#completeDeleteTopic`)."""
+        """Record that replicas have been deleted. If no replica of the topic is left, delete the topic's znodes
+        (`#completeDeleteTopic`)."""
         context = self.context
         for tp in tps:
             if tp.topic in context.topics_to_delete:
