@@ -1,4 +1,4 @@
-"""The base class of producers and consumers: connections and metadata (Kafka: `NetworkClient`, `Metadata`)."""
+"""The base class of producers and consumers, which handles connections and metadata (Kafka: `NetworkClient`, `Metadata`)."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ from core.sim.node import Node
 from core.sim.units import SECOND, US_PER_MS
 
 RETRY_BACKOFF: Final = 100 * US_PER_MS
-"""The retry.backoff.ms of the Java clients, µs."""
+"""The default of retry.backoff.ms in the Java clients, µs."""
 
 MAX_RETRY_BACKOFF: Final = SECOND
-"""The retry.backoff.max.ms of the clients, µs: the upper bound of a back-off that doubles with each attempt (KIP-580, 3.7)."""
+"""The default of retry.backoff.max.ms, which limits a back-off that doubles with each attempt (KIP-580, since 3.7), µs."""
 
 RECONNECT_BACKOFF: Final = 50 * US_PER_MS
-"""The reconnect.backoff.ms of the clients, µs. It doubles with each consecutive failure."""
+"""The default of reconnect.backoff.ms, µs. The back-off doubles with each consecutive failure."""
 
 MAX_RECONNECT_BACKOFF: Final = SECOND
-"""The reconnect.backoff.max.ms of the clients, µs."""
+"""The default of reconnect.backoff.max.ms, µs."""
 
 
 POLL_DELAY: Final = 10 * US_PER_MS
-"""The delay until a client notices that a request has timed out, µs. A response that arrives within that time still counts.
+"""The time that a client takes to notice that a request has timed out, µs. A response that arrives during this time still counts.
 
 Kafka: `NetworkClient#poll` calls `#handleTimedOutRequests` after it has handled the responses.
 """
 
 
 class Client(Node, metaclass=ABCMeta):
-    """A client of one topic. A producer can also write to other topics.
+    """A client that uses one topic. A producer can also write to other topics.
 
     Attributes:
         name: the client's name, which is also its address.
         topic: the topic.
-        brokers: the addresses of the bootstrap servers, in the order in which they are asked.
+        brokers: the addresses of the bootstrap servers, in the order in which the client asks them.
         account: the durability account.
         leaders: (leader, leader epoch) by partition, from the last metadata.
-        other_leaders: the same for each other topic that the client writes to.
-        config: the client's settings, which do not change after its start.
+        other_leaders: the leaders for each other topic that the client writes to, in the same form.
+        config: the client's settings, which do not change after the client has started.
         clock: the client's own clock, which gives its records their timestamps.
-        by_hand: whether the laboratory is in by-hand mode, where metadata does not expire.
+        by_hand: whether the laboratory is in by-hand mode, in which metadata does not expire.
         topic_deleted: whether the last metadata says that the topic was deleted.
         api_versions: the feature levels of which the client has learned; None while no level has ever changed.
     """
@@ -114,11 +114,11 @@ class Client(Node, metaclass=ABCMeta):
         super().handle(message, sender)
 
     def reconnect_time(self, node: str) -> int:
-        """Return the time when the client retries a broker with a broken connection, µs; 0 if the connection is not broken."""
+        """Return the time when the client tries to reconnect to a broker, µs; 0 if the connection is not broken."""
         return self._reconnect[node][0] if node in self._reconnect else 0
 
     def is_connected(self, node: str) -> bool:
-        """Return whether a broker has responded and its connection has not broken since."""
+        """Return whether a broker has responded and the connection to it has not broken since."""
         return node in self._connected
 
     def connection_failed(self, node: str) -> None:
@@ -145,7 +145,7 @@ class Client(Node, metaclass=ABCMeta):
         return self.leaders if topic == self.topic else self.other_leaders[topic]
 
     def refresh_metadata(self) -> None:
-        """Request metadata from a broker, unless a request is in flight."""
+        """Request metadata from a broker, unless such a request is already in flight."""
         if self._metadata_node:
             return
         self._metadata_node = broker = self.least_loaded_node()
@@ -154,7 +154,7 @@ class Client(Node, metaclass=ABCMeta):
         self.timer(self.config.request_timeout, "metadata-timeout", self._metadata_correlation)
 
     def least_loaded_node(self) -> str:
-        """Return the next bootstrap server whose connection can be tried (`NetworkClient#leastLoadedNode`)."""
+        """Return the next bootstrap server that the client can try to connect to (`NetworkClient#leastLoadedNode`)."""
         now = self.journal.now
         candidates = [self.brokers[(self._next_broker + i) % len(self.brokers)] for i in range(len(self.brokers))]
         broker = next((b for b in candidates if self.reconnect_time(b) <= now), candidates[0])
@@ -162,15 +162,15 @@ class Client(Node, metaclass=ABCMeta):
         return broker
 
     def abandon_connection(self, node: str) -> None:
-        """Close the connection to a broker that did not answer in time, and handle the loss of the connection."""
+        """Close the connection to a broker that did not respond in time, and handle the loss of the connection."""
         self.network.disconnect(self.address, node)
         self.connection_failed(node)
         self.connection_lost(node)
 
     def await_metadata(self) -> None:
-        """Request the metadata without which the client cannot continue.
+        """Request metadata, because the client cannot continue without it.
 
-        If the last response lacked a topic, the next request follows at the earliest retry.backoff.ms after it (`Metadata#timeToNextUpdate`).
+        If the last response lacked a topic, wait until at least retry.backoff.ms after that response (`Metadata#timeToNextUpdate`).
         """
         if self.topic_deleted or self.journal.now < self._lacked_topic_at + RETRY_BACKOFF:
             self.refresh_metadata_soon()
@@ -221,10 +221,10 @@ class Client(Node, metaclass=ABCMeta):
             self.refresh_metadata()
 
     def leaders_changed(self, partitions: list[int]) -> None:
-        """Handle metadata that contains new leaders or leader epochs of these partitions."""
+        """Handle metadata that contains new leaders or leader epochs for these partitions."""
 
     def other_leaders_changed(self, topic: str, partitions: list[int]) -> None:
-        """Handle metadata that contains new leaders or leader epochs of these partitions of another topic."""
+        """Handle metadata that contains new leaders or leader epochs for these partitions of another topic."""
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
         self.connection_failed(message.node)
@@ -243,7 +243,8 @@ class Client(Node, metaclass=ABCMeta):
 
 
 def _merge(known: list[tuple[int, int]], found: tuple[tuple[int, int], ...], *, deleted: bool) -> list[int]:
-    """Update the known leaders from metadata, which may be older. Return the partitions whose leader or leader epoch has changed."""
+    """Update the known leaders from metadata, which might be older than what is known. Return the partitions whose leader or leader epoch
+    has changed."""
     if deleted:
         known.clear()
     changed = []

@@ -1,6 +1,7 @@
-"""The configuration of producers and consumers, with Kafka's names and the defaults of each release.
+"""The configuration of producers and consumers, with Kafka's names and each release's defaults.
 
-A client has the same release as the brokers. A setting that this release lacks is ignored. Kafka's clients also log a warning in that case.
+A client has the same release as the brokers. If this release does not have a setting, the client ignores it. Kafka's clients also log a
+warning.
 
 Kafka: `ProducerConfig`, `ConsumerConfig`.
 """
@@ -25,9 +26,9 @@ CONSUMER: Final = "consumer"
 """The kind of client that reads."""
 
 NO_DELIVERY_TIMEOUT: Final = -1
-"""The value that stands for the delivery timeout in releases before 2.1, which have no such timeout.
+"""The value of the delivery timeout in releases before 2.1, which have no such timeout.
 
-In these releases, a batch fails when it has no retries left, or has waited request.timeout.ms (KIP-91).
+In these releases, a batch fails when it has no retries left or has waited for request.timeout.ms (KIP-91).
 """
 
 
@@ -36,13 +37,13 @@ class ClientSetting(ReprMixin):
     """A setting of a client.
 
     Attributes:
-        name: the name in Kafka.
+        name: Kafka's name for the setting.
         default: the default in the newest release.
         kinds: the kinds of client that have the setting.
-        meaning: one sentence for help texts.
+        meaning: a description for help texts.
         least: the lowest allowed value.
         most: the highest allowed value.
-        older_defaults: tuples (kind of client, release, default); each default applies to that release and earlier ones.
+        older_defaults: tuples (kind of client, release, default). Each default applies to the release and to earlier ones.
         since: the first release that has the setting; empty if all releases have it.
     """
 
@@ -66,7 +67,7 @@ class ClientSetting(ReprMixin):
         """Parse a value.
 
         Raises:
-            ValueError: the value is not a number, or is out of bounds.
+            ValueError: the value is not a number or is out of bounds.
         """
         return number_within(self.name, text, self.least, self.most)
 
@@ -76,13 +77,13 @@ _BOTH: Final = (PRODUCER, CONSUMER)
 _ALL: Final = (
     ClientSetting(
         "delivery.timeout.ms", 120_000, (PRODUCER,),
-        "The producer gives up on a batch that is not acknowledged within this time. The value must be at least linger.ms + request.timeout.ms.", since="2.1",
+        "The time after which the producer gives up on a batch that has not been acknowledged. The value must be at least linger.ms + request.timeout.ms.", since="2.1",
     ),
     ClientSetting(
-        "request.timeout.ms", 30_000, _BOTH, "A request that is not answered within this time fails, and the client closes the connection.",
+        "request.timeout.ms", 30_000, _BOTH, "The time after which a request fails if there is no response. The client then closes the connection.",
         least=1, older_defaults=((CONSUMER, "0.8.2", 30_000), (CONSUMER, "0.9", 40_000), (CONSUMER, "1.1", 305_000)),
     ),
-    ClientSetting("metadata.max.age.ms", 300_000, _BOTH, "A client refreshes its metadata, such as partition leaders, at least this often.", least=1),
+    ClientSetting("metadata.max.age.ms", 300_000, _BOTH, "The maximum time between two requests for metadata, such as partition leaders.", least=1),
     ClientSetting(
         "retries", MAX_INT, (PRODUCER,), "The maximum number of times that the producer retries a batch after a retriable error.",
         older_defaults=((PRODUCER, "2.0", 0),),
@@ -94,24 +95,24 @@ _ALL: Final = (
     ),
     ClientSetting(
         "linger.ms", 5, (PRODUCER,),
-        "The producer waits this long for more records before it sends a batch that is not full. This setting, batch.size, or buffer.memory makes the "
-        "producer collect records in batches.", older_defaults=((PRODUCER, "3.9", 0),),
+        "How long the producer waits for more records before it sends a batch that is not full. If this setting, batch.size, or buffer.memory is set, "
+        "the producer collects records in batches.", older_defaults=((PRODUCER, "3.9", 0),),
     ),
     ClientSetting(
-        "batch.size", 16_384, (PRODUCER,), "The maximum size of a batch, bytes. A larger record has a batch of its own.",
+        "batch.size", 16_384, (PRODUCER,), "The maximum size of a batch, in bytes. A larger record is sent in its own batch.",
     ),
     ClientSetting(
-        "buffer.memory", 33_554_432, (PRODUCER,), "The memory for batches that are not acknowledged, bytes. If it is full, send() blocks.", least=1,
+        "buffer.memory", 33_554_432, (PRODUCER,), "The memory for batches that have not been acknowledged, in bytes. If it is full, send() blocks.", least=1,
     ),
     ClientSetting(
-        "max.block.ms", 60_000, (PRODUCER,), "A send() that blocks for this long fails, because the memory is full or a leader is not known.",
+        "max.block.ms", 60_000, (PRODUCER,), "How long send() can block before it fails. It blocks if the memory is full or a leader is not known.",
     ),
     ClientSetting(
         "transaction.timeout.ms", 60_000, (PRODUCER,),
-        "The transaction coordinator aborts a transaction that has been open for longer than this.", least=1, since="0.11",
+        "How long a transaction can be open before the transaction coordinator aborts it.", least=1, since="0.11",
     ),
     ClientSetting(
-        "session.timeout.ms", 45_000, (CONSUMER,), "The coordinator removes a member of a group if it does not hear from the member within this time.",
+        "session.timeout.ms", 45_000, (CONSUMER,), "The time after which the coordinator removes a member of a group if it does not hear from the member.",
         least=1, older_defaults=((CONSUMER, "0.9", 30_000), (CONSUMER, "2.8", 10_000)), since="0.9",
     ),
     ClientSetting(
@@ -120,24 +121,24 @@ _ALL: Final = (
     ),
     ClientSetting(
         "max.poll.interval.ms", 300_000, (CONSUMER,),
-        "A member of a group leaves if the application does not call poll() within this time. It must also rejoin within this time.",
+        "The maximum time between two calls to poll(). If the application takes longer, the member leaves its group. In a rebalance, the member must rejoin within this time.",
         least=1, since="0.10.2",
     ),
-    ClientSetting("max.poll.records", 500, (CONSUMER,), "The maximum number of records that a poll returns.", least=1, since="0.10.2"),
-    ClientSetting("auto.commit.interval.ms", 5_000, (CONSUMER,), "The interval of automatic commits.", least=1, since="0.9"),
-    ClientSetting("default.api.timeout.ms", 60_000, (CONSUMER,), "A synchronous commit fails after this time.", least=1, since="2.0"),
+    ClientSetting("max.poll.records", 500, (CONSUMER,), "The maximum number of records that a call to poll() returns.", least=1, since="0.10.2"),
+    ClientSetting("auto.commit.interval.ms", 5_000, (CONSUMER,), "The interval at which a consumer commits offsets automatically.", least=1, since="0.9"),
+    ClientSetting("default.api.timeout.ms", 60_000, (CONSUMER,), "The time after which a synchronous commit fails.", least=1, since="2.0"),
 )  # fmt: skip
 
 BATCHING: Final = frozenset({"linger.ms", "batch.size", "buffer.memory"})
 """The settings that make a producer collect records in batches."""
 
 CLIENT_SETTINGS: Final[Mapping[str, ClientSetting]] = {setting.name: setting for setting in _ALL}
-"""All known client settings, by their names in Kafka."""
+"""All known client settings, by Kafka's names."""
 
 
 @attrs.frozen(repr=False)
 class ClientConfig(ReprMixin):
-    """The configuration of a client; all times are in µs.
+    """The configuration of a client. All times are in µs.
 
     Attributes:
         request_timeout: request.timeout.ms.

@@ -1,1 +1,2 @@
-"""How a producer collects records in batches: memory, open batches, and the choice of partitions (Kafka: `RecordAccumulator`, `BufferPool`)."""
+"""How a producer collects records in batches: its memory, its open batches, and how it chooses partitions (Kafka: `RecordAccumulator`,
+`BufferPool`)."""

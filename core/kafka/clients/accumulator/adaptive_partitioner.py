@@ -1,7 +1,7 @@
-"""The choice of a partition for records without a key, based on the lengths of a producer's queues (Kafka: `BuiltInPartitioner`, KIP-794,
-since 3.3).
+"""How a producer chooses a partition for records that have no key, based on the lengths of its queues (Kafka: `BuiltInPartitioner`,
+KIP-794, since 3.3).
 
-A partition with a longer queue of batches is chosen less often.
+The longer the queue of batches for a partition is, the less often the producer chooses this partition.
 """
 
 from __future__ import annotations
@@ -24,5 +24,6 @@ def cumulative_weights(queue_lengths: Sequence[int]) -> tuple[int, ...] | None:
 
 
 def choose_partition(weights: Sequence[int], number: int) -> int:
-    """Return the index of the partition for a random number (`BuiltInPartitioner#nextPartition`). The number is taken modulo the total weight."""
+    """Return the index of the partition that a random number selects (`BuiltInPartitioner#nextPartition`). The number is taken modulo the
+    total weight."""
     return bisect_right(weights, number % weights[-1])

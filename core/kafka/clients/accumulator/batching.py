@@ -16,28 +16,28 @@ from core.kafka.release import Release
 from core.sim.random_stream import RandomStream
 
 RATIO_STEP_DOWN: Final = 0.005
-"""The largest step by which the estimated compression ratio improves after a batch (`COMPRESSION_RATIO_IMPROVING_STEP`)."""
+"""The maximum step by which the estimated compression ratio improves after a batch (`COMPRESSION_RATIO_IMPROVING_STEP`)."""
 
 RATIO_STEP_UP: Final = 0.05
-"""The least step by which the estimated compression ratio gets worse (`COMPRESSION_RATIO_DETERIORATE_STEP`)."""
+"""The minimum step by which the estimated compression ratio deteriorates (`COMPRESSION_RATIO_DETERIORATE_STEP`)."""
 
 
 class Batching:
     """The configuration and the state of batching.
 
     Attributes:
-        linger: linger.ms: how long a batch waits for more records, µs.
-        batch_size: batch.size, bytes.
-        memory: buffer.memory, bytes.
+        linger: how long a batch waits for more records (linger.ms), µs.
+        batch_size: the maximum size of a batch (batch.size), bytes.
+        memory: the memory for batches (buffer.memory), bytes.
         ratio: the size of a compressed batch, divided by its size before compression; 1 without compression.
         partitioners: the rule that chooses the partitions of records without keys, by topic.
         available: the part of `memory` that no batch occupies, bytes.
-        estimated_ratio: the compression ratio that the producer expects (`CompressionRatioEstimator`).
+        estimated_ratio: the producer's estimate of the compression ratio (`CompressionRatioEstimator`).
         batches: the number of batches that were sent for the first time.
         batched_records: the number of records in these batches.
-        wire_bytes: the size of these batches on the network, bytes.
-        queue_time: the sum over these records of the time from send() to the sending of the batch, µs.
-        latency: the sum over acknowledged records of the time from send() to the acknowledgment, µs.
+        wire_bytes: the total size of these batches on the network, bytes.
+        queue_time: the time between the call to send() and the sending of the batch, summed over these records, µs.
+        latency: the time between the call to send() and the acknowledgment, summed over all acknowledged records, µs.
         acked: the number of acknowledged records.
     """
 
@@ -67,7 +67,7 @@ class Batching:
         self.partitioners[topic] = partitioner_of(release, self.batch_size, RandomStream(seed))
 
     def allocate(self, shape: RecordShape) -> int:
-        """Reserve memory for a new batch that begins with such a record.
+        """Reserve memory for a new batch that begins with a record of the given size.
 
         Return the size of this memory in bytes; 0 if too little is available.
         """
@@ -92,7 +92,7 @@ class Batching:
         return size
 
     def acknowledged(self, batch: BufferedBatch, now: int) -> None:
-        """Count the latency of the records of an acknowledged batch."""
+        """Add the latency of the records in an acknowledged batch."""
         self.acked += batch.count
         self.latency += batch.count * (now - batch.created) + batch.application_wait
 
@@ -105,16 +105,16 @@ class Batching:
 
 
 def record_size_in(batch: BufferedBatch, shape: RecordShape, timestamp_delta: int) -> int:
-    """Return the size that a record would have as the next record of a batch, bytes. `timestamp_delta` is in ms."""
+    """Return the size that a record would have as the next record in a batch, bytes. `timestamp_delta` is in ms."""
     return _record_size(shape, varint_size(batch.count), varint_size(timestamp_delta))
 
 
 @lru_cache(maxsize=4_096)
 def _record_size(shape: RecordShape, offset_size: int, timestamp_size: int) -> int:
-    """Return the size of a record whose deltas take these numbers of bytes."""
+    """Return the size of a record whose deltas have the given sizes in bytes."""
     return record_size(shape, _least(offset_size), _least(timestamp_size))
 
 
 def _least(size: int) -> int:
-    """Return the least positive number whose varint has a given size in bytes."""
+    """Return the smallest positive number whose varint encoding has a given size in bytes."""
     return 0 if size <= 1 else 1 << (7 * (size - 1) - 1)

@@ -13,15 +13,15 @@ ESTIMATE_MARGIN: Final = 1.05
 
 
 class BufferedBatch(ProducerBatch):
-    """A batch of a producer that collects records in batches.
+    """A batch from a producer that collects records in batches.
 
     Attributes:
-        buffer: the size of its buffer, bytes. Records are appended while they fit.
-        written: the size of its records in the log's format, before compression, bytes.
-        estimated_ratio: the compression ratio that the producer expects.
-        closed: whether no more records are appended, because one did not fit or the batch was sent.
-        application_wait: the sum of the times from send() of each record to the creation of the batch, µs. A record that was sent after the
-            creation adds a negative time.
+        buffer: the size of the batch's buffer, bytes. Records are appended as long as they fit.
+        written: the size of the batch's records in the log's format, before compression, bytes.
+        estimated_ratio: the producer's estimate of the compression ratio.
+        closed: whether the batch accepts no more records, because one did not fit or the batch was sent.
+        application_wait: the time between the call to send() and the creation of the batch, summed over all records, µs. A record that was
+            sent after the creation adds a negative time.
     """
 
     __slots__ = ("application_wait", "buffer", "closed", "estimated_ratio", "written")
@@ -39,14 +39,14 @@ class BufferedBatch(ProducerBatch):
 
     @property
     def estimated_size(self) -> int:
-        """The size that the batch will probably have on the network, bytes (`MemoryRecordsBuilder#estimatedBytesWritten`)."""
+        """The estimated size of the batch on the network, bytes (`MemoryRecordsBuilder#estimatedBytesWritten`)."""
         if self.estimated_ratio == 1:
             return HEADER_BYTES + self.written
         return HEADER_BYTES + int(self.written * self.estimated_ratio * ESTIMATE_MARGIN)
 
     @property
     def full(self) -> bool:
-        """Whether the batch no longer waits for more records (`MemoryRecordsBuilder#isFull`)."""
+        """Whether the batch is full and therefore does not wait for more records (`MemoryRecordsBuilder#isFull`)."""
         return self.closed or (self.count > 0 and self.buffer <= self.estimated_size)
 
     def has_room_for(self, record_size: int) -> bool:
@@ -67,7 +67,7 @@ class BufferedBatch(ProducerBatch):
         self.application_wait += self.created - called
 
     def close(self, ratio: float) -> int:
-        """Close the batch, compress it with a given ratio, and return its size on the network, bytes."""
+        """Close the batch, compress it by a given ratio, and return its size on the network, bytes."""
         self.closed = True
         if ratio != 1:
             self.bytes = max(1, int(self.bytes * ratio))

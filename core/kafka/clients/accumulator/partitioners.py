@@ -1,7 +1,8 @@
-"""The choice of a partition for records without a key (Kafka: `DefaultPartitioner`, `StickyPartitionCache`, `BuiltInPartitioner`).
+"""How a producer chooses a partition for records that have no key (Kafka: `DefaultPartitioner`, `StickyPartitionCache`,
+`BuiltInPartitioner`).
 
-Up to 2.3, each record goes to the next partition. Since 2.4, all records go to one partition until its batch is full or sent (KIP-480). Since
-3.3, the producer changes the partition after batch.size bytes, and chooses partitions with long queues less often (KIP-794).
+Up to 2.3, each record goes to the next partition. Since 2.4, all records go to one partition until its batch is full or sent (KIP-480).
+Since 3.3, the producer switches to another partition after batch.size bytes, and chooses partitions with long queues less often (KIP-794).
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ NO_PARTITION: Final = -1
 
 
 class Partitioner:
-    """The base of the rules that choose the partitions of a producer's records."""
+    """The base class of partitioners, which choose the partitions for a producer's records."""
 
     __slots__ = ()
 
     def partition(self, leaders: Sequence[tuple[int, int]], queue_lengths: Sequence[int]) -> int:
-        """Return the partition of the next record.
+        """Return the partition for the next record.
 
         Args:
             leaders: (leader, leader epoch) of each partition.
@@ -33,15 +34,15 @@ class Partitioner:
         raise NotImplementedError
 
     def batch_needed(self) -> bool:
-        """Return whether to choose another partition, because the chosen one needs a new batch (`Partitioner#onNewBatch`)."""
+        """Return whether to choose another partition because the current one needs a new batch (`Partitioner#onNewBatch`)."""
         return False
 
     def appended(self, size: int, *, full: bool) -> None:
-        """Note that a record was appended to the chosen partition.
+        """Update the state after a record was appended to the chosen partition.
 
         Args:
             size: the size of the record in its batch, bytes.
-            full: whether the last batch of the partition is full.
+            full: whether the last batch for the partition is full.
         """
 
 
@@ -51,7 +52,7 @@ def available_partitions(leaders: Sequence[tuple[int, int]]) -> Sequence[int]:
 
 
 class RoundRobinPartitioner(Partitioner):
-    """Chooses the next partition for each record (`DefaultPartitioner`, up to 2.3)."""
+    """A partitioner that chooses the next partition for each record (`DefaultPartitioner`, up to 2.3)."""
 
     __slots__ = ("_next",)
 
@@ -59,7 +60,7 @@ class RoundRobinPartitioner(Partitioner):
         self._next = 0
 
     def partition(self, leaders: Sequence[tuple[int, int]], queue_lengths: Sequence[int]) -> int:
-        """Return the next of the partitions that have a leader."""
+        """Return the next partition that has a leader."""
         available = available_partitions(leaders)
         number = available[self._next % len(available)]
         self._next += 1
@@ -67,7 +68,8 @@ class RoundRobinPartitioner(Partitioner):
 
 
 class StickyPartitioner(Partitioner):
-    """Keeps the partition until it needs a new batch, and then chooses another one at random (`StickyPartitionCache`, 2.4 to 3.2)."""
+    """A partitioner that keeps a partition until the partition needs a new batch, and then chooses another one at random
+    (`StickyPartitionCache`, 2.4 to 3.2)."""
 
     __slots__ = ("_current", "_former", "_random")
 
@@ -92,7 +94,8 @@ class StickyPartitioner(Partitioner):
 
 
 class BuiltInPartitioner(Partitioner):
-    """Keeps the partition for batch.size bytes, and then chooses one by the lengths of the queues (`BuiltInPartitioner`, since 3.3)."""
+    """A partitioner that keeps a partition for batch.size bytes, and then chooses another one by the lengths of the queues
+    (`BuiltInPartitioner`, since 3.3)."""
 
     __slots__ = ("_batch_size", "_current", "_produced", "_random", "_switches")
 
@@ -106,7 +109,8 @@ class BuiltInPartitioner(Partitioner):
         self._switches = True
 
     def partition(self, leaders: Sequence[tuple[int, int]], queue_lengths: Sequence[int]) -> int:
-        """Return the current partition, or another one if enough bytes were produced (`#nextPartition`, `#updatePartitionInfo`)."""
+        """Return the current partition, or another one if enough bytes have been produced to it (`#nextPartition`,
+        `#updatePartitionInfo`)."""
         if self._current != NO_PARTITION and not queue_lengths[self._current]:
             self._switches = True  # the last batch of the partition was sent (`RecordAccumulator#allBatchesFull`)
         produced = self._produced

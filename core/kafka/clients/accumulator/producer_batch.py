@@ -1,4 +1,4 @@
-"""A batch of a producer (Kafka: `ProducerBatch`)."""
+"""A producer's batch (Kafka: `ProducerBatch`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class ProducerBatch:
     """A batch of records for one partition.
 
     Attributes:
-        id: the batch's number within the producer.
+        id: the number of the batch among the producer's batches.
         tp: the partition.
         count: the number of records.
         bytes: the total size of the records.
@@ -19,15 +19,15 @@ class ProducerBatch:
         created: the time when the batch was created, µs.
         queued_at: the time when the batch was last queued, µs.
         sent_at: the time when the batch was last sent, µs.
-        sent_to: the address of the broker that the batch was last sent to.
+        sent_to: the address of the broker to which the batch was last sent.
         attempt: the number of attempts so far.
         correlation: the correlation ID of the last request.
-        connecting: whether the batch was sent over a connection that was not established yet.
-        connection_failures: the number of attempts that failed without a connection.
-        producer_id: the producer ID of the sequence numbers; -1 without idempotence.
-        producer_epoch: the producer epoch of the sequence numbers; -1 without idempotence.
+        connecting: whether the batch was sent before its connection was established.
+        connection_failures: the number of attempts that failed because no connection could be established.
+        producer_id: the producer ID that the sequence numbers belong to; -1 without idempotence.
+        producer_epoch: the producer epoch that the sequence numbers belong to; -1 without idempotence.
         sequence: the first sequence number; -1 if the batch has none.
-        renumbered: whether the batch got other sequence numbers after it was last sent (`ProducerBatch#sequenceHasBeenReset`).
+        renumbered: whether the batch got new sequence numbers after it was last sent (`ProducerBatch#sequenceHasBeenReset`).
         content: the keys and values of the records; None if they do not matter.
         cause: the event that caused the batch, or its last failure.
         overdue: whether a `produce-waiting` event has reported the batch.

@@ -23,16 +23,16 @@ from core.sim.units import SECOND, US_PER_MS
 
 
 class RecordAccumulator(Client, metaclass=ABCMeta):
-    """A client with batches to send.
+    """A client that has batches to send.
 
     Attributes:
         acks: the acks of new batches: 0, 1, or -1 for all.
         queues: the batches to send, by partition.
-        in_flight: the batches that wait for a response, by correlation ID.
+        in_flight: the batches that are waiting for a response, by correlation ID.
         exponential_backoff: whether the retry back-off doubles (KIP-580) and ends when a new leader is known (KAFKA-15415), since 3.7.
         sent: the number of records produced.
-        timeout_check_armed: whether the timer of the next timeout check is armed.
-        batching: the open batches and their memory; None if each call makes batches of its own.
+        timeout_check_armed: whether the timer for the next timeout check is armed.
+        batching: the open batches and their memory; None if each call creates its own batches.
     """
 
     __slots__ = ("_batch_id", "acks", "batching", "exponential_backoff", "in_flight", "queues", "sent", "timeout_check_armed")
@@ -53,7 +53,8 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         self.batching: Batching | None = None
 
     def enqueue(self, tp: TopicPartition, count: int, record_bytes: int, content: object = None) -> None:
-        """Create a batch, and queue it behind those of its partition (`RecordAccumulator#append`). `content` is None if it does not matter."""
+        """Create a batch, and queue it behind the other batches for its partition (`RecordAccumulator#append`). `content` is None if it
+        does not matter."""
         self._batch_id += 1
         self.sent += count
         journal = self.journal
@@ -70,17 +71,17 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
     # --- batches that collect records ------------------------------------------------------------------------------
 
     def append(self, topic: str, partition: int | None, record: tuple[str, str | None] | None, record_bytes: int, called: int) -> int:
-        """Append a record to the last batch of a partition, or to a new batch (`RecordAccumulator#append`).
+        """Append a record to the last batch for a partition or to a new batch (`RecordAccumulator#append`).
 
         Args:
             topic: the topic.
-            partition: the partition; None if the partitioner chooses one.
+            partition: the partition; None if the partitioner is to choose one.
             record: the key and the value of the record; None if they do not matter.
             record_bytes: the size of the key and the value, bytes.
             called: the time when the application called send(), µs.
 
         Returns:
-            the partition; -1 if a new batch is needed and the memory is full.
+            The partition; -1 if a new batch is needed but the memory is full.
         """
         batching, journal = self.batching, self.journal
         assert batching is not None, "only producers with batching append records"
@@ -118,7 +119,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         return [len(self.queues.get(TopicPartition(topic, number), ())) for number in range(len(self.leaders_of(topic)))]
 
     def _open_batch(self, tp: TopicPartition, shape: RecordShape) -> BufferedBatch | None:
-        """Return the last batch of a partition if the next record fits; otherwise close the batch, and return None (`#tryAppend`)."""
+        """Return the last batch for a partition if the next record fits into it; otherwise, close it and return None (`#tryAppend`)."""
         queue = self.queues.get(tp)
         last = queue[-1] if queue else None
         if not isinstance(last, BufferedBatch) or last.closed:
@@ -129,7 +130,8 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         return None
 
     def sendable_at(self, queue: deque[ProducerBatch]) -> int:
-        """Return when the first batch of a queue can be sent, µs: immediately if the batch or the memory is full (`#batchReady`)."""
+        """Return the time when the first batch in a queue can be sent, µs. If the batch or the memory is full, this is now
+        (`#batchReady`)."""
         first, batching = queue[0], self.batching
         if batching is None or not isinstance(first, BufferedBatch) or first.attempt or first.full or len(queue) > 1 or self.flushes():
             return self.journal.now
@@ -140,7 +142,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         return False
 
     def incomplete_batches(self) -> list[ProducerBatch]:
-        """Return the batches that are neither acknowledged nor given up: first those in flight, then those to send."""
+        """Return the batches that are neither acknowledged nor given up: first those in flight, and then those to send."""
         return [*self.in_flight.values(), *[batch for queue in self.queues.values() for batch in queue]]
 
     def has_incomplete_batches(self) -> bool:
@@ -168,7 +170,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
     def has_retries_left(self, batch: ProducerBatch) -> bool:
         """Return whether retries allow another attempt.
 
-        An attempt without a connection does not count, because in Kafka the batch has not left the accumulator.
+        An attempt without an established connection does not count, because in Kafka the batch has not left the accumulator.
         """
         return batch.attempt - batch.connection_failures <= self.config.retries
 
@@ -179,7 +181,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         return self.config.delivery_timeout == NO_DELIVERY_TIMEOUT or self.journal.now < self.delivery_due(batch)
 
     def report_overdue_batches(self) -> None:
-        """Report the batches that have had no response for longer than `STALL_BOUND`, each batch once."""
+        """Report each batch that has had no response for longer than `STALL_BOUND`, once per batch."""
         journal = self.journal
         for batch in self.incomplete_batches():
             waited = journal.now - batch.created
@@ -191,7 +193,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
                 )  # fmt: skip
 
     def until_next_timeout(self, most: int) -> int:
-        """Return the time until the next request or delivery timeout, µs, at most `most`."""
+        """Return the time until the next request timeout or delivery timeout, but at most `most`, µs."""
         now, config = self.journal.now, self.config
         due = now + most
         for batch in self.in_flight.values():

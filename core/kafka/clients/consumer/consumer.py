@@ -1,6 +1,6 @@
 """A consumer without a group (Kafka: `KafkaConsumer#assign`). It reads every partition of a topic and keeps its own positions.
 
-It reads records below the high watermark from the leader, or from the follower that the leader names (KIP-392). With isolation level
+It reads records below the high watermark from the leader or from the follower that the leader names (KIP-392). With the isolation level
 read_committed, it reads up to the last stable offset, and skips the records of aborted transactions.
 """
 
@@ -30,16 +30,16 @@ from core.sim.network import Network
 from core.sim.units import SECOND, US_PER_MS
 
 FETCH_MAX_WAIT: Final = 500 * US_PER_MS
-"""The fetch.max.wait.ms of a consumer, µs."""
+"""The value of fetch.max.wait.ms, µs."""
 
 CLEARS_READ_REPLICA: Final = frozenset(
     {errors.NOT_LEADER_OR_FOLLOWER, errors.FENCED_LEADER_EPOCH, errors.KAFKA_STORAGE_ERROR, errors.OFFSET_NOT_AVAILABLE}
 )
-"""The errors after which a consumer returns to the leader, in addition to OFFSET_OUT_OF_RANGE (`FetchCollector#handleInitializeErrors`)."""
+"""The errors, besides OFFSET_OUT_OF_RANGE, after which a consumer returns to the leader (`FetchCollector#handleInitializeErrors`)."""
 
 
 class Consumer(Client):
-    """A consumer.
+    """A consumer that belongs to no group.
 
     Attributes:
         reset: auto.offset.reset, which is `earliest` or `latest`.
@@ -47,10 +47,10 @@ class Consumer(Client):
         read: the number of records read.
         stopped: whether the consumer has stopped.
         validates: whether the consumer validates its position with each new leader (KIP-320).
-        client_rack: the consumer's rack; empty if it has none; None if its release does not send a rack (before 2.4).
+        client_rack: the consumer's rack. It is empty if the consumer has none, and None if its release does not send a rack (before 2.4).
         start_time: the timestamp from which the consumer reads, µs; -1 to start according to `reset`.
         read_committed: whether the isolation.level is read_committed; otherwise, it is read_uncommitted.
-        in_flight: the fetch in flight to each broker: (correlation, time sent).
+        in_flight: the fetch in flight to each broker: (correlation ID, time sent).
     """
 
     __slots__ = (
@@ -106,23 +106,24 @@ class Consumer(Client):
         self.incarnation += 1
 
     def _metadata_arrived(self, response: MetadataResponse, sender: str) -> None:
-        """Take over metadata. A response without the topic's partitions is no answer: request metadata again after retry.backoff.ms.
+        """Update the metadata from a response. If the response does not contain the topic's partitions, request metadata again after
+        retry.backoff.ms.
 
-        The topic does not exist, or the broker has just started and its metadata cache is still empty. Kafka:
-        `Metadata#handleMetadataResponse`, `NetworkClient.DefaultMetadataUpdater#handleSuccessfulResponse`.
+        The partitions are missing if the topic does not exist, or if the broker has just started and its metadata cache is still empty.
+        Kafka: `Metadata#handleMetadataResponse`, `NetworkClient.DefaultMetadataUpdater#handleSuccessfulResponse`.
         """
         super()._metadata_arrived(response, sender)
         if not self.leaders and not self.stopped:
             self.refresh_metadata_soon()
 
     def metadata_updated(self) -> None:
-        """Add positions for new partitions, and send fetches."""
+        """Add positions for new partitions, and fetch from them."""
         while len(self.positions) < len(self.leaders):
             self.positions.append(0 if self.reset == "earliest" and self.start_time < 0 else -1)
         self._fetch_all()
 
     def partitions_to_read(self) -> Iterable[int]:
-        """Return the partitions whose records the application wants now: all of them."""
+        """Return the partitions whose records the application wants now, which are all partitions."""
         return range(len(self.positions))
 
     def _fetch_all(self) -> None:
@@ -180,7 +181,7 @@ class Consumer(Client):
         self._fetch_all()
 
     def _deliver(self, part: FetchedPartition, broker: int, outer_cause: int) -> None:
-        """Give the application the records that it can see, and record an event for each contiguous range of records."""
+        """Give the visible records to the application, and record an event for each contiguous range of records."""
         visible, journal = visible_records(part, read_committed=self.read_committed), self.journal
         if visible.records:
             self.account.consumed(part.tp, visible.records, self.name)
@@ -192,13 +193,15 @@ class Consumer(Client):
             journal.emit(events.AbortedRecordsSkipped.kind, self.name, part.tp.topic, part.tp.partition, start, end, end - start)
 
     def _is_fetchable(self, partition: int) -> bool:
-        """Return whether the position is valid. Records fetched during its validation or reset are dropped (`SubscriptionState#isFetchable`)."""
+        """Return whether the position is valid. The consumer drops records that it fetched while the position was being validated or reset
+        (`SubscriptionState#isFetchable`)."""
         return partition not in self._validating and partition not in self._resetting
 
     # --- where to read (KIP-392) -----------------------------------------------------------------------------------
 
     def select_read_replica(self, partition: int) -> int:
-        """Return the broker to fetch from: the broker that the leader named, for up to metadata.max.age.ms, else the leader.
+        """Return the broker to fetch from. This is the broker that the leader named, for up to metadata.max.age.ms; otherwise, it is the
+        leader.
 
         Kafka: `AbstractFetch#selectReadReplica`.
         """
@@ -209,11 +212,11 @@ class Consumer(Client):
         return self.leader_of(partition) if broker == NO_LEADER else broker
 
     def preferred_read_replicas(self) -> list[tuple[int, int]]:
-        """Return (partition, broker) for each partition that is read from a broker that the leader named."""
+        """Return (partition, broker) for each partition that the consumer reads from a broker that the leader named."""
         return [(partition, broker) for partition, (broker, _) in self._read_replicas.items()]
 
     def _clear_preferred_read_replica(self, partition: int, reason: str) -> bool:
-        """Switch back to the leader, which can name another replica. Return False if the consumer is already reading from the leader.
+        """Switch back to the leader, which can then name another replica. Return False if the consumer is already reading from the leader.
 
         Kafka: `SubscriptionState#clearPreferredReadReplica`.
         """
@@ -227,7 +230,7 @@ class Consumer(Client):
         self.journal.emit(events.ReadReplica.kind, self.name, self.topic, partition, leader, broker, rack, reason)
 
     def leaders_changed(self, partitions: list[int]) -> None:
-        """Switch back to the leader of each partition. The leader then names a replica to read from.
+        """Switch back to the leader of each partition, which then names a replica to read from.
 
         Kafka: `SubscriptionState#maybeValidatePositionForCurrentLeader`.
         """
@@ -237,8 +240,8 @@ class Consumer(Client):
     # --- validating what was read (KIP-320) --------------------------------------------------------------------------
 
     def _must_validate(self, partition: int) -> bool:
-        """Return whether the leader epoch is newer than the last read record's epoch, and the position has not been validated in the new epoch
-        yet.
+        """Return whether the consumer must validate its position, because the leader epoch is newer than the epoch of the last record that
+        was read.
 
         Kafka: `SubscriptionState#maybeValidatePositionForCurrentLeader`.
         """
@@ -246,14 +249,15 @@ class Consumer(Client):
         return self.validates and read != NO_EPOCH and self.epoch_of(partition) > self._validated.get(partition, read)
 
     def _validate(self, partition: int) -> None:
-        """Ask the leader for the end offset of the epoch of the last record that was read (OffsetsForLeaderEpoch)."""
+        """Ask the leader where the epoch of the last record that was read ends (OffsetsForLeaderEpoch)."""
         node, correlation = broker_address(self.leader_of(partition)), self.next_correlation()
         self._validating[partition] = (correlation, node, self.journal.now)
         asked = (TopicPartition(self.topic, partition), self.epoch_of(partition), self._read_epochs[partition])
         self.send(node, OffsetsForLeaderEpochRequest(correlation, -1, 0, (asked,)))
 
     def _handle_epoch_response(self, response: OffsetsForLeaderEpochResponse, _: str) -> None:
-        """Move the position back if the epoch ends below it, because the log was truncated (`#maybeCompleteValidation`)."""
+        """If the epoch ends below the position, which means that the log was truncated, move the position back
+        (`#maybeCompleteValidation`)."""
         for tp, error, epoch, end in response.partitions:
             number = tp.partition
             if self._validating.get(number, (0,))[0] != response.correlation or self.stopped:
@@ -271,7 +275,7 @@ class Consumer(Client):
         self._fetch_all()
 
     def truncated(self, partition: int, end: int, epoch: int, read: int) -> None:
-        """Go back to `end`, where the leader's log diverges from the records of epoch `read` that the consumer has read."""
+        """Go back to `end`, where the leader's log diverges from the records in epoch `read` that the consumer has read."""
         position = self.positions[partition]
         self.positions[partition] = end
         self._read_epochs[partition] = epoch
@@ -302,7 +306,7 @@ class Consumer(Client):
         self.send(broker_address(leader), request)
 
     def _starts_at_time(self, error: str) -> bool:
-        """Return whether an offset is requested because of the start time, not because of an error."""
+        """Return whether an offset is requested because of the start time rather than because of an error."""
         return self.start_time >= 0 and error == errors.NONE
 
     def _handle_list_offsets_response(self, response: ListOffsetsResponse, _: str) -> None:
@@ -328,7 +332,7 @@ class Consumer(Client):
         self._fetch_all()
 
     def connection_lost(self, node: str) -> None:
-        """Drop the requests to a broker. Switch back to the leader for partitions that were read from this broker."""
+        """Drop the requests to a broker. For partitions that were read from this broker, switch back to the leader."""
         if self.stopped:
             return
         self.in_flight.pop(node, None)
@@ -348,7 +352,7 @@ class Consumer(Client):
             self._fetch_all()
 
     def _check_timeouts(self, _: object) -> None:
-        """Check request timeouts. This runs once a second, and when the next timeout is due."""
+        """Check for requests that have timed out. This check runs once a second and when the next timeout is due."""
         now, timeout = self.journal.now, self.config.request_timeout + POLL_DELAY
         silent = {node: None for node, (_, sent_at) in self.in_flight.items() if now - sent_at >= timeout}
         silent |= {node: None for _, node, sent_at in self._validating.values() if now - sent_at >= timeout}

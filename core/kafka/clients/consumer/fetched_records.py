@@ -1,7 +1,7 @@
-"""The records of a fetch response that the application sees (Kafka: `CompletedFetch`).
+"""The records in a fetch response that are visible to the application (Kafka: `CompletedFetch`).
 
-Markers occupy offsets, but no application sees markers. With isolation level read_committed, the consumer also skips the records of aborted
-transactions, which the broker does not filter.
+Markers have offsets, but they are not visible to the application. With the isolation level read_committed, the consumer also skips the
+records of aborted transactions, because the broker does not filter them.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from core.kafka.messages import FetchedPartition
 
 
 class VisibleRecords(NamedTuple):
-    """The part of a fetch that the application sees.
+    """The part of a fetch response that is visible to the application.
 
     Attributes:
         records: the visible records, in offset order.
-        skipped: (start, end) of each range of records of aborted transactions.
+        skipped: (start, end) of each range of records that belong to aborted transactions.
     """
 
     records: tuple[FetchedRange, ...]
@@ -32,7 +32,7 @@ class VisibleRecords(NamedTuple):
 
 
 def visible_records(part: FetchedPartition, *, read_committed: bool) -> VisibleRecords:
-    """Return the records of a response that the application sees (`CompletedFetch#nextFetchedRecord`)."""
+    """Return the records in a response that are visible to the application (`CompletedFetch#nextFetchedRecord`)."""
     if not any(fetched.term.has_producer_ids or fetched.term.compacted for fetched in part.records):
         return VisibleRecords(part.records, ())
     aborted = sorted(part.aborted, key=_first_offset) if read_committed else []

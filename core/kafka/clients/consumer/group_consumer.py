@@ -1,7 +1,7 @@
-"""A consumer that keeps its offsets in a group, and hands out records on demand (Kafka: `KafkaConsumer#assign`, `#poll`, `#commitSync`).
+"""A consumer that stores its offsets in a group and returns records on demand (Kafka: `KafkaConsumer#assign`, `#poll`, `#commitSync`).
 
-It assigns all partitions of its topic to itself, so it is not a member of the group. It belongs to a process that also has a producer; both
-share the connections of the process.
+The consumer assigns all partitions of its topic to itself, so it is not a member of the group. It belongs to a process that also has a
+producer. Both share the process's connections.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class PolledRecords(NamedTuple):
 
 
 class Owner(Protocol):
-    """What the consumer needs from its process."""
+    """The interface of the process that the consumer uses."""
 
     def next_correlation(self) -> int:
-        """Return a new correlation ID, which no other request of the process has."""
+        """Return a new correlation ID that no other request in the process has."""
 
     def shared_connection_lost(self, node: str, /) -> None:
-        """Handle a connection to a broker, if the connection broke or the consumer closed it."""
+        """Handle a connection to a broker that broke or that the consumer closed."""
 
 
 class GroupCall(enum.Enum):
@@ -65,22 +65,22 @@ class GroupCall(enum.Enum):
 
 
 class GroupConsumer(Consumer):
-    """A consumer with committed offsets.
+    """A consumer that commits its offsets to a group.
 
     Attributes:
-        owner: the process.
+        owner: the process that the consumer belongs to.
         group: the group.
         requires_stable: whether offsets in open transactions make the consumer wait (KIP-447).
         max_poll_records: the maximum number of records that a poll returns.
         coordinator: the address of the group coordinator; empty while it is unknown.
-        call: the call that has no result yet.
-        offsets: the offsets of the call `COMMIT_OFFSETS`.
+        call: the application's call that has no result yet.
+        offsets: the offsets that the call `COMMIT_OFFSETS` commits.
         error: the error of the last call; NONE if it succeeded.
         polls: whether the application is waiting for records.
-        fetched: the records that are fetched but not polled yet, in the order of their arrival.
+        fetched: the records that have been fetched but not yet polled, in the order in which they arrived.
         consumed: the next offset to commit, by partition.
-        correlation: the correlation ID of the request to a coordinator that is in flight; 0 if there is none.
-        node: the broker that this request was sent to.
+        correlation: the correlation ID of the request in flight to a coordinator; 0 if there is none.
+        node: the broker to which this request was sent.
     """
 
     __slots__ = (
@@ -131,15 +131,15 @@ class GroupConsumer(Consumer):
     # --- parts of the process --------------------------------------------------------------------------------------
 
     def timer(self, delay: int, name: str, about: object = None) -> None:
-        """Call a timer of the consumer after a delay, µs."""
+        """Set a timer for the consumer that fires after a delay in µs."""
         super().timer(delay, TIMER_PREFIX + name, about)
 
     def next_correlation(self) -> int:
-        """Return a correlation ID that no other request of the process has."""
+        """Return a correlation ID that no other request in the process has."""
         return self.owner.next_correlation()
 
     def connection_lost(self, node: str) -> None:
-        """Drop the requests to a broker, and repeat the request to a coordinator."""
+        """Drop the fetches from a broker. If the broker is a coordinator, repeat the request to it."""
         super().connection_lost(node)
         if self.correlation and self.node == node:
             self.coordinator = ""
@@ -149,7 +149,7 @@ class GroupConsumer(Consumer):
     # --- the group coordinator -------------------------------------------------------------------------------------
 
     def fetch_offsets(self) -> None:
-        """Forget the positions, and ask for the committed offsets of all partitions. The call is over when `call` is NOTHING."""
+        """Forget the positions, and request the committed offsets of all partitions. The call has ended when `call` is NOTHING."""
         self.fetched.clear()
         self.in_flight.clear()
         self.polls = False
@@ -157,7 +157,7 @@ class GroupConsumer(Consumer):
         self._begin(GroupCall.FETCH_OFFSETS)
 
     def commit_offsets(self, offsets: tuple[OffsetToCommit, ...]) -> None:
-        """Commit offsets outside of a transaction. The call is over when `call` is NOTHING."""
+        """Commit offsets outside of a transaction. The call has ended when `call` is NOTHING."""
         self.offsets = offsets
         self._begin(GroupCall.COMMIT_OFFSETS)
 
@@ -167,7 +167,7 @@ class GroupConsumer(Consumer):
         self._advance()
 
     def _advance(self) -> None:
-        """Send the next request of the call: look up the coordinator, or send the call to it."""
+        """Send the next request for the call: look up the coordinator, or send it the request."""
         if self.call is GroupCall.NOTHING or self.correlation:
             return
         if not self.leaders:
@@ -230,7 +230,7 @@ class GroupConsumer(Consumer):
         self.call, self.error = GroupCall.NOTHING, error
 
     def _handle_offsets(self, response: OffsetFetchResponse, _: str) -> None:
-        """Begin at the committed offsets. If a partition has no committed offset, begin where auto.offset.reset says."""
+        """Begin to read at the committed offsets. If a partition has no committed offset, auto.offset.reset determines where to begin."""
         if not self._is_answer(response):
             return
         error = next((each[3] for each in response.offsets if each[3] != errors.NONE), response.error)
@@ -294,6 +294,6 @@ class GroupConsumer(Consumer):
         return tuple(polled)
 
     def offsets_to_commit(self, polled: tuple[PolledRecords, ...]) -> tuple[OffsetToCommit, ...]:
-        """Return the next offset to read for each partition with polled records."""
+        """For each partition from which records have been polled, return the next offset to read."""
         tps = dict.fromkeys(each.tp for each in polled)
         return tuple((tp, self.consumed[tp.partition], self._read_epochs.get(tp.partition, -1)) for tp in tps)

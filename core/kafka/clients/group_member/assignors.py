@@ -20,7 +20,7 @@ class Assignor(NamedTuple):
     Attributes:
         assign: the function that assigns the partitions.
         cooperative: whether members keep their partitions during a rebalance (KIP-429).
-        remembers: whether the subscription names the member's last assignment, although the member does not own it during a rebalance
+        remembers: whether the subscription contains the member's last assignment, even though the member does not own it during a rebalance
             (`sticky`).
     """
 
@@ -51,7 +51,7 @@ ASSIGNORS: Final[Mapping[str, Assignor]] = {
     "sticky": Assignor(_sticky, remembers=True),
     "cooperative-sticky": Assignor(_cooperative_sticky, cooperative=True),
 }
-"""The assignors by their names."""
+"""All assignors, by name."""
 
 
 def default_assignors(release: Release) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ def default_assignors(release: Release) -> tuple[str, ...]:
 
 
 def assignors_of(release: Release) -> tuple[str, ...]:
-    """Return the names of the assignors that a release has."""
+    """Return the names of the assignors that exist in a release."""
     names = ["range", "roundrobin"]
     if release.sticky_assignor:
         names.append("sticky")
@@ -70,26 +70,27 @@ def assignors_of(release: Release) -> tuple[str, ...]:
 
 
 def by_topic(tps: Partitions) -> Partitions:
-    """Return partitions as a subscription lists them: by topic, in the order of a hash map (`CollectionUtils#groupPartitionsByTopic`)."""
+    """Return partitions in the order in which a subscription lists them: by topic, where topics are in hash map order
+    (`CollectionUtils#groupPartitionsByTopic`)."""
     topics = hash_map_order(tp.topic for tp in tps)
     return tuple(sorted(tps, key=lambda tp: (topics.index(tp.topic), tp.partition)))
 
 
 def is_cooperative(names: tuple[str, ...]) -> bool:
-    """Whether a consumer with these assignors rebalances cooperatively: all of them must support it (`ConsumerCoordinator`)."""
+    """Return whether a consumer with these assignors rebalances cooperatively. All of them must support it (`ConsumerCoordinator`)."""
     return all(ASSIGNORS[name].cooperative for name in names)
 
 
 def assign(
     protocol: str, counts: Mapping[str, int], members: tuple[JoinedMember, ...], release: Release
 ) -> tuple[tuple[str, Partitions], ...]:
-    """Return the partitions of each member (`ConsumerCoordinator#onLeaderElected`).
+    """Return the partitions that are assigned to each member (`ConsumerCoordinator#onLeaderElected`).
 
     Args:
         protocol: the name of the assignor.
         counts: the number of partitions of each topic that has metadata.
-        members: the members with their subscriptions.
-        release: the rules in force.
+        members: the members and their subscriptions.
+        release: the rules of Kafka's release.
     """
     by_id = {
         each.member_id: Member(

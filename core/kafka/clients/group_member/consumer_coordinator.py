@@ -1,7 +1,7 @@
-"""The membership of a consumer in its group: joining, syncing, heartbeats, and leaving (Kafka: `AbstractCoordinator`, `ConsumerCoordinator`).
+"""A consumer's membership in its group: joining, syncing, heartbeats, and leaving (Kafka: `AbstractCoordinator`, `ConsumerCoordinator`).
 
-Kafka has two threads. The application's thread joins the group, but only in poll(). The heartbeat thread sends heartbeats, even while the
-application processes records. It leaves the group if the application does not return to poll() in time.
+A consumer in Kafka has two threads. The application's thread joins the group, but only in poll(). The heartbeat thread sends heartbeats,
+even while the application is processing records. If the application does not call poll() again in time, this thread leaves the group.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from core.kafka.transaction.messages import FindCoordinatorResponse
 from core.sim.units import SECOND, US_PER_MS
 
 JOIN_TIMEOUT_LAPSE: Final = 5 * SECOND
-"""How much longer than the rebalance timeout a JoinGroup can take, µs (`AbstractCoordinator#JOIN_GROUP_TIMEOUT_LAPSE`)."""
+"""How much longer than the rebalance timeout a JoinGroup request can take, µs (`AbstractCoordinator#JOIN_GROUP_TIMEOUT_LAPSE`)."""
 
 COORDINATOR_ERRORS: Final = frozenset({errors.NOT_COORDINATOR, errors.COORDINATOR_NOT_AVAILABLE})
 """The errors after which a member looks up the coordinator again."""
@@ -46,14 +46,14 @@ FATAL: Final = {
     errors.INVALID_GROUP_ID: "InvalidGroupIdException",
     errors.GROUP_MAX_SIZE_REACHED: "GroupMaxSizeReachedException",
 }
-"""The errors with which poll() fails, and their exceptions."""
+"""The errors that make poll() fail, and the exceptions that it throws."""
 
 NO_DEADLINE: Final = 10**15
-"""A time after the end of virtual time, µs."""
+"""A deadline that virtual time never reaches, µs."""
 
 
 class MemberState(enum.Enum):
-    """What a member is doing (`AbstractCoordinator.MemberState`)."""
+    """The state of a member (`AbstractCoordinator.MemberState`)."""
 
     UNJOINED = "Unjoined"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -62,25 +62,25 @@ class MemberState(enum.Enum):
 
 
 class Application(CallingClient, Protocol):
-    """What the membership needs from its consumer."""
+    """The interface of the consumer that its membership uses."""
 
     @property
     def handlers(self) -> dict[type, Any]:
-        """The handlers by message type."""
+        """The message handlers, by message type."""
 
     @property
     def timers(self) -> dict[str, Any]:
-        """The functions by timer name."""
+        """The timer functions, by timer name."""
 
     @property
     def is_polling(self) -> bool:
         """Whether the application is in poll()."""
 
     def poll_fails(self, error: str, /) -> None:
-        """Let poll() fail with an exception."""
+        """Make poll() fail with an exception."""
 
     def partition_counts(self, topics: tuple[str, ...], /) -> dict[str, int] | None:
-        """The number of partitions of each of these topics; None if the metadata of a topic is missing."""
+        """The number of partitions of each of these topics; None if the metadata for one of them is missing."""
 
     def partitions_gone(self, tps: Partitions, /) -> None:
         """Stop reading these partitions."""
@@ -89,7 +89,7 @@ class Application(CallingClient, Protocol):
         """Begin to read these partitions."""
 
     def left(self) -> None:
-        """Continue after the response to a LeaveGroup."""
+        """Continue after the response to LeaveGroup."""
 
 
 class ConsumerCoordinator:
@@ -98,28 +98,28 @@ class ConsumerCoordinator:
     Attributes:
         does: the configuration of the consumer.
         calls: the requests to the coordinator.
-        state: what the member is doing.
-        membership: the member ID and the generation. Without a generation, the consumer is not a member.
-        owned: the partitions that the consumer owns, in the order of the assignment.
-        rejoin_needed: whether the consumer is to join in its next poll().
-        revoked: whether the consumer has prepared for the rebalance: it has committed, and given up what it must.
+        state: the state of the member.
+        membership: the member ID and the generation. If there is no generation, the consumer is not a member.
+        owned: the partitions that the consumer owns, in assignment order.
+        rejoin_needed: whether the consumer must join in its next poll().
+        revoked: whether the consumer has prepared for the rebalance by committing offsets and giving up the partitions that it must.
         rejoin_at: the earliest time for the next JoinGroup, µs.
-        joining: whether a JoinGroup or a SyncGroup is in flight, or about to be sent.
+        joining: whether a JoinGroup or SyncGroup request is in flight or about to be sent.
         received: the assignment that the next poll() will apply; None if there is none.
         protocol: the chosen assignor.
-        leads: whether the member is the leader of its generation.
-        joined: the JoinGroup response that the leader keeps until it has the metadata of all topics; None otherwise.
+        leads: whether the member is the leader in its generation.
+        joined: the JoinGroup response that the leader keeps until it has the metadata for all topics; otherwise None.
         group_topics: for the leader, the topics to which the members subscribe.
         known_counts: for the leader, the number of partitions of each topic that it has assigned; None if it has not assigned any yet.
         last: the last assignment and its generation, for the assignor `sticky`.
         heartbeats: whether the heartbeat thread is enabled.
         heartbeat_in_flight: whether a heartbeat is in flight.
-        next_heartbeat: when the next heartbeat is due, µs.
-        session_deadline: when the session ends unless the coordinator answers a heartbeat, µs.
-        poll_deadline: when the consumer leaves the group unless the application calls poll(), µs.
-        heartbeat_timer: when the timer of the heartbeat thread is due, µs.
+        next_heartbeat: the time when the next heartbeat is due, µs.
+        session_deadline: the time when the session ends unless the coordinator responds to a heartbeat, µs.
+        poll_deadline: the time when the consumer leaves the group unless the application calls poll(), µs.
+        heartbeat_timer: the time when the heartbeat thread's timer is due, µs.
         assign_time: how long the leader takes to assign the partitions, µs.
-        leaving: the correlation ID of the LeaveGroup from a consumer that is closing; 0 if there is none.
+        leaving: the correlation ID of the LeaveGroup request if the consumer is closing; 0 if there is none.
     """
 
     __slots__ = (
@@ -192,7 +192,7 @@ class ConsumerCoordinator:
 
     @property
     def is_rebalancing(self) -> bool:
-        """Whether the member has sent a JoinGroup and does not have its assignment yet."""
+        """Whether the member has sent JoinGroup but does not have its assignment yet."""
         return self.state in (MemberState.PREPARING_REBALANCE, MemberState.COMPLETING_REBALANCE)
 
     def _emit(self, kind: str, *columns: object) -> None:
@@ -200,7 +200,7 @@ class ConsumerCoordinator:
         journal.cause = journal.emit(kind, self.name, self.does.group, *columns)
 
     def _nothing(self, _: object) -> None:
-        """After each timer, the consumer continues with its poll()."""
+        """Do nothing here, because the consumer continues with its poll() after each timer."""
 
     def _handle_coordinator(self, response: FindCoordinatorResponse, _: str) -> None:
         self.calls.found(response)
@@ -211,7 +211,7 @@ class ConsumerCoordinator:
     # --- poll() ----------------------------------------------------------------------------------------------------
 
     def ensure_active_group(self) -> None:
-        """Take over an assignment, or join the group if that is needed (`#ensureActiveGroup`). The caller has prepared the rebalance."""
+        """Apply an assignment, or join the group if necessary (`#ensureActiveGroup`). The caller has already prepared for the rebalance."""
         if self.received is not None:
             self._complete_join(self.received)
         if not self.calls.coordinator:
@@ -230,7 +230,7 @@ class ConsumerCoordinator:
         return self.rejoin_needed and not self.revoked and not self.joining and self.received is None and bool(self.calls.coordinator)
 
     def prepare_join(self) -> None:
-        """Give up the partitions that must not be kept during a rebalance (`ConsumerCoordinator#onJoinPrepare`)."""
+        """Give up the partitions that the member must not keep during a rebalance (`ConsumerCoordinator#onJoinPrepare`)."""
         self.revoked = True
         if self.membership.generation == NO_GENERATION or not self.membership.member_id:
             self._lose(tuple(self.owned))
@@ -285,7 +285,7 @@ class ConsumerCoordinator:
         return Subscription(self.does.topics, owned, generation if owned else NO_GENERATION, self.does.rack or "")
 
     def _send_join(self, reason: str = "") -> None:
-        """Send a JoinGroup. Until its response, the heartbeat thread is disabled (`#sendJoinGroupRequest`)."""
+        """Send JoinGroup. The heartbeat thread is disabled until the response arrives (`#sendJoinGroupRequest`)."""
         config = self.does.client
         rebalance_timeout = config.max_poll_interval if self.release.background_heartbeats else config.session_timeout
         self.joining, self.state, self.heartbeats = True, MemberState.PREPARING_REBALANCE, False
@@ -338,7 +338,7 @@ class ConsumerCoordinator:
             self._join_failed(None, error)
 
     def _joined(self, response: JoinGroupResponse) -> None:
-        """Send a SyncGroup. The leader first assigns the partitions (`#onLeaderElected`)."""
+        """Send SyncGroup. If the member is the leader, it first assigns the partitions (`#onLeaderElected`)."""
         self.membership = self.membership._replace(member_id=response.member_id, generation=response.generation)
         self.state = MemberState.COMPLETING_REBALANCE
         self.protocol, self.leads = response.protocol, response.member_id == response.leader
@@ -360,7 +360,8 @@ class ConsumerCoordinator:
                 self.client.timer(RETRY_BACKOFF, "assign", response)
 
     def assign_if_possible(self) -> None:
-        """Assign the partitions if this member is the leader, knows the partitions of all topics, and needs no time for the assignment."""
+        """Assign the partitions if this member is the leader, knows the partitions of all topics, and takes no time to compute the
+        assignment."""
         if not self.assign_time:
             self._assign()
 
@@ -375,7 +376,8 @@ class ConsumerCoordinator:
             self._send_sync(assignors.assign(self.protocol, counts, response.members, self.release))
 
     def check_metadata(self) -> None:
-        """As the leader, join again if the topics have other partitions than were assigned (`ConsumerCoordinator#rejoinNeededOrPending`)."""
+        """If the member is the leader and the topics no longer have the partitions that it assigned, join again
+        (`ConsumerCoordinator#rejoinNeededOrPending`)."""
         self.assign_if_possible()
         if self.leads and self.state is MemberState.STABLE and self.known_counts is not None:
             counts = self.client.partition_counts(self.group_topics)
@@ -414,7 +416,7 @@ class ConsumerCoordinator:
             self._join_failed(None, error)
 
     def _complete_join(self, assignment: Partitions) -> None:
-        """Take over the assignment (`ConsumerCoordinator#onJoinComplete`)."""
+        """Apply the assignment (`ConsumerCoordinator#onJoinComplete`)."""
         self.received = None
         self.revoked = False
         gone = tuple(tp for tp in self.owned if tp not in assignment)
@@ -439,7 +441,7 @@ class ConsumerCoordinator:
         self.arm_heartbeats()
 
     def arm_heartbeats(self, wait: int = 0) -> None:
-        """Set the timer of the heartbeat thread to the next moment at which it has something to do, but not before `wait` µs."""
+        """Set the heartbeat thread's timer to the next time when the thread has something to do, but not earlier than in `wait` µs."""
         now = self.client.journal.now
         due = max(min(self.next_heartbeat, self.session_deadline, self.poll_deadline), now + wait)
         if self.heartbeats and due < self.heartbeat_timer:
@@ -511,7 +513,7 @@ class ConsumerCoordinator:
             self._reset(f"its heartbeat was refused: {error}", keep_member_id=error == errors.ILLEGAL_GENERATION)
 
     def poll_ended(self) -> None:
-        """Handle the application's return from poll(): from now on, max.poll.interval.ms counts."""
+        """Handle the application's return from poll(), which starts the time that max.poll.interval.ms limits."""
         if self.release.background_heartbeats:
             self.poll_deadline = self.client.journal.now + self.does.client.max_poll_interval
             self.arm_heartbeats()
@@ -524,7 +526,7 @@ class ConsumerCoordinator:
     # --- leaving ---------------------------------------------------------------------------------------------------
 
     def leave(self, reason: str) -> int:
-        """Send a LeaveGroup if the member is dynamic. Return the correlation ID of the request, or 0 (`#maybeLeaveGroup`)."""
+        """If the member is dynamic, send LeaveGroup. Return the correlation ID of the request, or 0 (`#maybeLeaveGroup`)."""
         if self.does.instance_id or not self.calls.coordinator or not self.membership.member_id or self.state is MemberState.UNJOINED:
             return 0
         correlation = self.calls.register(self.calls.coordinator, self._leave_failed, None)
@@ -552,7 +554,7 @@ class ConsumerCoordinator:
     # --- commits ---------------------------------------------------------------------------------------------------
 
     def commit_membership(self) -> GroupMembership | None:
-        """Return the membership that a commit names; None if the consumer is not in a stable generation (`#generationIfStable`)."""
+        """Return the membership to include in a commit; None if the consumer is not in a stable generation (`#generationIfStable`)."""
         return self.membership if self.state is MemberState.STABLE else None
 
     def generation_refused(self, membership: object, error: str) -> None:

@@ -1,4 +1,5 @@
-"""The requests of a member to the coordinator of its group, and the search for that coordinator (Kafka: `AbstractCoordinator`, `ConsumerNetworkClient`)."""
+"""A member's requests to its group's coordinator, and the search for this coordinator (Kafka: `AbstractCoordinator`,
+`ConsumerNetworkClient`)."""
 
 from __future__ import annotations
 
@@ -13,11 +14,11 @@ from core.kafka.transaction.messages import FindCoordinatorRequest, FindCoordina
 from core.sim.journal import Journal
 
 DISCONNECTED: Final = "the connection broke"
-"""The error for a request whose connection broke, or that was not answered in time."""
+"""The error for a request that got no response in time or whose connection broke."""
 
 
 class CallingClient(Protocol):
-    """What the calls need from their client."""
+    """The interface of the client that the requests use."""
 
     @property
     def name(self) -> str:
@@ -38,20 +39,20 @@ class CallingClient(Protocol):
         """Send a message."""
 
     def timer(self, delay: int, name: str, about: object = None, /) -> None:
-        """Call a timer after a delay, µs."""
+        """Set a timer that fires after a delay in µs."""
 
     def least_loaded_node(self) -> str:
         """The broker to ask for the coordinator."""
 
     def reconnect_time(self, node: str, /) -> int:
-        """The time when a broken connection is tried again, µs; 0 if it is not broken."""
+        """The time when the client tries to reconnect, µs; 0 if the connection is not broken."""
 
     def abandon_connection(self, node: str, /) -> None:
-        """Close the connection to a broker that has not answered in time."""
+        """Close the connection to a broker that has not responded in time."""
 
 
 class Call(NamedTuple):
-    """A request in flight: the broker, the function that handles its failure, and a detail."""
+    """A request in flight: the broker, the function that handles a failure, and a detail that is passed to this function."""
 
     node: str
     failed: Callable[[object, str], None]
@@ -59,13 +60,13 @@ class Call(NamedTuple):
 
 
 class CoordinatorCalls:
-    """The requests of one member.
+    """The requests from one member to its coordinator.
 
     Attributes:
         group: the group.
         coordinator: the address of the coordinator; empty while it is unknown.
         searching: whether the member is looking for the coordinator.
-        lost: the address of the coordinator whose loss was reported and which has not responded since; otherwise empty.
+        lost: the address of the coordinator whose loss was reported and that has not responded since; empty if there is none.
         in_flight: the requests in flight, by correlation ID.
     """
 
@@ -86,7 +87,7 @@ class CoordinatorCalls:
     # --- the search for the coordinator ----------------------------------------------------------------------------
 
     def find(self) -> None:
-        """Look up the coordinator, unless a lookup is under way (`AbstractCoordinator#lookupCoordinator`)."""
+        """Look up the coordinator, unless the member is already looking for it (`AbstractCoordinator#lookupCoordinator`)."""
         if self.coordinator or self.searching:
             return
         self.searching = True
@@ -100,8 +101,8 @@ class CoordinatorCalls:
     def found(self, response: FindCoordinatorResponse) -> bool:
         """Handle the response to a lookup. Return whether the coordinator is now known.
 
-        While a coordinator is down, brokers name it again and again, until the leader of its partition changes. So the event of a
-        coordinator that was lost is recorded when this coordinator responds.
+        While a coordinator is down, brokers continue to name it until the leader of its partition changes. Therefore, if the coordinator's
+        loss was reported, the event that it was found is recorded only when it responds.
         """
         if self.take(response.correlation) is None:
             return False
@@ -147,7 +148,7 @@ class CoordinatorCalls:
         Args:
             node: the broker.
             failed: called with the detail and the error if the connection breaks.
-            detail: what the request is about.
+            detail: the argument for `failed` that says what the request is about.
             timeout: the time after which the request fails, µs; request.timeout.ms if it is 0.
         """
         correlation = self.client.next_correlation()
@@ -156,7 +157,7 @@ class CoordinatorCalls:
         return correlation
 
     def take(self, correlation: int) -> Call | None:
-        """Return a request that was answered; None if it is not in flight."""
+        """Remove and return a request that got its response; None if it is not in flight."""
         call = self.in_flight.pop(correlation, None)
         if call is not None and self.lost and call.node == self.lost == self.coordinator:
             broker = broker_at(self.lost)
@@ -164,14 +165,14 @@ class CoordinatorCalls:
         return call
 
     def timed_out(self, correlation: object) -> None:
-        """Close the connection of a request that was not answered in time."""
+        """Close the connection over which a request got no response in time."""
         assert isinstance(correlation, int)
         call = self.in_flight.get(correlation)
         if call is not None:
             self.client.abandon_connection(call.node)
 
     def disconnected(self, node: str) -> None:
-        """Let the requests to a broker fail."""
+        """Fail the requests to a broker."""
         for correlation in [each for each, call in self.in_flight.items() if call.node == node]:
             call = self.in_flight.pop(correlation)
             if self.coordinator == node:

@@ -33,18 +33,18 @@ OPERATION: Final[dict[type, str]] = {
     OffsetDeleteRequest: "delete-offsets",
     DeleteGroupsRequest: "delete-group",
 }
-"""The operation of each request."""
+"""The name of the operation for each request type."""
 
 
 class GroupCommand(Client):
-    """One command.
+    """The client that runs one command.
 
     Attributes:
-        request: the request; each attempt gets another correlation ID.
+        request: the request. Each attempt gets its own correlation ID.
         calls: the requests to the coordinator.
-        deadline: when the command gives up, µs.
+        deadline: the time when the command gives up, µs.
         done: whether the command has ended.
-        error: the error with which it ended; empty if it succeeded.
+        error: the error with which the command ended; empty if it succeeded.
     """
 
     __slots__ = ("calls", "deadline", "done", "error", "request")
@@ -117,8 +117,8 @@ class GroupCommand(Client):
             self.journal.emit(events.GroupAdministered.kind, self.request.group, OPERATION[type(self.request)], error)
 
     def metadata_updated(self) -> None:
-        """Do nothing: the command needs no metadata."""
+        """Do nothing, because the command needs no metadata."""
 
     def connection_lost(self, node: str) -> None:
-        """Let the requests to a broker fail."""
+        """Fail the requests to a broker."""
         self.calls.disconnected(node)

@@ -1,7 +1,7 @@
-"""A consumer that is a member of a group, and its application: a loop of poll(), processing, and commits (Kafka: `KafkaConsumer`).
+"""A consumer that is a member of a group, and its application, which loops over poll(), processing, and commits (Kafka: `KafkaConsumer`).
 
-The application takes some time for each poll and each record. While it processes, it does not call poll(): it does not notice a rebalance,
-and does not read more records. In poll(), it waits until there are records.
+The application takes some time for each poll and each record. While it is processing, it does not call poll(), so it does not notice a
+rebalance or read more records. In poll(), it waits until there are records.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from core.sim.messages import Disconnected, Timer
 from core.sim.network import Network
 
 READER_MESSAGES: Final = frozenset({MetadataResponse, ConsumerFetchResponse, ListOffsetsResponse, OffsetsForLeaderEpochResponse})
-"""The messages that the readers handle."""
+"""The types of messages that the readers handle."""
 
 
 class Phase(enum.Enum):
@@ -44,31 +44,31 @@ class Phase(enum.Enum):
 
 
 class GroupMember(Client):
-    """One consumer of a group.
+    """One consumer in a group.
 
     Attributes:
-        does: the configuration.
-        release: the rules in force.
-        coordinator: the membership.
-        commits: the commits.
-        readers: the reads, by topic.
+        does: the configuration of the consumer.
+        release: the rules of Kafka's release.
+        coordinator: the membership in the group.
+        commits: the component that commits offsets.
+        readers: the readers, by topic.
         phase: what the application is doing.
         running: whether the process is running.
-        closing: whether the application is to close the consumer after its present step.
-        failure: the exception that poll() is to throw; empty if there is none.
+        closing: whether the application closes the consumer after its current step.
+        failure: the exception that the next poll() throws; empty if there is none.
         closes_on_error: whether the application closes the consumer after an exception. If not, it only stops calling poll().
-        commit_requested: whether an act asked for a commit.
-        delay: the time that the application takes for each poll with records, µs.
-        per_record: the time that it takes for each record, µs.
+        commit_requested: whether an act has requested a commit.
+        delay: the time that the application takes for each poll that returns records, µs.
+        per_record: the time that the application takes for each record, µs.
         batch: the records that the application is processing.
-        batch_began: when the processing began, µs.
-        batch_time: how long the processing takes, µs.
+        batch_began: the time when the application began to process the batch, µs.
+        batch_time: the time that processing the batch takes, µs.
         batch_number: the number of polls that returned records. It distinguishes the timers of this batch from those of earlier batches.
         processed: the number of records processed.
         crash_after: how many more records the application processes before it crashes; -1 if it does not.
-        auto_commit_due: when the next automatic commit is due, µs.
+        auto_commit_due: the time when the next automatic commit is due, µs.
         fetches: whether fetches can be sent now.
-        unread: the messages that have arrived while no thread was reading the network.
+        unread: the messages that arrived while no thread was reading from the network.
     """
 
     __slots__ = (
@@ -123,7 +123,7 @@ class GroupMember(Client):
     # --- the life of the process -----------------------------------------------------------------------------------
 
     def succeed(self, former: GroupMember) -> None:
-        """Take the place of a former process with the same name, so that its timers and requests have no effect."""
+        """Replace an earlier process that has the same name, so that its timers and requests have no effect."""
         self.incarnation = former.incarnation + 1
         self._correlation = former._correlation
 
@@ -157,9 +157,9 @@ class GroupMember(Client):
         return known
 
     def kill(self, how: str = "killed", error: str = "", frozen_at: int | None = None) -> None:
-        """End the process abruptly; `how` is the value of a column of `member-ended`.
+        """End the process abruptly. `how` is the value of a column in `member-ended`.
 
-        A frozen process has done nothing since `frozen_at`, µs.
+        If the process is frozen, it has done nothing since `frozen_at`, µs.
         """
         journal = self.journal
         if self.phase is Phase.PROCESSING:
@@ -174,20 +174,20 @@ class GroupMember(Client):
         self.account.group_checked(self.does.group, tuple(self.coordinator.owned))
 
     def _stop_polling(self) -> None:
-        """Stop calling poll() after an exception. The consumer stays a member until max.poll.interval.ms is over."""
+        """Stop calling poll() after an exception. The consumer remains a member until max.poll.interval.ms has elapsed."""
         self.journal.cause = self.journal.emit(events.PollFailed.kind, self.name, self.does.group, self.failure)
         self.phase, self.fetches = Phase.FAILED, False
         self.coordinator.poll_ended()
 
     def close(self) -> None:
-        """Close the consumer after the present step of the application (`KafkaConsumer#close`)."""
+        """Close the consumer after the application's current step (`KafkaConsumer#close`)."""
         self.closing = True
         if self.phase is Phase.FAILED:
             self._begin_close()
         self._continue()
 
     def pause_partitions(self, topic: str | None, partition: int | None) -> None:
-        """Pause owned partitions: all of them, those of a topic, or one (`KafkaConsumer#pause`)."""
+        """Pause owned partitions: all of them, those of one topic, or a single one (`KafkaConsumer#pause`)."""
         for reader in self.readers.values():
             if topic in (None, reader.topic):
                 reader.paused.update({each: None for each in reader.assigned if partition in (None, each)})
@@ -201,14 +201,14 @@ class GroupMember(Client):
         self._continue()
 
     def commit_now(self) -> None:
-        """Commit what was polled, as soon as the application calls poll() again (commitSync)."""
+        """Commit the offsets of the polled records as soon as the application calls poll() again (commitSync)."""
         self.commit_requested = True
         self._continue()
 
     # --- messages --------------------------------------------------------------------------------------------------
 
     def handle(self, message: object, sender: str) -> None:
-        """Handle a message or a timer; then continue with the loop of the application."""
+        """Handle a message or a timer, and then continue the application's loop."""
         if isinstance(message, Disconnected) and message.node not in self.brokers:
             return  # another client has ended
         if not isinstance(message, Timer) and not self._reads_network():
@@ -218,11 +218,12 @@ class GroupMember(Client):
         self._continue()
 
     def _reads_network(self) -> bool:
-        """Whether a thread is reading the network: the application in poll() or in a commit, or else the heartbeat thread, if it is enabled."""
+        """Whether a thread is reading from the network: the application's thread in poll() or in a commit, or the heartbeat thread if it is
+        enabled."""
         return self.phase not in (Phase.PROCESSING, Phase.FAILED) or (self.release.background_heartbeats and self.coordinator.heartbeats)
 
     def _read_network(self) -> None:
-        """Handle the messages that nobody has read."""
+        """Handle the messages that no thread has read yet."""
         while self.unread and self.running and self._reads_network():
             self._dispatch(*self.unread.pop(0))
 
@@ -241,18 +242,18 @@ class GroupMember(Client):
                 super().handle(message, sender)
 
     def refresh_metadata(self) -> None:
-        """Request the metadata of all topics."""
+        """Request the metadata for all topics."""
         for reader in self.readers.values():
             reader.refresh_metadata()
 
     def refresh_metadata_soon(self) -> None:
-        """Do nothing: the readers request their metadata."""
+        """Do nothing, because the readers request their metadata."""
 
     def metadata_updated(self) -> None:
-        """Do nothing: the readers handle metadata."""
+        """Do nothing, because the readers handle metadata."""
 
     def metadata_changed(self) -> None:
-        """Let the leader of the group check whether a topic has more partitions."""
+        """If this member is the leader of the group, check whether a topic has more partitions."""
         self.coordinator.check_metadata()
 
     def connection_lost(self, node: str) -> None:
@@ -265,7 +266,7 @@ class GroupMember(Client):
             self._losing = False
 
     def shared_connection_lost(self, node: str) -> None:
-        """Handle a connection that a reader gave up, or that broke."""
+        """Handle a connection that broke or that a reader closed."""
         if not self._losing:
             self.connection_failed(node)
             self.connection_lost(node)
@@ -278,12 +279,12 @@ class GroupMember(Client):
         return self.phase is Phase.POLLING
 
     def poll_fails(self, error: str) -> None:
-        """Let poll() throw an exception. The application then closes the consumer."""
+        """Make poll() throw an exception. The application then closes the consumer."""
         if not self.failure:
             self.failure = error
 
     def _continue(self) -> None:
-        """Continue with poll() until the application waits for something."""
+        """Continue with poll() until the application must wait for something."""
         while self.running and self.phase is Phase.POLLING:
             if self.failure and not self.closes_on_error and not self.closing:
                 self._stop_polling()
@@ -304,7 +305,8 @@ class GroupMember(Client):
             self._begin_batch(polled)
 
     def _poll_coordinator(self) -> bool:
-        """Do what poll() does for the group. Return False if the application must wait for a commit first (`ConsumerCoordinator#poll`)."""
+        """Do the part of poll() that concerns the group. Return False if the application must wait for a commit first
+        (`ConsumerCoordinator#poll`)."""
         coordinator = self.coordinator
         if coordinator.must_prepare():
             if self.does.commits is CommitMode.AUTO and coordinator.commit_membership() is not None:
@@ -338,7 +340,7 @@ class GroupMember(Client):
     # --- processing ------------------------------------------------------------------------------------------------
 
     def _begin_batch(self, polled: tuple[PolledRange, ...]) -> None:
-        """Leave poll() with records. Before that, Kafka sends the next fetches."""
+        """Return records from poll(). Before that, Kafka sends the next fetches."""
         self.batch = polled
         self._fetch()
         self.coordinator.poll_ended()
@@ -362,7 +364,7 @@ class GroupMember(Client):
             self._work_done(self.batch_number)
 
     def stall(self, duration: int) -> None:
-        """Let the application do something else for some time, during which it does not call poll()."""
+        """Make the application do something else for some time, during which it does not call poll()."""
         if self.phase is Phase.POLLING:
             self.coordinator.poll_ended()
             self.fetches = False
@@ -393,7 +395,7 @@ class GroupMember(Client):
             self._return_to_poll()
 
     def thawed(self, duration: int) -> None:
-        """Go on after the process was frozen for some time (µs). The work that it was doing takes that much longer."""
+        """Continue after the process was frozen for some time (µs). The work that it was doing takes that much longer."""
         if self.phase is Phase.PROCESSING:
             self.batch_number += 1
             self.batch_began += duration
@@ -409,7 +411,7 @@ class GroupMember(Client):
         return min(max(spent - self.delay, 0) // self.per_record, count) if self.per_record else 0
 
     def _count_processed(self, count: int) -> None:
-        """Record that the application has processed the first records of its batch."""
+        """Record that the application has processed the first records in its batch."""
         journal = self.journal
         cause = journal.cause
         for tp, start, end, epoch in self.batch:
@@ -434,13 +436,13 @@ class GroupMember(Client):
         return tuple(each for reader in self.readers.values() for each in reader.offsets_to_commit())
 
     def _commit(self, phase: Phase, kind: CommitKind, offsets: tuple[OffsetToCommit, ...], timeout: int = 0) -> None:
-        """Wait for a commit in a phase."""
+        """Commit offsets, and wait for the result in the given phase."""
         self.phase = phase
         self.commits.commit(kind, offsets, timeout or self.does.client.default_api_timeout)
         self._read_network()
 
     def commit_ended(self, kind: CommitKind, error: str) -> None:
-        """Continue after a commit. The application goes on even if a commit has failed."""
+        """Continue after a commit, even if it failed."""
         if not kind.waits:
             return
         if kind is CommitKind.CLOSE:
@@ -460,7 +462,8 @@ class GroupMember(Client):
             self.timer(interval, "auto-commit", self.auto_commit_due)
 
     def _auto_commit_timer(self, _: object) -> None:
-        """In poll(), the automatic commit happens now; otherwise, at the beginning of the next poll()."""
+        """Handle the timer for automatic commits. If the application is in poll(), the commit happens now; otherwise, it happens at the
+        beginning of the next poll()."""
 
     # --- the end ---------------------------------------------------------------------------------------------------
 
@@ -478,7 +481,7 @@ class GroupMember(Client):
             self.left()
 
     def left(self) -> None:
-        """End the process after the response to its LeaveGroup."""
+        """End the process after the response to LeaveGroup."""
         if self.running:
             self.kill("failed" if self.failure else "closed", self.failure)
 
@@ -495,7 +498,7 @@ class GroupMember(Client):
             self._reader(tp.topic).revoke(tp.partition)
 
     def partitions_added(self, tps: Partitions) -> None:
-        """Begin to read these partitions. The interval of automatic commits starts again."""
+        """Begin to read these partitions. The interval for automatic commits starts again."""
         for tp in tps:
             self._reader(tp.topic).assign(tp.partition)
         self._schedule_auto_commit()

@@ -1,4 +1,4 @@
-"""What a consumer of a group does: what it reads, and how it commits."""
+"""The configuration of a consumer in a group: what it reads, and how it commits."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class CommitMode(enum.StrEnum):
     AUTO = "auto"
     """In poll(), every auto.commit.interval.ms (enable.auto.commit)."""
     AFTER = "after"
-    """After it has processed the records of a poll (commitSync): at least once."""
+    """After it has processed the records from a poll (commitSync): at least once."""
     BEFORE = "before"
-    """Before it processes the records of a poll (commitSync): at most once."""
+    """Before it processes the records from a poll (commitSync): at most once."""
     ASYNC = "async"
-    """After it has processed the records of a poll, without waiting for the result (commitAsync)."""
+    """After it has processed the records from a poll, without waiting for the result (commitAsync)."""
     NONE = "none"
-    """Never, except when an act asks for it."""
+    """Never, unless an act requests it."""
 
 
 class Reset(enum.StrEnum):
-    """What a consumer does if it has no committed offset, or if that offset is not in the log (auto.offset.reset)."""
+    """What a consumer does if it has no committed offset or if its offset is not in the log (auto.offset.reset)."""
 
     EARLIEST = "earliest"
     LATEST = "latest"
@@ -58,23 +58,23 @@ def reset_duration(text: str) -> int:
 
 @attrs.frozen(repr=False)
 class MemberConfig(ReprMixin):
-    """The configuration of a consumer of a group; times are in µs.
+    """The configuration of a consumer in a group. Times are in µs.
 
     Attributes:
         client: the settings of the client.
         group: group.id.
-        topics: the topics that it subscribes to.
-        assignors: partition.assignment.strategy, by names.
+        topics: the topics that the consumer subscribes to.
+        assignors: the names of the assignors in partition.assignment.strategy.
         instance_id: group.instance.id; empty for a dynamic member.
         rack: client.rack; None if the release does not send one.
         reset: auto.offset.reset.
-        reset_duration: the duration of the policy `by_duration`.
+        reset_duration: the duration that the policy `by_duration` names.
         read_committed: whether the isolation.level is read_committed.
-        commits: when it commits.
+        commits: when the consumer commits.
         commits_epochs: whether a commit contains the leader epoch of the last record that was read (KIP-320).
-        consumer_protocol: whether the consumer speaks the consumer protocol (group.protocol=consumer, KIP-848).
-        remote_assignor: group.remote.assignor, the server-side assignor that the consumer prefers; empty for none.
-        member_id: the member ID in the consumer protocol; empty to generate one.
+        consumer_protocol: whether the consumer uses the consumer protocol (group.protocol=consumer, KIP-848).
+        remote_assignor: group.remote.assignor, which is the server-side assignor that the consumer prefers; empty if it has no preference.
+        member_id: the member ID in the consumer protocol; empty if the consumer generates one.
     """
 
     client: ClientConfig

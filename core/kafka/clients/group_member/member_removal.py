@@ -17,13 +17,13 @@ from core.sim.network import Network
 
 
 class MemberRemoval(Client):
-    """One removal.
+    """The client that removes one member.
 
     Attributes:
         instance_id: the group.instance.id of the member.
         calls: the requests to the coordinator.
-        done: whether the coordinator has answered.
-        error: the error of the answer.
+        done: whether the coordinator has responded.
+        error: the error in the response.
     """
 
     __slots__ = ("calls", "done", "error", "instance_id")
@@ -78,8 +78,8 @@ class MemberRemoval(Client):
             self.done, self.error = True, response.error
 
     def metadata_updated(self) -> None:
-        """Do nothing: a removal needs no metadata."""
+        """Do nothing, because a removal needs no metadata."""
 
     def connection_lost(self, node: str) -> None:
-        """Let the requests to a broker fail."""
+        """Fail the requests to a broker."""
         self.calls.disconnected(node)

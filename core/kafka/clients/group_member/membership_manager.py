@@ -1,7 +1,9 @@
-"""The membership of a consumer in a group of the consumer protocol (Kafka: `ConsumerMembershipManager`, `ConsumerHeartbeatRequestManager`).
+"""A consumer's membership in a group that uses the consumer protocol (Kafka: `ConsumerMembershipManager`,
+`ConsumerHeartbeatRequestManager`).
 
-The background thread sends heartbeats and gets the assignment. The application gives partitions up and takes them over in poll(), one callback in
-each poll(). Then the background thread immediately sends a heartbeat, which tells the coordinator what the consumer owns.
+The background thread sends heartbeats and receives the assignment. The application gives up partitions and takes over new ones in poll(),
+where each call runs one callback. After that, the background thread immediately sends a heartbeat, which tells the coordinator what the
+consumer owns.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from core.kafka.transaction.messages import FindCoordinatorResponse
 from core.sim.units import US_PER_MS
 
 POLL_TIME: Final = 100 * US_PER_MS
-"""How long a poll() lasts if it returns no records, µs. After that, the application calls poll() again."""
+"""The duration of a call to poll() that returns no records, µs. After that, the application calls poll() again."""
 
 FATAL_HEARTBEATS: Final = {
     errors.INVALID_REQUEST: "InvalidRequestException",
@@ -41,14 +43,14 @@ FATAL_HEARTBEATS: Final = {
     errors.INVALID_GROUP_ID: "InvalidGroupIdException",
     errors.GROUP_ID_NOT_FOUND: "GroupIdNotFoundException",
 }
-"""The errors of heartbeats with which poll() fails, and their exceptions."""
+"""The heartbeat errors that make poll() fail, and the exceptions that it throws."""
 
 NO_DEADLINE: Final = 10**15
-"""A time after the end of virtual time, µs."""
+"""A deadline that virtual time never reaches, µs."""
 
 
 class MembershipState(enum.Enum):
-    """What a member is doing (`org.apache.kafka.clients.consumer.internals.MemberState`)."""
+    """The state of a member (`org.apache.kafka.clients.consumer.internals.MemberState`)."""
 
     UNSUBSCRIBED = "Unsubscribed"
     JOINING = "Joining"
@@ -85,13 +87,13 @@ class CallbackKind(enum.Enum):
 
 
 class SentFields(NamedTuple):
-    """What the last heartbeat contained. A field that has not changed since then is left out (`HeartbeatState.SentFields`)."""
+    """The fields in the last heartbeat. A field that has not changed since then is omitted (`HeartbeatState.SentFields`)."""
 
     owned: Partitions
 
 
 class BackgroundApplication(Application, Protocol):
-    """What the membership needs from its consumer."""
+    """The interface of the consumer that its membership uses."""
 
     @property
     def incarnation(self) -> int:
@@ -104,24 +106,24 @@ class MembershipManager:
     Attributes:
         does: the configuration of the consumer.
         calls: the requests to the coordinator.
-        state: what the member is doing.
-        member_id: the ID that the consumer has made for itself. It stays the same when the member joins again.
+        state: the state of the member.
+        member_id: the ID that the consumer has generated for itself. It stays the same when the member joins again.
         epoch: the member epoch; 0 before the member has joined.
         owned: the partitions that the consumer owns.
         target: the last assignment from the coordinator; None if there is none.
-        taking: the assignment that the consumer takes over now.
-        callback: what the application does in its next poll(); None if there is nothing.
-        callback_at: the earliest time for this callback, µs.
+        taking: the assignment that the consumer is now taking over.
+        callback: the callback that runs in the next poll(); None if there is none.
+        callback_at: the earliest time when this callback can run, µs.
         prepared: whether the consumer has committed its offsets before it gives up partitions.
         acknowledged: whether the consumer has taken over an assignment since it joined.
-        interval: the time between heartbeats, µs; 0 until the coordinator has sent it.
-        next_heartbeat: when the next heartbeat is due, µs.
-        heartbeat_timer: when the timer of the background thread is due, µs.
+        interval: the time between two heartbeats, µs; 0 until the coordinator has sent it.
+        next_heartbeat: the time when the next heartbeat is due, µs.
+        heartbeat_timer: the time when the background thread's timer is due, µs.
         in_flight: whether a heartbeat is in flight.
-        sent: what the last heartbeat contained; None if the next one must contain everything.
-        poll_deadline: when the member leaves the group unless the application calls poll(), µs.
+        sent: the fields in the last heartbeat; None if the next one must contain all fields.
+        poll_deadline: the time when the member leaves the group unless the application calls poll(), µs.
         closing: whether the consumer closes after the response to its last heartbeat.
-        assign_time: of no effect, because the coordinator assigns the partitions.
+        assign_time: has no effect, because the coordinator assigns the partitions.
     """
 
     __slots__ = (
@@ -170,7 +172,8 @@ class MembershipManager:
 
     @property
     def heartbeats(self) -> bool:
-        """Whether the background thread reads the network while the application does something else. In this protocol, it always does."""
+        """Whether the background thread reads from the network while the application is doing something else. In this protocol, it always
+        does."""
         return True
 
     @property
@@ -183,7 +186,7 @@ class MembershipManager:
         journal.cause = journal.emit(kind, self.client.name, self.does.group, *columns)
 
     def _nothing(self, _: object) -> None:
-        """After each timer, the consumer continues with its poll()."""
+        """Do nothing here, because the consumer continues with its poll() after each timer."""
 
     def _handle_coordinator(self, response: FindCoordinatorResponse, _: str) -> None:
         if self.calls.found(response):
@@ -195,18 +198,19 @@ class MembershipManager:
     # --- poll() ----------------------------------------------------------------------------------------------------
 
     def must_prepare(self) -> bool:
-        """Whether the consumer commits its offsets before it gives up partitions in this poll() (`#maybeAutoCommitSyncBeforeRebalance`)."""
+        """Return whether the consumer must commit its offsets before it gives up partitions in this poll()
+        (`#maybeAutoCommitSyncBeforeRebalance`)."""
         return self.callback is CallbackKind.REVOKE and not self.prepared and self._callback_is_due()
 
     def prepare_join(self) -> None:
-        """Give up partitions in this poll(), because the offsets are committed."""
+        """Give up partitions in this poll(), because the offsets have been committed."""
         self.prepared = True
 
     def _callback_is_due(self) -> bool:
         return self.callback is not None and self.client.journal.now >= self.callback_at
 
     def ensure_active_group(self) -> None:
-        """Join in the first poll(). In other polls, do what the assignment requires, one callback in each poll()."""
+        """In the first poll(), join. In later polls, do what the assignment requires, running one callback in each poll()."""
         if self.state is MembershipState.UNSUBSCRIBED and not self.closing:
             self._join()
         if not self.calls.coordinator:
@@ -242,7 +246,7 @@ class MembershipManager:
         self.client.partitions_gone(tps)
 
     def _take_over(self) -> None:
-        """Begin to read the new partitions, and tell the coordinator (`#assignPartitions`)."""
+        """Begin to read the new partitions, and inform the coordinator (`#assignPartitions`)."""
         added = tuple(tp for tp in self.taking if tp not in self.owned)
         self.owned.clear()
         self.owned.update(dict.fromkeys(self.taking))
@@ -273,7 +277,7 @@ class MembershipManager:
             self._reconcile()
 
     def _reconcile(self) -> None:
-        """Let the application give up and take over partitions (`#maybeReconcile`)."""
+        """Make the application give up partitions and take over new ones (`#maybeReconcile`)."""
         assert self.target is not None
         self.taking, self.prepared = self.target, False
         kept = frozenset(self.taking)
@@ -300,7 +304,7 @@ class MembershipManager:
         self._arm()
 
     def _arm(self) -> None:
-        """Set the timer of the background thread to the next moment at which it has something to do."""
+        """Set the background thread's timer to the next time when the thread has something to do."""
         now = self.client.journal.now
         heartbeat = self.next_heartbeat if self.state in SENDING and not self.in_flight and self.calls.coordinator else NO_DEADLINE
         due = max(min(heartbeat, self.poll_deadline), now)
@@ -357,7 +361,7 @@ class MembershipManager:
         return self.epoch
 
     def _heartbeat_failed(self, _: object, __: str) -> None:
-        """Send everything again after retry.backoff.ms."""
+        """Send a heartbeat with all fields after retry.backoff.ms."""
         self.in_flight, self.sent = False, None
         if self.closing:
             self._left()
@@ -367,7 +371,7 @@ class MembershipManager:
         self._arm_retry()
 
     def _arm_retry(self) -> None:
-        """Send the next heartbeat after retry.backoff.ms, even in a state in which it would otherwise be sent immediately."""
+        """Send the next heartbeat after retry.backoff.ms, even if the member's state would otherwise require it immediately."""
         due = self.next_heartbeat
         self.heartbeat_timer = due
         self.client.timer(due - self.client.journal.now, "background-thread", due)
@@ -414,12 +418,12 @@ class MembershipManager:
             self._arm_retry()
 
     def poll_ended(self) -> None:
-        """Handle the application's return from poll(): from now on, max.poll.interval.ms counts."""
+        """Handle the application's return from poll(), which starts the time that max.poll.interval.ms limits."""
         self.poll_deadline = self.client.journal.now + self.does.client.max_poll_interval
         self._arm()
 
     def poll_began(self) -> None:
-        """Handle the application's next call to poll(): the next callback can run."""
+        """Handle the application's next call to poll(), in which the next callback can run."""
         self.poll_deadline = NO_DEADLINE
         self.callback_at = 0
 
@@ -456,16 +460,16 @@ class MembershipManager:
         return GroupMembership(self.member_id, self.epoch, self.does.instance_id)
 
     def commit_membership(self) -> GroupMembership | None:
-        """Return the membership that a commit names; None before the consumer has joined."""
+        """Return the membership to include in a commit; None before the consumer has joined."""
         if self.state in (MembershipState.UNSUBSCRIBED, MembershipState.JOINING, MembershipState.FATAL):
             return None
         return self.membership
 
     def generation_refused(self, membership: object, error: str) -> None:
-        """Do nothing: the next heartbeat is refused, too."""
+        """Do nothing, because the next heartbeat will also be refused."""
 
     def request_rejoin(self, reason: str) -> None:
-        """Do nothing: the coordinator tells each member what to do."""
+        """Do nothing, because the coordinator tells each member what to do."""
 
     def check_metadata(self) -> None:
-        """Do nothing: the coordinator assigns the partitions."""
+        """Do nothing, because the coordinator assigns the partitions."""

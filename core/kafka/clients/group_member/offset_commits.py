@@ -1,4 +1,4 @@
-"""The commits of a member, and its fetches of committed offsets (Kafka: `ConsumerCoordinator#commitOffsetsSync`, `#fetchCommittedOffsets`)."""
+"""How a member commits offsets and fetches committed offsets (Kafka: `ConsumerCoordinator#commitOffsetsSync`, `#fetchCommittedOffsets`)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Commit:
     Attributes:
         kind: why the consumer commits.
         offsets: the offsets.
-        deadline: the time at which a synchronous commit times out, µs.
+        deadline: the time when a synchronous commit times out, µs.
     """
 
     __slots__ = ("deadline", "kind", "offsets")
@@ -61,21 +61,21 @@ class Commit:
 
 
 class CommittingApplication(CallingClient, Protocol):
-    """What the commits need from their consumer."""
+    """The interface of the consumer that its commits use."""
 
     @property
     def handlers(self) -> dict[type, Any]:
-        """The handlers by message type."""
+        """The message handlers, by message type."""
 
     @property
     def timers(self) -> dict[str, Any]:
-        """The functions by timer name."""
+        """The timer functions, by timer name."""
 
     def poll_fails(self, error: str, /) -> None:
-        """Let poll() fail with an exception."""
+        """Make poll() fail with an exception."""
 
     def commit_ended(self, kind: CommitKind, error: str, /) -> None:
-        """Continue after a commit; `error` is NONE or the exception."""
+        """Continue after a commit. `error` is NONE or the exception."""
 
     def initializing(self) -> tuple[TopicPartition, ...]:
         """The partitions whose committed offsets the consumer needs."""
@@ -85,11 +85,11 @@ class CommittingApplication(CallingClient, Protocol):
 
 
 class OffsetCommits:
-    """The commits of one consumer.
+    """The component of one consumer that commits offsets.
 
     Attributes:
         waiting: the commit whose result the application is waiting for; None if there is none.
-        fetching: whether a fetch of committed offsets is in flight, or is waiting to be repeated.
+        fetching: whether a request for committed offsets is in flight or is waiting to be repeated.
     """
 
     __slots__ = ("client", "coordinator", "fetching", "waiting")
@@ -142,7 +142,7 @@ class OffsetCommits:
         self._repeat(detail[0], error)
 
     def _repeat(self, commit: Commit, error: str) -> None:
-        """Repeat a synchronous commit after retry.backoff.ms. An asynchronous one is not repeated."""
+        """Repeat a synchronous commit after retry.backoff.ms. Asynchronous commits are not repeated."""
         if commit.kind.waits:
             self.client.timer(RETRY_BACKOFF, "commit-again", commit)
         else:
@@ -194,7 +194,7 @@ class OffsetCommits:
     # --- OffsetFetch -----------------------------------------------------------------------------------------------
 
     def fetch(self) -> None:
-        """Ask for the committed offsets of the partitions that need one, unless a request is under way."""
+        """Request the committed offsets of the partitions that need one, unless such a request is already in flight."""
         calls, tps = self.coordinator.calls, self.client.initializing()
         if self.fetching or not tps or not calls.coordinator:
             return

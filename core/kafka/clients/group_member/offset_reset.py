@@ -1,4 +1,4 @@
-"""The new offsets of `kafka-consumer-groups --reset-offsets` (Kafka: `OffsetsUtils`, before 4.2 `ConsumerGroupCommand`)."""
+"""The offsets that `kafka-consumer-groups --reset-offsets` sets (Kafka: `OffsetsUtils`, before 4.2 `ConsumerGroupCommand`)."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ DAYS_BEFORE: Final = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
 """The number of days in a year before each month."""
 
 DAYS_TO_1970: Final = 719_162
-"""The number of days from the first day of the year 1 to that of 1970."""
+"""The number of days between January 1 of the year 1 and January 1, 1970."""
 
 
 class Target(NamedTuple):
-    """The target of a reset.
+    """The target of an offset reset.
 
     Attributes:
         option: the option of the tool.
-        number: the value of `to-offset` and `shift-by`; for `to-datetime` and `by-duration`, the moment, µs.
-        offsets: the offsets of `from-file`.
+        number: the value of `to-offset` or `shift-by`. For `to-datetime` and `by-duration`, it is the time, µs.
+        offsets: the offsets in the file of `from-file`.
     """
 
     option: str
@@ -44,12 +44,12 @@ class Target(NamedTuple):
 
 
 class LogBounds(NamedTuple):
-    """What a reset asks the leader of a partition.
+    """What the leader of a partition returns for a reset.
 
     Attributes:
         start: the log start offset.
         end: the high watermark.
-        at_time: the offset of the first record at or after the moment of the target; -1 if there is none.
+        at_time: the offset of the first record at or after the time that the target names; -1 if there is none.
     """
 
     start: int
@@ -58,10 +58,10 @@ class LogBounds(NamedTuple):
 
 
 def moment(text: str) -> int:
-    """Return the moment of `--to-datetime`, µs (`Utils#getDateTime`).
+    """Return the time that `--to-datetime` names, µs (`Utils#getDateTime`).
 
     Raises:
-        ValueError: the text is not a moment.
+        ValueError: the text is not a date and time.
     """
     if "T" not in text:
         raise ValueError("Error parsing timestamp. It does not contain a 'T' according to ISO8601 format")
@@ -79,7 +79,7 @@ def moment(text: str) -> int:
 
 
 def moment_before(now: int, text: str) -> int:
-    """Return the moment of `--by-duration`, µs.
+    """Return the time that `--by-duration` names, µs.
 
     Raises:
         ValueError: the text is not a duration.
@@ -96,12 +96,12 @@ def new_offset(target: Target, tp: TopicPartition, bounds: LogBounds, committed:
     Args:
         target: the target.
         tp: the partition.
-        bounds: what its leader says.
+        bounds: what the partition's leader returned.
         committed: the committed offset; None if there is none.
-        warn: a function that gets the warnings from the tool.
+        warn: a function that is called with the tool's warnings.
 
     Raises:
-        ValueError: `shift-by` for a partition without a committed offset.
+        ValueError: `shift-by` was requested for a partition that has no committed offset.
     """
     start, end = bounds.start, bounds.end
     if target.option == TO_EARLIEST:

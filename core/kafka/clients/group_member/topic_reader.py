@@ -1,6 +1,6 @@
-"""The reads by a group member from one topic: the member's partitions, their positions, and the records that are waiting for poll().
+"""How a group member reads one topic: the member's partitions, their positions, and the records that are waiting for poll().
 
-Kafka: `Fetcher`, `SubscriptionState`. In Kafka, one fetch to a broker covers all topics; here, there is one for each topic.
+Kafka: `Fetcher`, `SubscriptionState`. In Kafka, one fetch from a broker covers all topics; in isrlab, each topic has its own fetch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from core.sim.journal import Journal
 from core.sim.network import Network
 
 COMMITTED: Final = "committed"
-"""The word for a position that is the committed offset of the group."""
+"""The word for a position that is the group's committed offset."""
 
 
 class PolledRange(NamedTuple):
@@ -34,44 +34,44 @@ class PolledRange(NamedTuple):
 
 
 class Owner(Protocol):
-    """What a reader needs from its member."""
+    """The interface of the member that its readers use."""
 
     def next_correlation(self) -> int:
-        """A new correlation ID, which no other request of the member has."""
+        """A new correlation ID that no other request from the member has."""
 
     def shared_connection_lost(self, node: str, /) -> None:
-        """Handle a connection to a broker, if the connection broke or the reader gave it up."""
+        """Handle a connection to a broker that broke or that the reader closed."""
 
     @property
     def fetches(self) -> bool:
         """Whether the application is in poll()."""
 
     def refresh_metadata(self) -> None:
-        """Request the metadata of all topics."""
+        """Request the metadata for all topics."""
 
     def metadata_changed(self) -> None:
-        """Handle new metadata of a topic."""
+        """Handle new metadata for a topic."""
 
     def poll_fails(self, error: str, /) -> None:
-        """Let poll() fail with an exception."""
+        """Make poll() fail with an exception."""
 
 
 class TopicReader(Consumer):
-    """The reads from one topic.
+    """The component of a member that reads one topic.
 
     Attributes:
         owner: the member.
         policy: auto.offset.reset.
-        duration: the duration of the policy `by_duration`, µs.
+        duration: the duration that the policy `by_duration` names, µs.
         group: the group.
         assigned: the partitions that the member owns.
         initializing: the owned partitions whose committed offset is not known yet.
         paused: the owned partitions that the application has paused.
-        buffer: the records that have been fetched but not yet polled, in the order of their arrival.
+        buffer: the records that have been fetched but not yet polled, in the order in which they arrived.
         consumed: the next offset to poll, by partition.
         consumed_epochs: the leader epoch of the last record that was polled, by partition.
-        has_metadata: whether a broker has answered a metadata request for the topic, which may not exist.
-        unconfirmed: the partitions whose first position is not final yet: it must be found, or validated (KIP-320).
+        has_metadata: whether a broker has responded to a metadata request for the topic, even if the topic does not exist.
+        unconfirmed: the partitions whose first position is not final yet, because it must still be found or validated (KIP-320).
     """
 
     __slots__ = (
@@ -123,11 +123,11 @@ class TopicReader(Consumer):
     # --- parts of the member ---------------------------------------------------------------------------------------
 
     def timer(self, delay: int, name: str, about: object = None) -> None:
-        """Call a timer of the reader after a delay, µs."""
+        """Set a timer for the reader that fires after a delay in µs."""
         super().timer(delay, f"{self.topic}:{name}", about)
 
     def next_correlation(self) -> int:
-        """Return a correlation ID that no other request of the member has."""
+        """Return a correlation ID that no other request from the member has."""
         return self.owner.next_correlation()
 
     def connection_lost(self, node: str) -> None:
@@ -136,7 +136,7 @@ class TopicReader(Consumer):
         self.owner.shared_connection_lost(node)
 
     def metadata_updated(self) -> None:
-        """Learn of new partitions, tell the member, and fetch."""
+        """Learn about new partitions, inform the member, and fetch."""
         self.has_metadata = True
         while len(self.positions) < len(self.leaders):
             self.positions.append(NO_OFFSET)
@@ -144,7 +144,7 @@ class TopicReader(Consumer):
         self.fetch()
 
     def _metadata_due(self, _: object) -> None:
-        """Request metadata again. For a topic that does not exist, a consumer requests the metadata of all its topics again."""
+        """Request metadata again. If the topic does not exist, request the metadata for all of the consumer's topics."""
         self._wait_armed = False
         if self.leaders:
             self.refresh_metadata()
@@ -154,14 +154,14 @@ class TopicReader(Consumer):
     # --- the assignment --------------------------------------------------------------------------------------------
 
     def assign(self, partition: int) -> None:
-        """Take over a partition. Its position is not known yet."""
+        """Take over a partition, whose position is not known yet."""
         self.assigned[partition] = self.initializing[partition] = None
         while len(self.positions) <= partition:
             self.positions.append(NO_OFFSET)
         self.positions[partition] = NO_OFFSET
 
     def revoke(self, partition: int) -> None:
-        """Give up a partition, with the records that are waiting for poll()."""
+        """Give up a partition, together with its records that are waiting for poll()."""
         for known in (
             self.assigned,
             self.initializing,
@@ -197,7 +197,7 @@ class TopicReader(Consumer):
         self._confirm(partition)
 
     def _confirm(self, partition: int) -> None:
-        """Report the records below the first position that the group has skipped, as soon as this position is final."""
+        """As soon as the first position is final, report the records below it that the group has skipped."""
         position = self.positions[partition]
         if partition in self.unconfirmed and position >= 0 and self._is_fetchable(partition) and not self._must_validate(partition):
             del self.unconfirmed[partition]
@@ -212,12 +212,12 @@ class TopicReader(Consumer):
     # --- fetching --------------------------------------------------------------------------------------------------
 
     def partitions_to_read(self) -> Iterable[int]:
-        """Return the owned partitions that have a position or need one, are not paused, and have no records that are waiting for poll()."""
+        """Return the owned partitions that have or need a position, are not paused, and have no records that are waiting for poll()."""
         waiting = {each.tp.partition for each in self.buffer}
         return [each for each in self.assigned if each not in self.initializing and each not in self.paused and each not in waiting]
 
     def fetch(self) -> None:
-        """Send fetches to the brokers that have no unanswered fetch."""
+        """Send fetches to the brokers that have no fetch in flight."""
         self._fetch_all()
 
     def _fetch_all(self) -> None:
@@ -236,7 +236,7 @@ class TopicReader(Consumer):
             self.consumed[part.tp.partition] = self.positions[part.tp.partition]
 
     def poll(self, room: int) -> list[PolledRange]:
-        """Return up to `room` records."""
+        """Return up to `room` of the fetched records."""
         polled: list[PolledRange] = []
         kept: list[PolledRange] = []
         for each in self.buffer:
@@ -265,7 +265,7 @@ class TopicReader(Consumer):
     # --- positions that are not in the log -------------------------------------------------------------------------
 
     def _request_offset(self, partition: int, error: str) -> None:
-        """Ask for the position that auto.offset.reset requires. If there is no policy, poll() fails."""
+        """Request the position that auto.offset.reset requires. If there is no policy, poll() fails."""
         if self.policy is Reset.NONE:
             self.owner.poll_fails(f"OffsetOutOfRangeException: {TopicPartition(self.topic, partition)} at {self.positions[partition]}")
             return
@@ -298,7 +298,8 @@ class TopicReader(Consumer):
                 self._confirm(tp.partition)
 
     def truncated(self, partition: int, end: int, epoch: int, read: int) -> None:
-        """Go back to where the logs diverge. If there is no policy, poll() fails (`SubscriptionState#maybeCompleteValidation`)."""
+        """Go back to the offset where the logs diverge. If there is no policy, poll() fails
+        (`SubscriptionState#maybeCompleteValidation`)."""
         if self.policy is Reset.NONE:
             where = f"{TopicPartition(self.topic, partition)} at {self.positions[partition]}, divergent offset {end}"
             self.owner.poll_fails(f"LogTruncationException: {where}")

@@ -1,6 +1,6 @@
-"""The process of a client that reads from one topic and writes to another.
+"""A client process that reads from one topic and writes to another.
 
-Its producer and its consumer share the connections of the process.
+The producer and the consumer in the process share its connections.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from core.sim.messages import Timer
 from core.sim.network import Network
 
 RECORD_BYTES: Final = 100
-"""The size of an output record."""
+"""The size of an output record, in bytes."""
 
 
 class ConsumingProcess(Producer, metaclass=ABCMeta):
-    """One instance of a process. A restart creates another instance with the same name.
+    """One instance of a process. Each restart creates another instance that has the same name.
 
     Attributes:
         instance: the number of the instance, from 1.
-        release: the rules in force.
+        release: the rules of Kafka's release.
         consumer: the consumer in the process.
         running: whether the instance is running.
-        closing: whether the instance completes its last task and then stops.
+        closing: whether the instance is completing its last task before it stops.
     """
 
     __slots__ = ("_losing", "closing", "consumer", "instance", "release", "running")
@@ -57,7 +57,8 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
         self._losing = False
 
     def _join(self, consumer: GroupConsumer, *, read_committed: bool) -> None:
-        """Make a consumer part of the process. When the consumer fetches offsets, it waits until open transactions have ended (KIP-447)."""
+        """Make a consumer part of the process. Before the consumer gets committed offsets, it waits until open transactions have ended
+        (KIP-447)."""
         self.consumer = consumer
         consumer.requires_stable = True
         consumer.read_committed = read_committed
@@ -66,7 +67,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
     # --- the life of the instance ----------------------------------------------------------------------------------
 
     def _go_live(self) -> None:
-        """Start the instance. Its consumer gets the same configuration."""
+        """Start the instance, and give its consumer the same configuration."""
         consumer = self.consumer
         self.running = True
         self.network.alive[self.address] = True
@@ -85,12 +86,12 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
         """Record the end of the instance, and return the sequence number of the event."""
 
     def stop(self) -> None:
-        """Let the instance complete its last task and end."""
+        """Make the instance complete its last task and then end."""
         self.closing = True
         self._continue()
 
     def _transaction_failed(self) -> bool:
-        """Handle an error of the transaction. Return whether there was an error and it has been handled.
+        """Handle an error in the transaction, if there is one. Return whether there was one.
 
         After a fatal error, the instance ends. Otherwise, the transaction is aborted.
         """
@@ -107,10 +108,10 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
 
     @abstractmethod
     def _abort(self, error: str) -> None:
-        """Give up the records of the transaction because of an error, and abort the transaction."""
+        """Because of an error, give up the records in the transaction, and abort the transaction."""
 
     def succeed(self, former: ConsumingProcess) -> None:
-        """Replace a former instance, and continue its numbering, so that its timers and late responses to it have no effect."""
+        """Replace an earlier instance and continue its numbering, so that its timers and late responses to it have no effect."""
         self.incarnation = former.incarnation + 1
         self._correlation = former._correlation
         self._batch_id = former._batch_id
@@ -118,7 +119,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
     # --- messages --------------------------------------------------------------------------------------------------
 
     def handle(self, message: object, sender: str) -> None:
-        """Hand a message to the producer, to the consumer, or to both; then continue with the present task."""
+        """Pass a message to the producer, to the consumer, or to both. Then continue with the current task."""
         kind, consumer = type(message), self.consumer
         if isinstance(message, Timer):
             if message.name.startswith(TIMER_PREFIX):
@@ -148,11 +149,11 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
             self._losing = False
 
     def metadata_updated(self) -> None:
-        """Send what was waiting for metadata. A broker that has just started may not know the topic yet."""
+        """Send what was waiting for metadata. If a broker has just started, it might not know the topic yet."""
         super().metadata_updated()
         if not self.leaders:
             self.refresh_metadata_soon()
 
     @abstractmethod
     def _continue(self) -> None:
-        """Continue with the present task."""
+        """Continue with the current task."""

@@ -2,8 +2,8 @@
 
 Kafka: the loop of `KafkaConsumer#poll`, `KafkaProducer#send`, and `KafkaProducer#sendOffsetsToTransaction` or `KafkaConsumer#commitSync`.
 
-Each input record produces `copies` output records, in as many different partitions if possible. The steps and their order are in
-`process_step`. After each message, the process checks whether its present step is complete, and begins the next one.
+Each input record produces `copies` output records, in as many different partitions if possible. `process_step` defines the steps and their
+order. After each message, the process checks whether its current step is complete. If so, the process begins the next step.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from core.sim.network import Network
 READY, OPEN = ProducerTransactionState.READY, ProducerTransactionState.IN_TRANSACTION
 
 CHECKED_ROUNDS: Final = 3
-"""The number of times that the durability account checks for harm: at the start, and after each of the next rounds."""
+"""The number of times that the durability account checks for harm: once at the start, and then after each round."""
 
 
 class ProcessConfig(NamedTuple):
@@ -33,8 +33,8 @@ class ProcessConfig(NamedTuple):
 
     Attributes:
         source: the input topic.
-        output: the output topic, which can be the input topic.
-        group: the group whose offsets it commits.
+        output: the output topic, which can be the same as the input topic.
+        group: the group whose offsets the process commits.
         delivery: the delivery guarantee.
         transactional_id: the transactional.id; empty without transactions.
         reset: auto.offset.reset, which is `earliest` or `latest`.
@@ -53,16 +53,16 @@ class ProcessConfig(NamedTuple):
 
 
 class Process(ConsumingProcess):
-    """One instance of a process. A restart creates another instance with the same name.
+    """One instance of a process. Each restart creates another instance that has the same name.
 
     Attributes:
         does: the configuration of the process.
-        step: the present step.
+        step: the current step.
         rounds: the number of completed rounds of the loop.
-        polled: the input records of the present round.
+        polled: the input records in the current round.
         crash_after: the step after which the instance crashes; None if it does not.
         checks: the number of further rounds after which the account checks for harm.
-        failed_before: the value of `failed` before the present round.
+        failed_before: the value of `failed` before the current round.
     """
 
     __slots__ = ("checks", "crash_after", "does", "failed_before", "polled", "rounds", "step")
@@ -95,7 +95,7 @@ class Process(ConsumingProcess):
     # --- the life of the instance ----------------------------------------------------------------------------------
 
     def start(self, timeout_us: int) -> None:
-        """Start the instance. The timeout is transaction.timeout.ms, µs."""
+        """Start the instance. `timeout` is transaction.timeout.ms in µs."""
         self._go_live()
         self.journal.cause = self.journal.emit(
             events.ProcessStarted.kind, self.name, self.instance, str(self.does.delivery), self.does.group, self.does.transactional_id
@@ -112,7 +112,7 @@ class Process(ConsumingProcess):
     # --- the loop --------------------------------------------------------------------------------------------------
 
     def _continue(self) -> None:
-        """Complete the present step if it is done, and begin the next one."""
+        """If the current step is done, complete it and begin the next one."""
         while self.running:
             if self.closing:
                 self._close()
@@ -124,7 +124,7 @@ class Process(ConsumingProcess):
             self._complete()
 
     def _is_done(self) -> bool:
-        """Return whether the present step is done."""
+        """Return whether the current step is done."""
         consumer, transactions = self.consumer, self.transactions
         match self.step:
             case ProcessStep.INIT | ProcessStep.COMMIT | ProcessStep.ABORT:
@@ -143,7 +143,7 @@ class Process(ConsumingProcess):
                 return True
 
     def _complete(self) -> None:
-        """Record that the present step is complete, crash if the act asked for it, and begin the next step."""
+        """Record that the current step is complete. Then crash if an act requested it; otherwise, begin the next step."""
         step, journal = self.step, self.journal
         if step is ProcessStep.POLL:
             self.polled = self.consumer.poll()
@@ -159,16 +159,16 @@ class Process(ConsumingProcess):
             self._begin(following)
 
     def _check_input(self) -> None:
-        """Let the account check whether input records were processed twice, only in part, or never.
+        """Make the account check whether input records were processed twice, only partly, or never.
 
-        Only the first rounds after a start or after a return to the committed offsets can cause this.
+        This can happen only in the first rounds after a start or after a return to the committed offsets.
         """
         if self.checks:
             self.checks -= 1
             self.account.process_checked(self.does.group, self.does.source, self.does.output, self.does.copies)
 
     def _input(self) -> str:
-        """Return the input records of the present round, for the journal."""
+        """Return the input records in the current round, for the journal."""
         return ", ".join(f"{each.tp}: {each.start}–{each.end - 1}" for each in self.polled)
 
     def _begin(self, step: ProcessStep) -> None:
@@ -197,7 +197,7 @@ class Process(ConsumingProcess):
                     transactions.abort()
 
     def _produce_output(self) -> None:
-        """Produce the output of the polled records: one batch for each range of input records and each copy."""
+        """Produce the output for the polled records: one batch for each range of input records and each copy."""
         event = self.journal.cause
         self.failed_before = self.failed
         for tp, start, end in self.polled:
@@ -214,7 +214,7 @@ class Process(ConsumingProcess):
     # --- errors ----------------------------------------------------------------------------------------------------
 
     def _recover(self) -> bool:
-        """Handle an error of the present step. Return whether another step began or the instance ended."""
+        """Handle an error in the current step. Return whether another step began or the instance ended."""
         if self._transaction_failed():
             return True
         if self.transactions is not None:
@@ -233,14 +233,14 @@ class Process(ConsumingProcess):
         self._rewind(ProcessStep.ABORT, error)
 
     def _rewind(self, step: ProcessStep, error: str) -> None:
-        """Give up the present round, and return to the committed offsets."""
+        """Give up the current round, and return to the committed offsets."""
         self.journal.cause = self.journal.emit(events.ProcessRewound.kind, self.name, self.instance, str(self.step), error)
         self.polled = ()
         self.checks = CHECKED_ROUNDS
         self._begin(step)
 
     def _close(self) -> None:
-        """End the instance when no transaction is open any longer."""
+        """End the instance when no transaction is open."""
         transactions = self.transactions
         if transactions is None or transactions.state in (
             READY,

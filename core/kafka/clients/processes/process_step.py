@@ -18,10 +18,10 @@ class Delivery(enum.StrEnum):
 
 
 class ProcessStep(enum.StrEnum):
-    """A step. A process can be killed during each step, or crash after it."""
+    """A step. A process can be killed during a step, or it can crash after a step."""
 
     INIT = "init"
-    """Get a producer ID, which fences former instances (initTransactions)."""
+    """Get a producer ID, which fences earlier instances (initTransactions)."""
     FETCH_OFFSETS = "fetch-offsets"
     """Fetch the committed offsets of the group, and start reading there."""
     POLL = "poll"
@@ -45,7 +45,7 @@ START: Final = {
     Delivery.AT_LEAST_ONCE: (ProcessStep.FETCH_OFFSETS,),
     Delivery.AT_MOST_ONCE: (ProcessStep.FETCH_OFFSETS,),
 }
-"""The steps of a new instance before its loop."""
+"""The steps that a new instance goes through before its loop."""
 
 LOOP: Final = {
     Delivery.EXACTLY_ONCE: (ProcessStep.POLL, ProcessStep.BEGIN, ProcessStep.PRODUCE, ProcessStep.SEND_OFFSETS, ProcessStep.COMMIT),

@@ -1,4 +1,4 @@
-"""The content of a batch that a process wrote: the input records that it comes from."""
+"""The content of a batch that a process wrote, which names the input records that it was made from."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from core.kafka.ids import TopicPartition
 
 
 class ProcessedRecords(NamedTuple):
-    """The output for the offsets [start, end) of an input partition. The record at position i of the batch is the output for `start` + i.
+    """The output for the offsets [start, end) of an input partition. The record at position i in the batch is the output for offset `start`
+    + i.
 
     Attributes:
         group: the group of the process.
-        process: the process.
-        instance: the number of its instance, from 1.
+        process: the name of the process.
+        instance: the number of the process's instance, from 1.
         source: the input partition.
         start: the first input offset.
-        end: the offset after the last one.
-        copy: the number of the output record for each input record, from 0.
-        event: the sequence number of the event of the step before `produce`.
+        end: the offset after the last input offset.
+        copy: which of the output records for each input record this batch contains, from 0.
+        event: the sequence number of the event that recorded the step before `produce`.
     """
 
     group: str

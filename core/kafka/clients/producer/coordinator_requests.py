@@ -1,4 +1,4 @@
-"""A transactional producer's queue of requests to its coordinators; one request is in flight at a time (Kafka: `Sender`)."""
+"""A transactional producer's queue of requests to its coordinators. One request is in flight at a time (Kafka: `Sender`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.sim.journal import Journal
 
 
 class TransactionalClient(Protocol):
-    """What a transaction manager needs from its producer."""
+    """The interface of the producer that its transaction manager uses."""
 
     config: ClientConfig
     api_versions: ApiVersions | None
@@ -28,51 +28,51 @@ class TransactionalClient(Protocol):
 
     @property
     def handlers(self) -> dict[type, Callable[[Any, str], None]]:
-        """The handlers by message type."""
+        """The message handlers, by message type."""
 
     @property
     def timers(self) -> dict[str, Callable[[Any], None]]:
-        """The functions by timer name."""
+        """The timer functions, by timer name."""
 
     def send(self, node: str, message: object, /) -> None:
         """Send a message."""
 
     def timer(self, delay: int, name: str, about: object = None, /) -> None:
-        """Call a timer after a delay, µs."""
+        """Set a timer that fires after a delay in µs."""
 
     def next_correlation(self) -> int:
         """Return a new correlation ID."""
 
     def reconnect_time(self, node: str, /) -> int:
-        """Return the time when a broken connection is tried again, µs."""
+        """Return the time when the producer tries to reconnect, µs."""
 
     def least_loaded_node(self) -> str:
         """Return the broker to ask for a coordinator."""
 
     def abandon_connection(self, node: str, /) -> None:
-        """Close the connection to a broker that has not answered in time."""
+        """Close the connection to a broker that has not responded in time."""
 
     def has_incomplete_batches(self) -> bool:
         """Return whether some batches are neither acknowledged nor given up."""
 
     def abort_batches(self, error: str, /, *, unsent_only: bool) -> None:
-        """Give up all batches, or those that were never sent."""
+        """Give up all batches or only those that were never sent."""
 
     def send_all(self) -> None:
         """Send the batches that can be sent now."""
 
 
 class CoordinatorRequests:
-    """The requests of one transaction manager.
+    """The requests from one transaction manager.
 
     Attributes:
         client: the producer.
         manager: the transaction manager.
-        coordinators: the coordinator by (key, whether the key is a group).
+        coordinators: the coordinators, by (key, whether the key is a group).
         waiting: the requests to send, in order of priority.
-        in_flight: the request in flight or about to be sent after its back-off; None if there is none.
+        in_flight: the request that is in flight or is waiting for its back-off to end; None if there is none.
         correlation: the correlation ID of the request in flight; 0 during a back-off.
-        node: the address of the broker that the request in flight was sent to.
+        node: the address of the broker to which the request in flight was sent.
     """
 
     __slots__ = ("client", "coordinators", "correlation", "in_flight", "manager", "node", "waiting")
@@ -91,12 +91,12 @@ class CoordinatorRequests:
         self.node = ""
 
     def enqueue(self, request: TxnRequest) -> None:
-        """Queue a request behind the others with the same priority."""
+        """Queue a request behind the other requests that have the same priority."""
         before = [each for each in self.waiting if each.priority <= request.priority]
         self.waiting = (*before, request, *self.waiting[len(before) :])
 
     def retry(self, request: TxnRequest, backoff: int = RETRY_BACKOFF) -> None:
-        """Send a request again after a back-off, µs."""
+        """Send a request again after a back-off in µs."""
         request.backoff = backoff
         self.enqueue(request)
 
@@ -107,7 +107,7 @@ class CoordinatorRequests:
             self.enqueue(FindCoordinator(key, key if group else ""))
 
     def send(self, request: TxnRequest) -> None:
-        """Send a request now or after its back-off. If its coordinator is unknown, ask for the coordinator first."""
+        """Send a request now or after its back-off. If its coordinator is unknown, look up the coordinator first."""
         key, group = request.group or self.manager.transactional_id, bool(request.group)
         if not request.needs_coordinator:
             node = self.client.least_loaded_node()
@@ -133,7 +133,8 @@ class CoordinatorRequests:
         client.timer(client.config.request_timeout + POLL_DELAY, "transaction-timeout", self.correlation)
 
     def take_answered(self, correlation: int) -> TxnRequest | None:
-        """Return the request in flight if it has this correlation ID, and record that it is no longer in flight; None otherwise."""
+        """If the request in flight has this correlation ID, return it, and record that it is no longer in flight. Otherwise, return
+        None."""
         request = self.in_flight
         if request is None or correlation != self.correlation:
             return None
@@ -141,7 +142,8 @@ class CoordinatorRequests:
         return request
 
     def disconnected(self, node: str) -> None:
-        """Look up the coordinator again, because the connection to it broke, and repeat the request (`TxnRequestHandler#onComplete`)."""
+        """Look up the coordinator again and repeat the request, because the connection to the coordinator broke
+        (`TxnRequestHandler#onComplete`)."""
         request = self.in_flight
         if request is None or not self.correlation or self.node != node:
             return

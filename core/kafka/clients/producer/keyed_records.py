@@ -1,4 +1,4 @@
-"""The keys and values that an application gives its records, and the partition that the producer chooses for a key."""
+"""The keys and values that an application gives to its records, and the partition that the producer chooses for a key."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ TOMBSTONE: Final = "none"
 """The text that stands for the missing value of a tombstone."""
 
 MAX_KEYS: Final = 100_000
-"""The largest number of distinct keys."""
+"""The maximum number of distinct keys."""
 
 
 class KeyedRecords(NamedTuple):
-    """A rule for the keys and values of records: each record gets the next key in turn.
+    """A rule that gives keys and values to records. Each record gets the next key in turn.
 
-    The value of a record is `value` or, if that is empty, the record's own number.
+    The value of a record is `value`. If `value` is empty, it is the record's number.
     """
 
     keys: tuple[str, ...]
@@ -48,12 +48,12 @@ def keys_of(text: str) -> tuple[str, ...]:
 
 
 def partition_of(key: str, partitions: int) -> int:
-    """Return the partition of a key (`BuiltInPartitioner#partitionForKey`)."""
+    """Return the partition for a key (`BuiltInPartitioner#partitionForKey`)."""
     return (murmur2(key.encode()) & 0x7FFF_FFFF) % partitions
 
 
 def murmur2(data: bytes) -> int:
-    """Return Kafka's hash of bytes, as an unsigned number of 32 bits (`Utils#murmur2`)."""
+    """Return Kafka's hash of some bytes, as an unsigned 32-bit number (`Utils#murmur2`)."""
     mask, factor = 0xFFFF_FFFF, 0x5BD1_E995
     value = 0x9747_B28C ^ len(data)
     whole = len(data) & ~3

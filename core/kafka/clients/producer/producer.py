@@ -1,4 +1,5 @@
-"""A producer as its application uses it (Kafka: `KafkaProducer`). `core.kafka.clients.producer.sender` sends its batches."""
+"""The interface of a producer that its application uses (Kafka: `KafkaProducer`). `core.kafka.clients.producer.sender` sends the
+batches."""
 
 from __future__ import annotations
 
@@ -26,13 +27,13 @@ from core.sim.units import SECOND
 
 @attrs.define
 class SendCall:
-    """Records that an application sends one after the other, through a producer with batching.
+    """Records that an application sends one after the other through a producer that collects records in batches.
 
     Attributes:
-        called: the time when the application wanted to send them, µs.
+        called: the time when the application wanted to send the records, µs.
         count: the number of records that are not in a batch yet.
         record_bytes: the size of the key and the value of each record, bytes.
-        partition: the partition; None if the producer chooses it.
+        partition: the partition; None if the producer is to choose it.
         keyed: the records that are not in a batch yet, in reverse order; None if they have no keys.
         topic: the topic of the records.
     """
@@ -46,15 +47,15 @@ class SendCall:
 
 
 class Producer(Sender):
-    """A producer.
+    """A producer, which writes records to topics.
 
     Attributes:
-        rate: the records per second of a steady load; 0 if there is none.
-        every: the interval of the load, µs.
-        record_bytes: the size of each record of the load.
-        load_keys: the keys of the records of the load; None if they have none.
-        transactional_load: the transactions of the load; None if the load has none.
-        blocked_since: the time since which a call to send() has been waiting for memory or metadata, µs; -1 while none is.
+        rate: the number of records per second in a steady load; 0 if there is none.
+        every: the time between two batches of the load, µs.
+        record_bytes: the size of each record in the load.
+        load_keys: the keys of the records in the load; None if they have no keys.
+        transactional_load: the object that sends the load in transactions; None if the load is not transactional.
+        blocked_since: the time since which a call to send() has been waiting for memory or metadata, µs; -1 if no call is waiting.
     """
 
     __slots__ = (
@@ -84,17 +85,17 @@ class Producer(Sender):
         self.timers.update({"load": self._load_tick, "append": self._resume, "max-block": self._block_timed_out})
 
     def enable_idempotence(self, release: Release) -> None:
-        """Number the records of each partition, by the rules of a release, as enable.idempotence requires."""
+        """Give sequence numbers to the records for each partition, according to the rules of a release (enable.idempotence)."""
         self.sequences = ProducerSequences(transactional=False, bumps_epoch=release.bumps_producer_epoch)
 
     def enable_transactions(self, release: Release, transactional_id: str, timeout_us: int) -> TransactionManager:
-        """Give the producer a transactional.id, with the rules of a release. The timeout is transaction.timeout.ms, µs."""
+        """Give the producer a transactional.id, with the rules of a release. The timeout is transaction.timeout.ms in µs."""
         self.sequences = ProducerSequences(transactional=True, bumps_epoch=release.bumps_producer_epoch)
         self.transactions = TransactionManager(self, self.sequences, release, transactional_id, timeout_us)
         return self.transactions
 
     def enable_batching(self, release: Release, seed: str, ratio: float) -> None:
-        """Collect records in batches, by the rules of a release.
+        """Collect records in batches, according to the rules of a release.
 
         Args:
             release: the release.
@@ -108,17 +109,17 @@ class Producer(Sender):
     # --- making records --------------------------------------------------------------------------------------------
 
     def write_topic(self, topic: str, leaders: tuple[tuple[int, int], ...] = ()) -> None:
-        """Let the producer write another topic, too. `leaders` are its leaders if the producer knows them already."""
+        """Let the producer also write to another topic. `leaders` contains the topic's leaders if the producer already knows them."""
         if topic != self.topic and topic not in self.other_leaders:
             self.other_leaders[topic] = list(leaders)
 
     def produce(
         self, records: int, record_bytes: int, partition: int | None, keyed: KeyedRecords | None = None, topic: str | None = None
     ) -> None:
-        """Produce records once. If no partition is given, the records are spread over all partitions, one batch each.
+        """Produce records once. If no partition is given, spread the records over all partitions, with one batch for each partition.
 
-        Records with keys go to the partitions of their keys; others are spread equally. `topic` is one of the producer's topics; by default, its
-        first one.
+        Records with keys go to the partitions for their keys. Other records are spread equally. `topic` is one of the producer's topics; by
+        default, it is the first one.
 
         Raises:
             IllegalStateError: the producer has a transactional.id, and no transaction is open.
@@ -153,7 +154,7 @@ class Producer(Sender):
                 self._add(TopicPartition(topic, number), count, record_bytes, None)
 
     def _by_partition(self, records: Records, topic: str) -> dict[TopicPartition, list[tuple[str, str | None]]]:
-        """Return the records of each partition, by the hashes of the keys."""
+        """Return the records for each partition, according to the hashes of their keys."""
         found: dict[TopicPartition, list[tuple[str, str | None]]] = {}
         partitions = len(self.leaders_of(topic))
         for record in records:
@@ -171,12 +172,12 @@ class Producer(Sender):
         self.send_all()
 
     def start_load(self, rate: int, every: int, record_bytes: int) -> None:
-        """Produce `rate` records per second, one batch every `every` µs, to each partition in turn."""
+        """Produce `rate` records per second. Every `every` µs, send one batch to the next partition in turn."""
         self.rate, self.every, self.record_bytes = rate, every, record_bytes
         self.resume_load()
 
     def hold_load(self) -> None:
-        """Pause the load for by-hand mode, where nothing happens without a command. `resume_load` resumes it."""
+        """Pause the load for by-hand mode, in which nothing happens without a command. `resume_load` resumes the load."""
         self._load += 1
 
     def resume_load(self) -> None:
@@ -239,7 +240,7 @@ class Producer(Sender):
             self._append_calls()
 
     def _append_calls(self) -> None:
-        """Append the records from the application's calls until the memory is full or all are appended, and send full batches."""
+        """Append the records from the application's calls until all are appended or the memory is full. Send the batches that are full."""
         calls = self._calls
         while calls:
             call = calls[0]
@@ -276,11 +277,11 @@ class Producer(Sender):
 
     @property
     def waiting_records(self) -> int:
-        """The number of records that the application wants to send, and that are not in a batch yet."""
+        """The number of records that the application wants to send and that are not in a batch yet."""
         return sum(call.count for call in self._calls)
 
     def memory_released(self) -> None:
-        """Let a blocked application continue after the present message is handled."""
+        """Let a blocked application continue after the current message has been handled."""
         if self.blocked_since >= 0 and not self._resumes:
             self._resumes = True
             self.timer(0, "append")
@@ -295,7 +296,7 @@ class Producer(Sender):
                 self.blocked_since = since  # the same call to send() is still waiting
 
     def _block_timed_out(self, since: object) -> None:
-        """Fail a call to send() that blocked for max.block.ms with a TimeoutException, and continue with the next one."""
+        """Make a call to send() that blocked for max.block.ms fail with a TimeoutException, and continue with the next call."""
         if self.blocked_since < 0 or since != self.blocked_since:
             return
         call = self._calls[0]
@@ -314,7 +315,7 @@ class Producer(Sender):
         self._append_calls()
 
     def flushes(self) -> bool:
-        """Return whether batches are sent before linger.ms has passed, because the memory is full or the transaction is ending."""
+        """Return whether batches are sent before linger.ms has elapsed, because the memory is full or the transaction is ending."""
         return self.blocked_since >= 0 or super().flushes()
 
     # --- what the sender asks --------------------------------------------------------------------------------------
@@ -342,7 +343,7 @@ class Producer(Sender):
         return bool(self._waiting or self._calls) or super().has_incomplete_batches()
 
     def abort_batches(self, error: str, *, unsent_only: bool) -> None:
-        """Give up all batches, or those that were never sent, and the records that are waiting for metadata."""
+        """Give up all batches or only those that were never sent. Also give up the records that are waiting for metadata."""
         self.failed += sum(each[0] for each in self._waiting)
         self._waiting.clear()
         self.failed += self.waiting_records

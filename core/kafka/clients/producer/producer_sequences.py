@@ -1,8 +1,8 @@
 """The producer ID, epoch, and sequence numbers of an idempotent producer (Kafka: `TransactionManager`, `TxnPartitionMap`).
 
-A batch gets its sequence numbers when it is sent for the first time. The batch keeps them until it is acknowledged or given up. If the fate
-of a batch is unknown, its sequence numbers cannot be used again: since 2.5, the producer then starts a new producer epoch (KIP-360), and
-before that, it gets a new producer ID.
+A batch gets its sequence numbers when it is sent for the first time, and keeps them until it is acknowledged or given up. If it is not
+known whether a batch was appended, its sequence numbers cannot be used again. In that case, since 2.5, the producer starts a new producer
+epoch (KIP-360). Before 2.5, it gets a new producer ID.
 """
 
 from __future__ import annotations
@@ -15,22 +15,23 @@ from core.kafka.ids import TopicPartition
 from core.kafka.log.producer_state_entry import MAX_SEQUENCE, decrement_sequence, increment_sequence
 
 NONE: Final = -1
-"""No producer ID, no producer epoch, no sequence number, or no offset."""
+"""The value for a missing producer ID, producer epoch, sequence number, or offset."""
 
 MAX_EPOCH: Final = 2**15 - 1
-"""The largest producer epoch. After this epoch, the producer gets a new producer ID."""
+"""The largest producer epoch. When a producer has used it, the producer gets a new producer ID."""
 
 
 class PartitionSequences:
-    """The sequence numbers of one partition (`TxnPartitionEntry`).
+    """The sequence numbers for one partition (`TxnPartitionEntry`).
 
     Attributes:
-        producer_id: the producer ID of the numbers.
-        producer_epoch: the producer epoch of the numbers. It lags behind that of the producer while old batches are in flight.
-        next_sequence: the number of the next record.
-        last_acked: the number of the last acknowledged record; NONE if there is none.
+        producer_id: the producer ID that the sequence numbers belong to.
+        producer_epoch: the producer epoch that the sequence numbers belong to. It can be older than the producer's own epoch while old
+            batches are in flight.
+        next_sequence: the sequence number of the next record.
+        last_acked: the sequence number of the last acknowledged record; NONE if there is none.
         last_acked_offset: the offset of the last acknowledged record; NONE if there is none.
-        in_flight: the batches with sequence numbers that are neither acknowledged nor given up, in the order of these numbers.
+        in_flight: the batches that have sequence numbers and are neither acknowledged nor given up, in the order of these numbers.
     """
 
     __slots__ = ("in_flight", "last_acked", "last_acked_offset", "next_sequence", "producer_epoch", "producer_id")
@@ -55,7 +56,7 @@ class PartitionSequences:
             self.next_sequence = increment_sequence(self.next_sequence, batch.count)
 
     def is_next(self, sequence: int) -> bool:
-        """Return whether a sequence number follows that of the last acknowledged record (`#isNextSequence`)."""
+        """Return whether a sequence number directly follows the one of the last acknowledged record (`#isNextSequence`)."""
         return sequence == (0 if self.last_acked in (NONE, MAX_SEQUENCE) else self.last_acked + 1)
 
 
@@ -64,13 +65,13 @@ class ProducerSequences:
 
     Attributes:
         transactional: whether the producer has a transactional.id.
-        bumps_epoch: whether the producer starts a new epoch by itself (KIP-360, 2.5). If not, it needs a new producer ID.
+        bumps_epoch: whether the producer starts a new epoch by itself (KIP-360, since 2.5). If not, it needs a new producer ID.
         producer_id: the producer ID; NONE while the producer has none.
         producer_epoch: the producer epoch; NONE while the producer has none.
         partitions: the sequence numbers by partition.
-        unresolved: the partitions with a batch whose fate is unknown. Nothing new is sent to them until their other batches have been
-            answered.
-        to_restart: the partitions whose numbers restart at 0 with the next epoch, each with the error that caused it.
+        unresolved: the partitions for which some batch might or might not have been appended. Nothing new is sent to them until their other
+            batches have got responses.
+        to_restart: the partitions whose sequence numbers restart at 0 with the next epoch, each with the error that caused this.
     """
 
     __slots__ = ("bumps_epoch", "partitions", "producer_epoch", "producer_id", "to_restart", "transactional", "unresolved")
@@ -85,7 +86,7 @@ class ProducerSequences:
         self.to_restart: dict[TopicPartition, str] = {}
 
     def of(self, partition: TopicPartition) -> PartitionSequences:
-        """Return the sequence numbers of a partition."""
+        """Return the sequence numbers for a partition."""
         known = self.partitions.get(partition)
         if known is None:
             known = self.partitions[partition] = PartitionSequences(self.producer_id, self.producer_epoch)
@@ -107,7 +108,8 @@ class ProducerSequences:
     # --- sending ---------------------------------------------------------------------------------------------------
 
     def may_send(self, batch: ProducerBatch) -> bool:
-        """Return whether the first batch in the queue of a partition can be sent now (`RecordAccumulator#shouldStopDrainBatchesForPartition`)."""
+        """Return whether the first batch in a partition's queue can be sent now
+        (`RecordAccumulator#shouldStopDrainBatchesForPartition`)."""
         if self.producer_id == NONE:
             return False
         if batch.sequence == NONE:
@@ -116,7 +118,7 @@ class ProducerSequences:
         return not in_flight or in_flight[0] is batch
 
     def assign(self, batch: ProducerBatch) -> None:
-        """Give a batch the next sequence numbers of its partition (`RecordAccumulator#drainBatchesForOneNode`)."""
+        """Give the next sequence numbers for a partition to a batch (`RecordAccumulator#drainBatchesForOneNode`)."""
         entry = self.of(batch.tp)
         if not entry.in_flight and (entry.producer_id, entry.producer_epoch) != (self.producer_id, self.producer_epoch):
             entry.start_at_beginning(self.producer_id, self.producer_epoch)
@@ -128,7 +130,7 @@ class ProducerSequences:
     # --- answers ---------------------------------------------------------------------------------------------------
 
     def completed(self, batch: ProducerBatch, end: int) -> None:
-        """Record that a batch was acknowledged; `end` is the offset after its last record, or NONE (`#handleCompletedBatch`)."""
+        """Record that a batch was acknowledged. `end` is the offset after its last record, or NONE (`#handleCompletedBatch`)."""
         entry = self.of(batch.tp)
         self._remove(batch)
         if (batch.producer_id, batch.producer_epoch) != (entry.producer_id, entry.producer_epoch):
@@ -137,7 +139,7 @@ class ProducerSequences:
         entry.last_acked_offset = max(entry.last_acked_offset, end - 1)
 
     def can_retry(self, batch: ProducerBatch, error: str, log_start: int) -> bool:
-        """Return whether a batch that a leader refused because of its sequence number is sent again (`TransactionManager#canRetry`).
+        """Return whether to send a batch again after a leader has refused its sequence number (`TransactionManager#canRetry`).
 
         Args:
             batch: the batch.
@@ -176,7 +178,8 @@ class ProducerSequences:
         Args:
             batch: the batch.
             error: the reason.
-            known_lost: whether the leader certainly did not append the batch, so that its sequence numbers can be used again.
+            known_lost: whether it is certain that the leader did not append the batch. In that case, its sequence numbers can be used
+                again.
         """
         if batch.sequence == NONE:
             return
@@ -194,7 +197,8 @@ class ProducerSequences:
                 self.request_restart(partition, error)
 
     def _close_gap(self, batch: ProducerBatch) -> None:
-        """Lower the sequence numbers of the batches after one that was given up, so that no gap remains (`#adjustSequencesDueToFailedBatch`)."""
+        """Lower the sequence numbers of the batches that follow a batch that was given up, so that no gap remains
+        (`#adjustSequencesDueToFailedBatch`)."""
         entry = self.of(batch.tp)
         if (batch.producer_id, batch.producer_epoch) != (entry.producer_id, entry.producer_epoch):
             return
@@ -211,17 +215,17 @@ class ProducerSequences:
     # --- unknown fates ---------------------------------------------------------------------------------------------
 
     def mark_unresolved(self, batch: ProducerBatch) -> None:
-        """Record that the fate of a batch that was sent is unknown (`TransactionManager#markSequenceUnresolved`)."""
+        """Record that a batch was sent and might or might not have been appended (`TransactionManager#markSequenceUnresolved`)."""
         if batch.sequence != NONE:
             self.unresolved[batch.tp] = None
 
     def resolve(self, error: str) -> list[TopicPartition]:
-        """Decide how to continue with the unresolved partitions whose other batches have been answered
+        """Decide how to continue with the unresolved partitions whose other batches have got responses
         (`TransactionManager#maybeResolveSequences`).
 
         Returns:
-            The partitions in which records are missing. An idempotent producer restarts the numbers of these partitions; a transactional
-            producer must abort its transaction.
+            The partitions in which records are missing. An idempotent producer restarts the sequence numbers for these partitions. A
+            transactional producer must abort its transaction.
         """
         missing = []
         for partition in [each for each in self.unresolved if not self.of(each).in_flight]:
@@ -234,14 +238,15 @@ class ProducerSequences:
         return missing
 
     def request_restart(self, partition: TopicPartition, error: str) -> None:
-        """Restart the numbers of a partition with the next epoch or producer ID (`#requestIdempotentEpochBumpForPartition`)."""
+        """Restart the sequence numbers for a partition with the next epoch or producer ID (`#requestIdempotentEpochBumpForPartition`)."""
         self.to_restart.setdefault(partition, error)
 
     def bump(self) -> dict[TopicPartition, str]:
-        """Begin another epoch if one was requested, or forget the producer ID (`#bumpIdempotentEpochAndResetIdIfNeeded`).
+        """If another epoch was requested, begin it or forget the producer ID (`#bumpIdempotentEpochAndResetIdIfNeeded`).
 
         Returns:
-            The partitions that restart, each with its error. If `producer_id` is NONE after that, the producer needs a new one.
+            The partitions whose sequence numbers restart, each with its error. If `producer_id` is NONE after this call, the producer needs
+            a new one.
         """
         restarted, self.to_restart = self.to_restart, {}
         if not restarted or self.transactional:

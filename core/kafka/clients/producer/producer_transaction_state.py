@@ -1,4 +1,4 @@
-"""The states of a transactional producer, and the calls that its application can make in each (Kafka: `TransactionManager.State`)."""
+"""The states of a transactional producer, and the calls that its application can make in each state (Kafka: `TransactionManager.State`)."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from typing import Final
 
 
 class ProducerTransactionState(enum.Enum):
-    """A state; the value is the name in Kafka's messages."""
+    """A state. Its value is the name that appears in Kafka's messages."""
 
     UNINITIALIZED = "UNINITIALIZED"
     """The producer has no producer ID."""
     INITIALIZING = "INITIALIZING"
-    """The producer asks the coordinator for a producer ID or for another epoch."""
+    """The producer has requested a producer ID or another epoch from the coordinator."""
     READY = "READY"
     """The producer can begin a transaction."""
     IN_TRANSACTION = "IN_TRANSACTION"
     """A transaction is open."""
     COMMITTING_TRANSACTION = "COMMITTING_TRANSACTION"
-    """The application asked for the commit."""
+    """The application has requested the commit."""
     ABORTING_TRANSACTION = "ABORTING_TRANSACTION"
-    """The application asked for the abort."""
+    """The application has requested the abort."""
     ABORTABLE_ERROR = "ABORTABLE_ERROR"
-    """The transaction failed. The application can abort it and continue."""
+    """The transaction has failed. The application can abort it and continue."""
     FATAL_ERROR = "FATAL_ERROR"
-    """The producer cannot be used anymore."""
+    """The producer can no longer be used."""
 
     @property
     def is_completing(self) -> bool:
-        """Whether the application has asked for the end of the transaction."""
+        """Whether the application has requested the end of the transaction."""
         return self in (ProducerTransactionState.COMMITTING_TRANSACTION, ProducerTransactionState.ABORTING_TRANSACTION)
 
     def can_follow(self, former: ProducerTransactionState) -> bool:
-        """Return whether a producer can change from a former state to this one (`State#isTransitionValid`)."""
+        """Return whether a producer can enter this state from another state (`State#isTransitionValid`)."""
         return self is ProducerTransactionState.FATAL_ERROR or former in VALID_SOURCES[self]
 
 
@@ -47,7 +47,7 @@ VALID_SOURCES: Final = {
     _S.ABORTING_TRANSACTION: frozenset({_S.IN_TRANSACTION, _S.ABORTABLE_ERROR}),
     _S.ABORTABLE_ERROR: frozenset({_S.IN_TRANSACTION, _S.COMMITTING_TRANSACTION, _S.ABORTABLE_ERROR, _S.INITIALIZING}),
 }
-"""The states that each state can follow. FATAL_ERROR can follow every state, and no state follows it."""
+"""The states from which a producer can enter each state. It can enter FATAL_ERROR from every state, and can never leave it."""
 
 INIT: Final = "initTransactions"
 BEGIN: Final = "beginTransaction"
@@ -61,21 +61,21 @@ TARGETS: Final = {
     COMMIT: _S.COMMITTING_TRANSACTION,
     ABORT: _S.ABORTING_TRANSACTION,
 }
-"""The state that each call by the application leads to."""
+"""The state to which each call by the application leads."""
 
 
 class IllegalStateError(ValueError):
-    """The application made a call that is impossible in the present state (`IllegalStateException`)."""
+    """The application made a call that is impossible in the current state (`IllegalStateException`)."""
 
 
 def impossible_call(call: str, state: ProducerTransactionState, transactional_id: str, error: str) -> str:
-    """Return the reason why the application cannot make a call in a state; an empty string if it can.
+    """Return the reason why the application cannot make a call in a state. If it can, return an empty string.
 
     Args:
         call: the name of the method.
-        state: the present state.
+        state: the current state.
         transactional_id: the transactional.id, for the message.
-        error: the reason of an error state.
+        error: the reason for an error state.
     """
     if state is _S.FATAL_ERROR or (state is _S.ABORTABLE_ERROR and call != ABORT):
         then = "abort the transaction" if state is _S.ABORTABLE_ERROR else "start another producer"

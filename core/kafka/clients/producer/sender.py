@@ -1,7 +1,8 @@
-"""The sending of a producer's batches (Kafka: `Sender`, `RecordAccumulator`): acks, retries until delivery.timeout.ms, and the order in each partition.
+"""How a producer sends batches (Kafka: `Sender`, `RecordAccumulator`): acks, retries until delivery.timeout.ms, and the order in each
+partition.
 
-Without idempotence, if the first attempt of a batch was appended, a retry appends the batch again. The durability account counts such
-records as duplicated. With idempotence, the producer gets a producer ID from a broker and numbers the records of each partition
+Without idempotence, a retry appends a batch again even if the first attempt was appended. The durability account counts such records as
+duplicated. With idempotence, the producer gets a producer ID from a broker and gives sequence numbers to the records for each partition
 (`core.kafka.clients.producer.producer_sequences`), so leaders recognize a retry (`core.kafka.log.producer_state`).
 """
 
@@ -29,13 +30,13 @@ from core.sim.units import SECOND
 
 
 class Sender(RecordAccumulator):
-    """The sending part of a producer.
+    """The part of a producer that sends batches.
 
     Attributes:
         sequences: the producer ID and sequence numbers of an idempotent producer; None without idempotence.
         transactions: the transactions of a producer with a transactional.id; None without one.
-        acked: the number of records acknowledged.
-        failed: the number of records given up.
+        acked: the number of records that were acknowledged.
+        failed: the number of records that were given up.
         retries: the number of attempts after the first one.
         last_latency: the latency of the last acknowledged batch, µs; -1 if there is none.
     """
@@ -70,7 +71,7 @@ class Sender(RecordAccumulator):
 
     @property
     def idempotent(self) -> bool:
-        """Whether the producer has enable.idempotence."""
+        """Whether the producer is idempotent (enable.idempotence)."""
         return self.sequences is not None
 
     @property
@@ -81,20 +82,21 @@ class Sender(RecordAccumulator):
     # --- sending ---------------------------------------------------------------------------------------------------
 
     def send_all(self) -> None:
-        """Send the batches that can be sent now. A broker that gets one batch also gets the others that are waiting for it (`#drain`)."""
+        """Send the batches that can be sent now. If a broker gets one batch, it also gets the other batches that are waiting for it
+        (`#drain`)."""
         ready = self._ready_leaders()
         for tp in list(self.queues):
             self._send(tp, ready)
 
     def _send_next(self, tp: TopicPartition) -> None:
-        """Send the next batches of a partition, and what can be sent together with them."""
+        """Send the next batches for a partition, together with other batches that can now be sent."""
         if self.batching is None:
             self._send(tp)
         else:
             self.send_all()
 
     def _ready_leaders(self) -> Container[int]:
-        """Return the brokers for which a batch with collected records is complete (`RecordAccumulator#ready`)."""
+        """Return the brokers for which a batch of collected records is complete (`RecordAccumulator#ready`)."""
         if self.batching is None:
             return ()
         now = self.journal.now
@@ -162,11 +164,11 @@ class Sender(RecordAccumulator):
         journal.cause = outer_cause
 
     def flushes(self) -> bool:
-        """Return whether batches are sent before linger.ms has passed, because the transaction is ending."""
+        """Return whether batches are sent before linger.ms has elapsed, because the transaction is ending."""
         return self.transactions is not None and self.transactions.state.is_completing
 
     def _report_batch(self, batch: BufferedBatch) -> None:
-        """Record that a batch with collected records is complete."""
+        """Record that a batch of collected records is complete."""
         assert self.batching is not None, "only batching makes such batches"
         full, size = batch.full, self.batching.sent(batch, self.journal.now)
         self.journal.emit(
@@ -175,7 +177,7 @@ class Sender(RecordAccumulator):
         )  # fmt: skip
 
     def _may_send(self, batch: ProducerBatch) -> bool:
-        """Return whether sequence numbers and the transaction allow sending a batch now."""
+        """Return whether the sequence numbers and the transaction allow a batch to be sent now."""
         sequences, transactions = self.sequences, self.transactions
         assert sequences is not None, "only idempotent producers request an ID"
         return sequences.may_send(batch) and (transactions is None or transactions.is_send_allowed(batch.tp))
@@ -201,7 +203,7 @@ class Sender(RecordAccumulator):
             self.send_all()
 
     def _settle_sequences(self, error: str) -> None:
-        """Start another epoch if the fate of a batch is unknown, because its sequence numbers then cannot be used again."""
+        """If a batch might or might not have been appended, start another epoch, because its sequence numbers cannot be used again."""
         sequences = self.sequences
         if sequences is None:
             return
@@ -219,7 +221,7 @@ class Sender(RecordAccumulator):
             )  # fmt: skip
 
     def _can_retry(self, batch: ProducerBatch, error: str, log_start: int) -> bool:
-        """Return whether a failed batch is sent again (`Sender#canRetry`, `TransactionManager#canRetry`)."""
+        """Return whether to send a failed batch again (`Sender#canRetry`, `TransactionManager#canRetry`)."""
         if not self.has_attempts_left(batch):
             return False
         sequences = self.sequences
@@ -272,7 +274,8 @@ class Sender(RecordAccumulator):
         )  # fmt: skip
 
     def _fail_batch(self, batch: ProducerBatch, error: str, log_start: int = -1) -> None:
-        """Retry after the back-off. If the error is final, or if no retries or no time is left, give up the batch (`Sender#canRetry`)."""
+        """Retry a batch after the back-off. If the error is final, or if there are no retries or time left, give up the batch
+        (`Sender#canRetry`)."""
         now = self.journal.now
         backoff = self.backoff(batch.attempt)
         unsent = batch.connecting and error == errors.NETWORK_EXCEPTION
@@ -297,29 +300,29 @@ class Sender(RecordAccumulator):
             self.refresh_metadata_soon()
 
     def leaders_changed(self, partitions: list[int]) -> None:
-        """Retry immediately if a new leader is known (since 3.7, KAFKA-15415)."""
+        """Retry batches immediately if a new leader is known (since 3.7, KAFKA-15415)."""
         if self.exponential_backoff:
             for partition in partitions:
                 self._muted.pop(TopicPartition(self.topic, partition), None)
 
     def other_leaders_changed(self, topic: str, partitions: list[int]) -> None:
-        """Retry immediately if a new leader of another topic is known."""
+        """Retry batches immediately if a new leader in another topic is known."""
         if self.exponential_backoff:
             for partition in partitions:
                 self._muted.pop(TopicPartition(topic, partition), None)
 
     def _expire(self, batch: ProducerBatch, *, in_retry: bool) -> None:
-        """Give up a batch whose delivery.timeout.ms is over (`Sender#sendProducerData`).
+        """Give up a batch whose delivery.timeout.ms has elapsed (`Sender#sendProducerData`).
 
-        Nothing new is sent to the partition until the fate of a batch in retry is known. Kafka makes no such rule for a batch that expires
-        during its first attempt.
+        If the batch was being retried, nothing new is sent to the partition until it is known whether the batch was appended. Kafka has no
+        such rule for a batch that expires during its first attempt.
         """
         if self.sequences is not None and in_retry:
             self.sequences.mark_unresolved(batch)
         self._give_up(batch, errors.REQUEST_TIMED_OUT)
 
     def _give_up(self, batch: ProducerBatch, error: str, *, known_lost: bool = False) -> None:
-        """Give up a batch (`Sender#failBatch`). Unless `known_lost` is set, a leader might have appended it."""
+        """Give up a batch (`Sender#failBatch`). Unless `known_lost` is true, a leader might have appended the batch."""
         if self.sequences is not None and batch.sequence != NONE:
             self.sequences.failed(batch, error, known_lost=known_lost)
             self._settle_sequences(error)
@@ -329,11 +332,11 @@ class Sender(RecordAccumulator):
             self.transactions.advance()
 
     def _batch_closed(self, batch: ProducerBatch) -> None:
-        """Record that no more records are added to a batch (`ProducerBatch#close`)."""
+        """Record that no more records will be added to a batch (`ProducerBatch#close`)."""
         self.account.batch_closed(self.name, batch.id, batch.tp, batch.count, batch.created, self.clock.read(batch.created))
 
     def _drop(self, batch: ProducerBatch, error: str) -> None:
-        """Record that a batch is not sent again."""
+        """Record that a batch will not be sent again."""
         self._release(batch)
         self.failed += batch.count
         if not batch.attempt:
@@ -366,7 +369,7 @@ class Sender(RecordAccumulator):
             journal.cause = before
 
     def _schedule_send(self, tp: TopicPartition, time: int) -> None:
-        """Schedule the sending of a partition's batches, unless it is already scheduled for an earlier time."""
+        """Schedule the time when a partition's batches are sent, unless an earlier time is already scheduled."""
         if tp not in self._scheduled_sends or time < self._scheduled_sends[tp]:
             self._scheduled_sends[tp] = time
             self.timer(time - self.journal.now, "retry", (tp, time))
@@ -393,11 +396,11 @@ class Sender(RecordAccumulator):
         self.refresh_metadata_soon()  # leaders might have changed (`NetworkClient.DefaultMetadataUpdater#handleServerDisconnect`)
 
     def keeps_checking(self) -> bool:
-        """Return whether timeouts are checked even if no batch is incomplete, because more batches follow."""
+        """Return whether to check timeouts even if no batch is incomplete, because more batches will follow."""
         return False
 
     def abort_batches(self, error: str, *, unsent_only: bool) -> None:
-        """Give up all batches, or those without sequence numbers, which were never sent (`RecordAccumulator#abortUndrainedBatches`)."""
+        """Give up all batches or only those without sequence numbers, which were never sent (`RecordAccumulator#abortUndrainedBatches`)."""
         if not unsent_only:
             for correlation in list(self.in_flight):
                 batch = self._remove_in_flight(correlation)
@@ -412,7 +415,7 @@ class Sender(RecordAccumulator):
     def _check_timeouts(self, _: object) -> None:
         """Check request and delivery timeouts, and report overdue batches.
 
-        This runs once a second, and when the next timeout is due, while there are incomplete batches or a load.
+        While there are incomplete batches or a load, this check runs once a second and when the next timeout is due.
         """
         self.report_overdue_batches()
         now, timeout = self.journal.now, self.config.request_timeout + POLL_DELAY

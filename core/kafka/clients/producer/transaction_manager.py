@@ -1,8 +1,8 @@
 """The transactions of a producer with a transactional.id (Kafka: `TransactionManager`).
 
-The application asks for the next step: initialize, begin, commit, or abort. The manager turns each step into requests to the transaction
-coordinator. One request is in flight at a time. Before transaction.version 2, the coordinator must have added a partition to the transaction
-before the first batch of that partition is sent. The transaction ends only when every batch is acknowledged or given up.
+The application requests the next step: initialize, begin, commit, or abort. For each step, the manager sends requests to the transaction
+coordinator, one at a time. Before transaction.version 2, the first batch for a partition is sent only after the coordinator has added the
+partition to the transaction. The transaction ends only when every batch is acknowledged or given up.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from core.kafka.transaction.messages import (
 _S = ProducerTransactionState
 
 ABORTED: Final = "TransactionAbortedException"
-"""The error for a batch that an abort drops before it is sent."""
+"""The error for a batch that is dropped by an abort before it is sent."""
 
 FATAL_FROM_LEADERS: Final = frozenset({errors.PRODUCER_FENCED, errors.UNSUPPORTED_VERSION})
-"""The errors for a batch after which the producer cannot be used anymore (`TransactionManager#maybeTransitionToErrorState`)."""
+"""The errors for a batch after which the producer can no longer be used (`TransactionManager#maybeTransitionToErrorState`)."""
 
 FATAL_WITHOUT_BUMP: Final = frozenset({errors.OUT_OF_ORDER_SEQUENCE_NUMBER, errors.UNKNOWN_PRODUCER_ID, errors.INVALID_PRODUCER_ID_MAPPING})
 """The errors that are fatal if the producer cannot get another epoch (before 2.5)."""
@@ -53,7 +53,7 @@ RESPONSES: Final = (
     FindCoordinatorResponse, InitTransactionalIdResponse, AddPartitionsToTxnResponse, AddOffsetsToTxnResponse, TxnOffsetCommitResponse,
     EndTxnResponse,
 )  # fmt: skip
-"""The responses from coordinators."""
+"""The types of responses from coordinators."""
 
 
 class TransactionManager:
@@ -62,18 +62,18 @@ class TransactionManager:
     Attributes:
         client: the producer.
         sequences: the producer ID, epoch, and sequence numbers.
-        release: the rules of the release.
+        release: the rules of Kafka's release.
         transactional_id: the transactional.id.
         timeout_us: transaction.timeout.ms, µs.
         version: the feature level `transaction.version` that the producer uses.
-        state: the state.
+        state: the current state.
         last_error: the error that caused an error state; empty in other states.
-        call: the call by the application that has no result yet; empty if there is none.
-        sends_offsets: whether the application waits until the group coordinator has its offsets.
-        started: whether a partition was added, so that the coordinator knows of the transaction.
+        call: the application's call that has no result yet; empty if there is none.
+        sends_offsets: whether the application is waiting until the group coordinator has its offsets.
+        started: whether a partition has been added, so that the coordinator knows about the transaction.
         bump_required: whether the abort must be followed by another epoch from InitProducerId (KIP-360).
         partitions: the partitions of the transaction.
-        new_partitions: the partitions that no request has named yet.
+        new_partitions: the partitions that have not been included in a request yet.
         requests: the requests to the coordinators.
     """
 
@@ -132,7 +132,8 @@ class TransactionManager:
     # --- the calls of the application ------------------------------------------------------------------------------
 
     def refusal(self, call: str) -> str:
-        """Return the reason why the application cannot make a call now; an empty string if it can (`IllegalStateException`, `KafkaException`)."""
+        """Return the reason why the application cannot make a call now. If it can, return an empty string (`IllegalStateException`,
+        `KafkaException`)."""
         if self.call and call != self.call:
             return f"producer {self.name} still waits for the result of {self.call}; until then, only {self.call} can be called again"
         if self.call:
@@ -150,7 +151,8 @@ class TransactionManager:
             raise IllegalStateError(refusal)
 
     def init(self) -> None:
-        """Get a producer ID from the coordinator, which fences former producers with the same transactional.id (`#initializeTransactions`).
+        """Get a producer ID from the coordinator, which fences earlier producers that have the same transactional.id
+        (`#initializeTransactions`).
 
         Raises:
             IllegalStateError: the call is impossible now.
@@ -163,7 +165,7 @@ class TransactionManager:
             self.advance()
 
     def begin(self) -> None:
-        """Begin a transaction. No broker learns of it yet (`#beginTransaction`).
+        """Begin a transaction. At this point, no broker knows about it (`#beginTransaction`).
 
         Raises:
             IllegalStateError: the call is impossible now.
@@ -173,7 +175,8 @@ class TransactionManager:
         self.client.journal.emit(events.TransactionBegun.kind, self.name, self.transactional_id, self.producer_id, self.producer_epoch)
 
     def add_partition(self, tp: TopicPartition) -> None:
-        """Record that the application sends records to a partition (`#maybeAddPartition`). `advance` then asks the coordinator to add it."""
+        """Record that the application sends records to a partition (`#maybeAddPartition`). After that, `advance` requests that the
+        coordinator add the partition."""
         if tp in self.partitions or tp in self.new_partitions:
             return
         if self.version >= 2:  # the leader of the partition adds it
@@ -183,7 +186,7 @@ class TransactionManager:
             self.new_partitions[tp] = None
 
     def send_offsets(self, group: str, offsets: tuple[OffsetToCommit, ...]) -> None:
-        """Commit the offsets of a group when the transaction is committed. The call is over when `sends_offsets` is False.
+        """Include the offsets of a group in the transaction. The call has ended when `sends_offsets` is False.
 
         Kafka: `#sendOffsetsToTransaction`. The client is not a member of the group.
 
@@ -209,7 +212,7 @@ class TransactionManager:
         self._end(COMMIT)
 
     def abort(self) -> None:
-        """Abort the transaction. Batches that were never sent are dropped (`#beginAbort`).
+        """Abort the transaction, and drop batches that were never sent (`#beginAbort`).
 
         Raises:
             IllegalStateError: the call is impossible now.
@@ -235,9 +238,9 @@ class TransactionManager:
         self.advance()
 
     def _update_version(self, *, initial: bool = False) -> None:
-        """Adopt the level of `transaction.version` of which the client has learned (`#maybeUpdateTransactionV2Enabled`).
+        """Adopt the level of `transaction.version` that the client has learned about (`#maybeUpdateTransactionV2Enabled`).
 
-        A producer that changes to level 2 after its start gets another epoch before its next transaction (KAFKA-18227).
+        If a producer changes to level 2 after it has started, it gets another epoch before its next transaction (KAFKA-18227).
         """
         if self.client.api_versions is not None:
             former, self.version = self.version, self.client.api_versions.transaction_version
@@ -246,9 +249,9 @@ class TransactionManager:
     # --- what the producer reports ---------------------------------------------------------------------------------
 
     def is_send_allowed(self, tp: TopicPartition) -> bool:
-        """Return whether batches of a partition can be sent, because the partition belongs to the transaction (`#isSendToPartitionAllowed`).
+        """Return whether batches can be sent to a partition, because it belongs to the transaction (`#isSendToPartitionAllowed`).
 
-        While a request to a coordinator is in flight or waits for its back-off, nothing else is sent (`Sender#runOnce`).
+        While a request to a coordinator is in flight or is waiting for its back-off to end, nothing else is sent (`Sender#runOnce`).
         """
         return self.state is not _S.FATAL_ERROR and tp in self.partitions and self.requests.in_flight is None
 
@@ -263,7 +266,8 @@ class TransactionManager:
             self._become_abortable(error)
 
     def sequences_missing(self, error: str) -> None:
-        """Handle batches whose fate is unknown and which therefore keep other batches from being sent (`#maybeResolveSequences`)."""
+        """Handle batches that might or might not have been appended and therefore prevent other batches from being sent
+        (`#maybeResolveSequences`)."""
         if not self.release.bumps_producer_epoch:
             self.fail(error)
             return
@@ -294,7 +298,7 @@ class TransactionManager:
             requests.send(request)
 
     def _next_request(self) -> TxnRequest | None:
-        """Take the next of the waiting requests (`#nextRequest`)."""
+        """Remove and return the next request in the queue (`#nextRequest`)."""
         requests = self.requests
         if self.new_partitions:
             requests.enqueue(AddPartitions(tuple(self.new_partitions)))
@@ -315,7 +319,7 @@ class TransactionManager:
         return None
 
     def handle_response(self, response: Any, _: str) -> None:
-        """Handle the answer to the request in flight; an answer to an earlier request is ignored."""
+        """Handle the response to the request in flight. Ignore responses to earlier requests."""
         request = self.requests.take_answered(response.correlation)
         if request is not None:
             if self.state is not _S.FATAL_ERROR:
@@ -335,7 +339,7 @@ class TransactionManager:
     # --- what follows from answers ---------------------------------------------------------------------------------
 
     def retry(self, request: TxnRequest, backoff: int = RETRY_BACKOFF) -> None:
-        """Send a request again after a back-off, µs."""
+        """Send a request again after a back-off in µs."""
         self.requests.retry(request, backoff)
 
     def look_up_coordinator(self, key: str, group: bool) -> None:
@@ -347,7 +351,7 @@ class TransactionManager:
         self.requests.coordinators[key, group] = node
 
     def initialized(self, producer_id: int, producer_epoch: int, *, bumped: bool) -> None:
-        """Adopt the producer ID and epoch from InitProducerId; with `bumped`, sequence numbers restart at 0."""
+        """Adopt the producer ID and epoch from InitProducerId. With `bumped`, sequence numbers restart at 0."""
         if bumped:
             self.sequences.reset()
         self.sequences.set_producer_id(producer_id, producer_epoch)
@@ -357,12 +361,12 @@ class TransactionManager:
         self._transition(_S.READY)
 
     def partitions_added(self, partitions: tuple[TopicPartition, ...]) -> None:
-        """Record that the coordinator added partitions. `advance` then sends their batches."""
+        """Record that the coordinator added partitions. After that, `advance` sends their batches."""
         self.partitions.update(dict.fromkeys(partitions))
         self.started = True
 
     def offsets_added(self, commit: TxnRequest) -> None:
-        """Send the offsets of a group, because their partition belongs to the transaction."""
+        """Send the offsets of a group, because their partition now belongs to the transaction."""
         self.started = True
         self.requests.enqueue(commit)
 
@@ -371,7 +375,7 @@ class TransactionManager:
         self.sends_offsets = False
 
     def ended(self, producer_id: int, producer_epoch: int) -> None:
-        """Record that the transaction is decided. With transaction.version 2, the next transaction has another epoch or producer ID."""
+        """Record that the transaction is decided. With transaction.version 2, the next transaction uses another epoch or producer ID."""
         marker = self._marker()
         ended_id, ended_epoch = self.producer_id, self.producer_epoch
         if producer_id >= 0:
@@ -383,7 +387,7 @@ class TransactionManager:
         return "COMMIT" if self.state is _S.COMMITTING_TRANSACTION else "ABORT"
 
     def _complete(self, marker: str, producer_id: int = -1, producer_epoch: int = -1) -> None:
-        """Forget the transaction, and get another epoch if that is required (`#completeTransaction`)."""
+        """Forget the transaction. If another epoch is required, request it (`#completeTransaction`)."""
         if producer_id < 0:
             producer_id, producer_epoch = self.producer_id, self.producer_epoch
         if marker:
@@ -407,7 +411,7 @@ class TransactionManager:
             self._transition(_S.FATAL_ERROR, error)
 
     def fail_transaction(self, error: str, *, bump: bool = False) -> None:
-        """Make an error abortable; with `bump`, the abort must be followed by another epoch (`#abortableErrorIfPossible`)."""
+        """Make an error abortable. With `bump`, another epoch must follow the abort (`#abortableErrorIfPossible`)."""
         if (bump and not self.release.bumps_producer_epoch) or self._is_fatal(error):
             self.fail(error)
         elif self.state is _S.ABORTING_TRANSACTION and bump:
@@ -419,30 +423,31 @@ class TransactionManager:
             self._become_abortable(error)
 
     def _is_fatal(self, error: str) -> bool:
-        """Return whether this release makes an error fatal that other releases treat as abortable."""
+        """Return whether an error that other releases treat as abortable is fatal in this release."""
         if error == errors.INVALID_PRODUCER_ID_MAPPING and self.release.unknown_producer_is_fatal:
             return True
         return error in FATAL_WITHOUT_BUMP and not self.release.bumps_producer_epoch
 
     def _require_bump(self) -> None:
-        """Require another epoch after the abort, unless the coordinator changes the epoch anyway (transaction.version 2)."""
+        """Require another epoch after the abort, unless the coordinator always changes the epoch (transaction.version 2)."""
         self.bump_required = self.bump_required or (self.release.bumps_producer_epoch and self.version < 2)
 
     def _become_abortable(self, error: str) -> None:
-        """Fail the transaction. Errors during an abort are ignored, and the first error is kept (`#transitionToAbortableError`)."""
+        """Fail the transaction. Errors during an abort are ignored, and the first error is the one that is kept
+        (`#transitionToAbortableError`)."""
         if self.state in (_S.ABORTING_TRANSACTION, _S.FATAL_ERROR, _S.ABORTABLE_ERROR):
             return
         self._transition(_S.ABORTABLE_ERROR, error)
 
     def _waits_to_end(self) -> bool:
-        """Whether a commit or an abort is waiting for batches.
+        """Return whether a commit or an abort is waiting for batches.
 
-        The application's call fails only when all of them are answered or given up.
+        The application's call fails only when all batches have got responses or been given up.
         """
         return any(isinstance(request, EndTxn) for request in self.requests.waiting)
 
     def _transition(self, target: ProducerTransactionState, error: str = "") -> None:
-        """Change the state. An impossible change is a bug in the producer; since 3.6, it is fatal (KAFKA-14831)."""
+        """Enter a new state. An impossible transition is a bug in the producer; since 3.6, it is fatal (KAFKA-14831)."""
         former = self.state
         if not target.can_follow(former):
             error = f"Invalid transition attempted from state {former.value} to state {target.value}"

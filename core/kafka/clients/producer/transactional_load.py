@@ -1,4 +1,4 @@
-"""The steady load of a producer with a transactional.id: its records are sent in transactions, one after the other."""
+"""The steady load from a producer that has a transactional.id. The producer sends the records in consecutive transactions."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _S = ProducerTransactionState
 
 @attrs.define(slots=True, eq=False)
 class TransactionalLoad:
-    """An application that sends records, and commits them after a number of records or after a period of time.
+    """An application that sends records, and commits after a certain number of records or a certain time.
 
-    It waits for the result of each call before it continues. If a transaction fails, it aborts the transaction and begins the next one; the records
-    of the failed transaction are not sent again.
+    The application waits for the result of each call before it continues. If a transaction fails, the application aborts it and begins the
+    next one, but does not send the records in the failed transaction again.
 
     Attributes:
-        commit_records: the number of records after which a transaction is committed; 0 for no limit.
-        commit_every: the age at which a transaction is committed, µs; 0 for no limit.
+        commit_records: the number of records after which a transaction is committed; 0 means no limit.
+        commit_every: the age at which a transaction is committed, µs; 0 means no limit.
         records: the number of records in the open transaction.
-        began: when the open transaction began, µs.
+        began: the time when the open transaction began, µs.
     """
 
     commit_records: int
@@ -30,7 +30,7 @@ class TransactionalLoad:
     began: int = 0
 
     def may_send(self, transactions: TransactionManager, now: int) -> bool:
-        """Make the application's next call if one is due. Return whether the application can send records now."""
+        """If a call by the application is due, make it. Return whether the application can send records now."""
         if transactions.call:
             return False
         state = transactions.state
@@ -46,7 +46,7 @@ class TransactionalLoad:
         return transactions.state is _S.IN_TRANSACTION
 
     def sent(self, transactions: TransactionManager, records: int, now: int) -> None:
-        """Count the records that were sent, and commit the transaction if it is full."""
+        """Count the records that were sent. If the transaction has enough records, commit it."""
         self.records += records
         if transactions.state is _S.IN_TRANSACTION and not transactions.call:
             self.commit_if_due(transactions, now)

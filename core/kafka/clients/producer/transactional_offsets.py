@@ -1,4 +1,5 @@
-"""The requests by which a producer commits the offsets of a group in its transaction (Kafka: `AddOffsetsToTxnHandler`, `TxnOffsetCommitHandler`)."""
+"""The requests with which a producer commits the offsets of a group in its transaction (Kafka: `AddOffsetsToTxnHandler`,
+`TxnOffsetCommitHandler`)."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from core.kafka.group_coordinator.messages import GroupMembership, OffsetToCommi
 from core.kafka.transaction.messages import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 
 NOT_OWNED: Final = frozenset({errors.ILLEGAL_GENERATION, errors.UNKNOWN_MEMBER_ID, errors.FENCED_INSTANCE_ID})
-"""The errors for a member that has lost its partitions (`CommitFailedException`)."""
+"""The errors that mean that a member has lost its partitions (`CommitFailedException`)."""
 
 
 class CommitOffsets(TxnRequest):
@@ -34,7 +35,7 @@ class CommitOffsets(TxnRequest):
         )  # fmt: skip
 
     def answered(self, manager: RequestContext, response: TxnOffsetCommitResponse) -> None:
-        """Record that the offsets are written, or repeat the request."""
+        """Record that the offsets have been written, or repeat the request."""
         if response.error == errors.NONE:
             manager.offsets_committed()
         elif response.error == errors.UNKNOWN_TOPIC_OR_PARTITION:

@@ -1,4 +1,4 @@
-"""The requests of a transactional producer to its coordinators, and what follows from each answer (Kafka: `TxnRequestHandler`)."""
+"""The requests from a transactional producer to its coordinators, and how it handles the responses (Kafka: `TxnRequestHandler`)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from core.kafka.transaction.messages import (
 from core.sim.units import US_PER_MS
 
 ADD_PARTITIONS_RETRY_BACKOFF: Final = 20 * US_PER_MS
-"""The back-off of a transaction's first AddPartitionsToTxn while the previous transaction is being completed, µs (KAFKA-5477)."""
+"""The back-off before a transaction's first AddPartitionsToTxn is repeated while the previous transaction is being completed, µs
+(KAFKA-5477)."""
 
 FENCED: Final = frozenset({errors.PRODUCER_FENCED, errors.INVALID_PRODUCER_EPOCH})
-"""The errors from a coordinator that tell a producer that another producer has taken over its transactional.id."""
+"""The errors from a coordinator that mean that another producer has taken over the transactional.id."""
 
 MOVED: Final = frozenset({errors.NOT_COORDINATOR, errors.COORDINATOR_NOT_AVAILABLE})
 """The errors after which the producer looks up the coordinator again."""
@@ -35,7 +36,7 @@ WAITING: Final = frozenset({errors.COORDINATOR_LOAD_IN_PROGRESS, errors.CONCURRE
 """The errors after which the producer repeats the request."""
 
 UNKNOWN_PRODUCER: Final = frozenset({errors.UNKNOWN_PRODUCER_ID, errors.INVALID_PRODUCER_ID_MAPPING})
-"""The errors from a coordinator that does not know the producer ID."""
+"""The errors that mean that the coordinator does not know the producer ID."""
 
 
 class Priority(enum.IntEnum):
@@ -49,7 +50,7 @@ class Priority(enum.IntEnum):
 
 
 class RequestContext(Protocol):
-    """What a request needs from its transaction manager."""
+    """The interface of the transaction manager that its requests use."""
 
     transactional_id: str
     timeout_us: int
@@ -62,7 +63,7 @@ class RequestContext(Protocol):
 
     @property
     def release(self) -> Release:
-        """The rules of the release."""
+        """The rules of Kafka's release."""
 
     @property
     def producer_id(self) -> int:
@@ -79,13 +80,13 @@ class RequestContext(Protocol):
         """Forget a coordinator, and look it up again."""
 
     def retry(self, request: TxnRequest, /, backoff: int = RETRY_BACKOFF) -> None:
-        """Send a request again after a back-off, µs."""
+        """Send a request again after a back-off in µs."""
 
     def fail(self, error: str, /) -> None:
         """Make the error fatal."""
 
     def fail_transaction(self, error: str, /, *, bump: bool = False) -> None:
-        """Make the error abortable. With `bump`, another epoch follows the abort; if that is impossible, the error is fatal."""
+        """Make the error abortable. With `bump`, another epoch must follow the abort. If that is impossible, make the error fatal."""
 
     def initialized(self, producer_id: int, producer_epoch: int, /, *, bumped: bool) -> None:
         """Adopt the producer ID and epoch from InitProducerId."""
@@ -94,20 +95,20 @@ class RequestContext(Protocol):
         """Record that the coordinator added partitions to the transaction."""
 
     def offsets_added(self, commit: TxnRequest, /) -> None:
-        """Send the offsets of a group, now that the coordinator has added their partition to the transaction."""
+        """Send the offsets of a group, because the coordinator has added their partition to the transaction."""
 
     def offsets_committed(self) -> None:
-        """Record that the group coordinator has the offsets of the transaction."""
+        """Record that the group coordinator has the offsets in the transaction."""
 
     def ended(self, producer_id: int, producer_epoch: int, /) -> None:
-        """Record that the transaction is decided. With transaction.version 2, adopt the producer ID and epoch of the next transaction."""
+        """Record that the transaction is decided. With transaction.version 2, adopt the producer ID and epoch for the next transaction."""
 
 
 class TxnRequest(metaclass=ABCMeta):
-    """A request that is waiting to be sent, or is in flight.
+    """A request that is waiting to be sent or is in flight.
 
     Attributes:
-        priority: the order among the waiting requests.
+        priority: the priority among the waiting requests.
         group: the group whose coordinator gets the request; empty for the transaction coordinator.
         backoff: the time to wait before the request is sent, µs; 0 for a first attempt.
     """
@@ -129,7 +130,7 @@ class TxnRequest(metaclass=ABCMeta):
 
     @abstractmethod
     def answered(self, manager: RequestContext, response: Any) -> None:
-        """Handle the answer."""
+        """Handle the response."""
 
     def failed(self, manager: RequestContext, error: str) -> None:
         """Handle the errors that most requests have in common."""
@@ -209,7 +210,7 @@ class InitProducerId(TxnRequest):
 
 
 class AddPartitions(TxnRequest):
-    """A request to add partitions to the transaction before the first batch of each is sent (`AddPartitionsToTxnHandler`)."""
+    """A request to add partitions to the transaction before the first batch for each of them is sent (`AddPartitionsToTxnHandler`)."""
 
     __slots__ = ("partitions",)
 
@@ -226,7 +227,7 @@ class AddPartitions(TxnRequest):
         )
 
     def answered(self, manager: RequestContext, response: AddPartitionsToTxnResponse) -> None:
-        """Record the added partitions, or repeat the request; a refused partition fails the transaction."""
+        """Record the added partitions, or repeat the request. If a partition is refused, the transaction fails."""
         found = [error for _, error in response.results if error not in (errors.NONE, errors.OPERATION_NOT_ATTEMPTED)]
         if errors.CONCURRENT_TRANSACTIONS in found:
             first = not manager.partitions and manager.release.retries_first_partition_soon

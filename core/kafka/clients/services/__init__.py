@@ -1,1 +1,2 @@
-"""Services that applications build on top of Kafka: delayed records, retries, and dead letters. Kafka itself has none of these."""
+"""Services that applications build on top of Kafka: delayed records, retries, and dead letters. Kafka itself does not provide these
+services."""

@@ -1,7 +1,7 @@
-"""The levels of a delay service. All records of a level are delayed by the same time, and each level has a topic of its own.
+"""The levels of a delay service. All records in a level are delayed by the same time, and each level has its own topic.
 
-Because of that, the records of a partition become due in the order of their offsets, as long as their timestamps ascend. A wanted delay
-is rounded up to the smallest level that is long enough.
+Therefore, the records in a partition become due in offset order, as long as their timestamps ascend. A requested delay is rounded up to the
+shortest level that is long enough.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def level_topic(name: str) -> str:
 
 
 def level_for(wanted: int, levels: tuple[str, ...]) -> str:
-    """Return the smallest level that is not shorter than a wanted delay in µs.
+    """Return the shortest level that is at least as long as a requested delay in µs.
 
     Raises:
-        ValueError: the wanted delay is longer than every level.
+        ValueError: the requested delay is longer than every level.
     """
     for name in levels:
         if level_us(name) >= wanted:
@@ -49,10 +49,10 @@ def level_for(wanted: int, levels: tuple[str, ...]) -> str:
 
 
 def worker_name(service: str, level: str) -> str:
-    """Return the name of the worker of a level."""
+    """Return the name of the worker for a level."""
     return f"{service}-{level}"
 
 
 def producer_name(wanted: int) -> str:
-    """Return the name for a producer of delayed records if no script has named it."""
+    """Return the default name for a producer of delayed records, which is used if a script does not name the producer."""
     return f"delayed-{format_duration(wanted)}"

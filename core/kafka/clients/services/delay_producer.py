@@ -1,4 +1,4 @@
-"""A producer of delayed records: each of its records asks for the same delay, and goes to the topic of the level that suits it."""
+"""A producer of delayed records. It requests the same delay for all records, and sends them to the topic of the appropriate level."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class DelayProducer(Producer):
     """A producer of delayed records.
 
     Attributes:
-        real_topic: the topic that the records go to when they are due.
-        wanted: the wanted delay, µs.
-        left: the number of records that the steady load still produces.
+        real_topic: the topic to which the records go when they are due.
+        wanted: the requested delay, µs.
+        left: the number of records that the steady load has yet to produce.
     """
 
     __slots__ = ("left", "real_topic", "wanted")
@@ -44,7 +44,7 @@ class DelayProducer(Producer):
         self.left = 0
 
     def enqueue(self, tp: TopicPartition, count: int, record_bytes: int, content: object = None) -> None:
-        """Create a batch with the headers of delayed records."""
+        """Create a batch that has the headers of delayed records."""
         if self.rate:
             count = min(count, self.left)
             self.left -= count

@@ -1,4 +1,4 @@
-"""A worker of a delay service: it reads the topic of one level, and sends each record to its real topic when the record is due."""
+"""A worker in a delay service. It reads the topic of one level, and sends each record to its real topic when the record is due."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.kafka.durability_observer import ForwardTimes
 
 
 class DelayWorker(ServiceWorker):
-    """One instance of a worker of a delay service."""
+    """One instance of a worker in a delay service."""
 
     __slots__ = ()
 
@@ -23,7 +23,7 @@ class DelayWorker(ServiceWorker):
         self._forward(records, content)
 
     def _forwarded(self, records: HeldRecords, content: object) -> None:
-        """Report the lateness: the time from the due time to the acknowledgment."""
+        """Report the lateness, which is the time between when records were due and when they were acknowledged."""
         does, journal, headers = self.does, self.journal, records.content
         delay = self.delay_of(records)
         due = records.timestamp + delay

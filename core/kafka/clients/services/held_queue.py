@@ -1,4 +1,4 @@
-"""The queue of the records that a service holds: a priority queue by the time when the records are due, or a plain FIFO queue."""
+"""The queue of records that a service holds. It is either a priority queue, ordered by the time when records are due, or a FIFO queue."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class HeldQueue:
     """The records that a service holds until they are due.
 
     Attributes:
-        fifo: whether the queue is a FIFO queue, whose head blocks records that are due earlier.
-        entries: the records, as a heap or in the order of their arrival.
-        counts: by partition, the number of records that are in the queue or being sent.
+        fifo: whether the queue is a FIFO queue. The head of a FIFO queue blocks later records even if they are due earlier.
+        entries: the records, as a heap or in the order in which they arrived.
+        counts: the number of records that are in the queue or are being sent, by partition.
     """
 
     __slots__ = ("counts", "entries", "fifo")
@@ -29,11 +29,11 @@ class HeldQueue:
         self.counts = {}
 
     def count(self, partition: int) -> int:
-        """Return the number of records of a partition that are held or being sent."""
+        """Return the number of a partition's records that are held or are being sent."""
         return self.counts.get(partition, 0)
 
     def push(self, records: HeldRecords, *, again: bool = False) -> None:
-        """Hold records. If `again` is set, the sender could not send them, and they go to the head of a FIFO queue."""
+        """Hold records. If `again` is true, the sender was unable to send them, and they go to the head of a FIFO queue."""
         if not again:
             self.counts[records.partition] = self.count(records.partition) + records.size
         if not self.fifo:
@@ -48,11 +48,11 @@ class HeldQueue:
         return self.entries[0].due if self.entries else -1
 
     def pop(self) -> HeldRecords:
-        """Remove and return the head. It still counts as held."""
+        """Remove and return the head, which still counts as held."""
         return self.entries.pop(0) if self.fifo else heapq.heappop(self.entries)
 
     def done(self, records: HeldRecords) -> None:
-        """Record that the service is done with some records."""
+        """Record that the service has finished handling some records."""
         self.counts[records.partition] -= records.size
 
     def clear(self) -> None:

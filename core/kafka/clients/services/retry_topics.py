@@ -6,7 +6,8 @@ from core.sim.units import US_PER_MS
 
 
 def suffixes(delays: tuple[int, ...], *, by_index: bool) -> tuple[str, ...]:
-    """Return the suffix of each retry topic: its delay in ms, or its index. If delays are equal, an index follows the delay."""
+    """Return the suffix of each retry topic, which is its delay in ms or its index. If delays are equal, an index is appended to the
+    delay."""
     if by_index:
         return tuple(f"-retry-{number}" for number in range(len(delays)))
     found = []
@@ -17,15 +18,15 @@ def suffixes(delays: tuple[int, ...], *, by_index: bool) -> tuple[str, ...]:
 
 
 def dead_letter_topic(topic: str) -> str:
-    """Return the dead-letter topic of a topic."""
+    """Return the name of a topic's dead-letter topic."""
     return f"{topic}-dlt"
 
 
 def chain(topic: str, delays: tuple[int, ...], *, by_index: bool) -> tuple[str, ...]:
-    """Return the topics that a record goes through: the original one, the retry topics, and the dead-letter topic."""
+    """Return the topics that a record passes through: the original topic, the retry topics, and the dead-letter topic."""
     return (topic, *(topic + suffix for suffix in suffixes(delays, by_index=by_index)), dead_letter_topic(topic))
 
 
 def retry_worker(service: str, topic: str) -> str:
-    """Return the name of the worker of a topic."""
+    """Return the name of the worker for a topic."""
     return f"{service}-{topic}"

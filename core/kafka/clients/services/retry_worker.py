@@ -1,10 +1,10 @@
-"""A worker of a retry service: it processes records, and sends those that fail to the next retry topic or to the dead-letter topic.
+"""A worker in a retry service. It processes records, and sends those that fail to the next retry topic or to the dead-letter topic.
 
-A worker of a retry topic processes each record when the delay of the topic has passed since the record was sent to that topic. With
-blocking retries,
-there are no retry topics: the worker tries a record again in place, and all later records of its partition wait.
+A worker for a retry topic processes each record when the topic's delay has elapsed since the record was sent to that topic. With blocking
+retries, there are no retry topics. The worker tries the record again in place, and all later records in the partition wait.
 
-The laboratory decides which tries fail (`FailureRule`). The share of failing records is exact: in each batch, the first records fail.
+The laboratory determines which tries fail (`FailureRule`). Exactly the requested share of records fails: in each batch, the first records
+fail.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ MILLION: Final = 1_000_000
 
 
 class FailureRule(NamedTuple):
-    """Which tries fail.
+    """The rule that determines which tries fail.
 
     Attributes:
-        share_ppm: the share of the records that fail, parts per million.
-        tries: only the first tries of a record fail, up to this number; 0 for all tries.
-        until: the time when records stop failing, µs; -1 if they do not.
+        share_ppm: the share of records that fail, in parts per million.
+        tries: how many tries of a record can fail, starting with the first one; 0 means that all tries can fail.
+        until: the time when records stop failing, µs; -1 if they never stop.
         kills: whether a failing record kills the process.
-        reason: the reason, such as the name of an exception.
+        reason: the reason for the failure, such as the name of an exception.
     """
 
     share_ppm: int = 0
@@ -42,15 +42,15 @@ class FailureRule(NamedTuple):
     reason: str = "IllegalStateException"
 
     def applies(self, number: int, now: int) -> bool:
-        """Return whether a try can fail. `number` is 1 for the first try."""
+        """Return whether a try can fail. The first try has `number` 1."""
         return bool(self.share_ppm) and (not self.tries or number <= self.tries) and (self.until < 0 or now < self.until)
 
 
 class RetryConfig(NamedTuple):
-    """The part of the configuration that only workers of retry services have.
+    """The part of the configuration that only workers in retry services have.
 
     Attributes:
-        number: the number of the try, from 1: 1 for the original topic, 2 for the first retry topic.
+        number: the number of the try: 1 for the original topic, 2 for the first retry topic, and so on.
         blocking: the delays of blocking retries, µs; empty if retries use topics.
         dead_letters: whether the target is the dead-letter topic.
         skips: whether records that fail for the last time are skipped, because there is no dead-letter topic.
@@ -63,13 +63,13 @@ class RetryConfig(NamedTuple):
 
 
 class RetryWorker(ServiceWorker):
-    """One instance of a worker of a retry service.
+    """One instance of a worker in a retry service.
 
     Attributes:
         plan: the configuration of the retries.
-        rule: which tries fail.
-        owed: the fraction of a record that is carried over to the next batch as still due to fail, parts per million.
-        blocked: by partition, the records that are tried again in place, and the number of their failed tries.
+        rule: the rule that determines which tries fail.
+        owed: the fraction of a record that still has to fail and is carried over to the next batch, in parts per million.
+        blocked: the records that are being tried again in place, and the number of their failed tries, by partition.
         reports: the records that were sent in the open transaction.
     """
 
@@ -128,7 +128,7 @@ class RetryWorker(ServiceWorker):
             self._done(succeeded)
 
     def _failing(self, records: HeldRecords, number: int, *, first: bool) -> int:
-        """Return how many of the records fail. Records that are tried again in place fail together."""
+        """Return how many of the records fail. Records that are being tried again in place fail together."""
         if not self.rule.applies(number, self.journal.now):
             return 0
         if not first:
@@ -156,7 +156,7 @@ class RetryWorker(ServiceWorker):
         self._forward(failed._replace(event=event), content)
 
     def _original(self, records: HeldRecords) -> tuple[TopicPartition, int]:
-        """Return the partition and the first offset where the application produced the records."""
+        """Return the partition to which the application produced the records, and their first offset there."""
         headers = records.content
         if isinstance(headers, RetriedRecords):
             return headers.original, headers.first + records.start - records.base
@@ -177,7 +177,7 @@ class RetryWorker(ServiceWorker):
         return event
 
     def _report(self, records: HeldRecords, number: int, outcome: str) -> None:
-        """Tell the account that the worker is done with records."""
+        """Report to the account that the worker has finished trying records."""
         original, first = self._original(records)
         since = self.journal.now - records.content.created if isinstance(records.content, RetriedRecords) else 0
         self.account.records_done(
@@ -189,7 +189,7 @@ class RetryWorker(ServiceWorker):
         )  # fmt: skip
 
     def _forwarded(self, records: HeldRecords, content: object) -> None:
-        """Report records that have reached the next topic. In a transaction, they count when it is committed."""
+        """Report records that have reached the next topic. In a transaction, they count only when the transaction is committed."""
         assert isinstance(content, RetriedRecords), "the worker sends records with these headers"
         if self.transactions is not None:
             self.reports.append((records, content))
@@ -206,7 +206,7 @@ class RetryWorker(ServiceWorker):
             )  # fmt: skip
 
     def _committed(self) -> None:
-        """Report the records of a committed transaction."""
+        """Report the records in a committed transaction."""
         for records, content in self.reports:
             self._report_sent(records, content)
         self.reports.clear()

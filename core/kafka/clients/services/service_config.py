@@ -1,4 +1,4 @@
-"""The configuration of the workers of a service."""
+"""The configuration of the workers in a service."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ class ServiceCommit(enum.StrEnum):
     """The offset that a worker commits."""
 
     DONE = "done"
-    """The lowest offset that the worker is not done with. After a crash, some records are handled again."""
+    """The lowest offset that the worker has not finished handling. After a crash, some records are handled again."""
     POSITION = "position"
     """The offset after the last record that the worker has polled. A crash loses the records that the worker holds."""
 
 
 class ServiceStep(enum.StrEnum):
-    """A moment at which a script can let a worker crash."""
+    """A point at which a script can make a worker crash."""
 
     SEND = "send"
-    """The worker has sent records, but has not handled the response from the broker."""
+    """The worker has sent records, but has not yet handled the response from the broker."""
     FORWARD = "forward"
-    """The broker has acknowledged records that the worker sent. Their offsets are not committed."""
+    """The broker has acknowledged records that the worker sent. Their offsets have not been committed."""
     COMMIT = "commit"
-    """The offsets are committed."""
+    """The offsets have been committed."""
 
 
 class DueFrom(enum.StrEnum):
-    """The moment from which the delay of a record counts."""
+    """The point in time at which the delay of a record begins."""
 
     TIMESTAMP = "timestamp"
     """The timestamp of the record."""
     READ = "read"
-    """The moment when the worker polled the record. A worker that was down delays its records a second time."""
+    """The time when the worker polled the record. If the worker was down, its records are delayed a second time."""
 
 
 class WorkerConfig(NamedTuple):
@@ -43,16 +43,16 @@ class WorkerConfig(NamedTuple):
         source: the topic that the worker reads.
         target: the topic that the worker writes.
         group: the group whose offsets the worker commits.
-        delay: the delay of each record, µs; 0 if records are due at once.
-        bound: the number of held records of a partition at which the worker pauses the partition.
-        resume_at: a paused partition is resumed when fewer records than this are held.
-        commit_interval: the interval of commits, µs.
+        delay: the delay of each record, µs; 0 if records are due immediately.
+        bound: the number of held records at which the worker pauses a partition.
+        resume_at: the number of held records below which the worker resumes a paused partition.
+        commit_interval: the time between two commits, µs.
         commits: which offset the worker commits.
         transactional_id: the transactional.id; empty without transactions.
-        fifo: whether the worker has a FIFO queue in place of a priority queue.
-        per_record: whether each record has the delay that its producer asked for.
-        due_from: the moment from which the delay counts.
-        tick: the tick of a timing wheel, µs, to which due times are rounded up; 0 for exact due times.
+        fifo: whether the worker has a FIFO queue instead of a priority queue.
+        per_record: whether each record has the delay that its producer requested.
+        due_from: the point in time at which the delay begins.
+        tick: the tick of a timing wheel, to which due times are rounded up, µs; 0 if due times are exact.
         reset: auto.offset.reset.
     """
 

@@ -1,4 +1,4 @@
-"""The consumer of a service: it pauses partitions, and keeps the timestamps and headers of the records that it has fetched.
+"""The consumer in a service. It can pause partitions, and it keeps the timestamps and headers of the records that it has fetched.
 
 Kafka: `KafkaConsumer#pause`, `#resume`.
 """
@@ -19,12 +19,12 @@ from core.sim.network import Network
 
 
 class ServiceConsumer(GroupConsumer):
-    """A consumer that fetches all the time, except for the partitions that are paused.
+    """A consumer that continuously fetches all partitions that are not paused.
 
     Attributes:
         paused: the paused partitions.
-        buffered: by partition, the records that are fetched but not polled yet, in offset order.
-        keeps_paused: whether the fetched records of a partition survive its pause (KAFKA-7548, 2.4).
+        buffered: the records that have been fetched but not yet polled, by partition, in offset order.
+        keeps_paused: whether the consumer keeps a partition's fetched records when the partition is paused (KAFKA-7548, since 2.4).
     """
 
     __slots__ = ("buffered", "keeps_paused", "paused")
@@ -52,18 +52,19 @@ class ServiceConsumer(GroupConsumer):
     # --- pausing ---------------------------------------------------------------------------------------------------
 
     def pause(self, partition: int) -> None:
-        """Stop fetching a partition. Unless `keeps_paused` is set, forget the records that were not polled; they are fetched again."""
+        """Stop fetching a partition. Unless `keeps_paused` is true, forget the records that have not been polled. They will be fetched
+        again."""
         self.paused[partition] = None
         dropped = [] if self.keeps_paused else self.buffered.pop(partition, [])
         if dropped:
             self.positions[partition] = dropped[0].start
 
     def resume(self, partition: int) -> None:
-        """Fetch a partition again."""
+        """Resume fetching a partition."""
         self.paused.pop(partition, None)
 
     def forget(self) -> None:
-        """Forget all records, and resume all partitions, before the consumer returns to the committed offsets."""
+        """Forget all records and resume all partitions, before the consumer returns to the committed offsets."""
         self.buffered.clear()
         self.paused.clear()
 
@@ -75,7 +76,7 @@ class ServiceConsumer(GroupConsumer):
         self.fetch_more()
 
     def fetch_more(self) -> None:
-        """Fetch the partitions that are not paused and have no records left to poll."""
+        """Fetch from the partitions that are not paused and have no records left to poll."""
         if self.positions and self.call is not GroupCall.FETCH_OFFSETS:
             super(GroupConsumer, self)._fetch_all()
 
@@ -87,7 +88,7 @@ class ServiceConsumer(GroupConsumer):
         return [number for number in range(len(self.positions)) if number not in self.paused and not self.buffered.get(number)]
 
     def _deliver(self, part: FetchedPartition, broker: int, outer_cause: int) -> None:
-        """Keep the records for the next poll. A fetch that was in flight when its partition was paused can still bring records."""
+        """Keep the records for the next poll. A fetch that was in flight when its partition was paused can still return records."""
         number = part.tp.partition
         if number in self.paused and not self.keeps_paused:
             self.positions[number] = part.offset
@@ -115,7 +116,7 @@ class ServiceConsumer(GroupConsumer):
     # --- offsets ---------------------------------------------------------------------------------------------------
 
     def next_to_poll(self, partition: int) -> int:
-        """Return the offset of the next record that a poll returns (`KafkaConsumer#position`)."""
+        """Return the offset of the record that the next poll returns first (`KafkaConsumer#position`)."""
         kept = self.buffered.get(partition)
         return kept[0].start if kept else self.positions[partition]
 

@@ -1,4 +1,4 @@
-"""What the records of services carry in their headers, and the interval of records that a service holds until they are due."""
+"""The headers of records in services, and the ranges of records that a service holds until they are due."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from core.kafka.ids import TopicPartition
 
 
 class DelayedRecords(NamedTuple):
-    """The headers of a batch of delayed records.
+    """The headers in a batch of delayed records.
 
     Attributes:
-        topic: the topic that the records go to when they are due.
-        wanted: the delay that the application asked for, µs. The level of the topic that the batch is in can be longer.
-        created: the true time when the application sent the records, µs, whatever its clock says.
+        topic: the topic to which the records go when they are due.
+        wanted: the delay that the application requested, µs. The level of the topic that contains the batch can be longer.
+        created: the actual time when the application sent the records, regardless of the application's clock, µs.
     """
 
     topic: str
@@ -22,18 +22,18 @@ class DelayedRecords(NamedTuple):
 
 
 class RetriedRecords(NamedTuple):
-    """The headers of a batch in a retry topic or in a dead-letter topic. Record i of the batch is the original record `first` + i.
+    """The headers of a batch in a retry topic or a dead-letter topic. Record i in the batch is the original record at offset `first` + i.
 
     Attributes:
-        original: the partition that the application first produced the records to.
+        original: the partition to which the application first produced the records.
         first: the original offset of the first record.
         tries: the number of failed tries so far.
-        reason: why the last try failed.
+        reason: the reason why the last try failed.
         created: the time of the first failure, µs.
         group: the group of the retry service.
-        source: the partition whose records failed: the original one, or that of a retry topic.
+        source: the partition whose records failed, which is the original one or a partition of a retry topic.
         start: the offset of the first record in `source`.
-        event: the sequence number of the event of the last failed try.
+        event: the sequence number of the event that recorded the last failed try.
     """
 
     original: TopicPartition
@@ -48,13 +48,14 @@ class RetriedRecords(NamedTuple):
 
 
 class HeldRecords(NamedTuple):
-    """Records [start, end) of a partition, from one batch, that a service holds until they are due. The order is that of a priority queue.
+    """Records [start, end) from one batch of a partition, which a service holds until they are due. They are ordered as in a priority
+    queue.
 
     Attributes:
         due: the time when the records are due, µs.
         partition: the partition.
         start: the first offset.
-        end: the offset after the last one.
+        end: the offset after the last record.
         timestamp: the timestamp of the records, µs.
         base: the first offset of the batch.
         event: the sequence number of the event that reports the records as held.
@@ -76,5 +77,5 @@ class HeldRecords(NamedTuple):
         return self.end - self.start
 
     def split(self, at: int) -> tuple[HeldRecords, HeldRecords]:
-        """Return the records below an offset, and the others."""
+        """Return the records below an offset, and the other records."""
         return self._replace(end=at), self._replace(start=at)

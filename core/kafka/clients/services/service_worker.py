@@ -1,9 +1,10 @@
-"""A worker of a service: it fetches the records of one topic, holds them until they are due, handles them, and commits offsets.
+"""A worker in a service. It fetches the records of one topic, holds them until they are due, handles them, and commits offsets.
 
-All state of a worker is in its memory, so it dies with the process. The next instance starts at the committed offsets. The worker commits the
-lowest offset that it is not done with, not its position: records can become due in an order that differs from that of their offsets.
+A worker keeps all of its state in memory, so the state is lost when the process ends. The next instance starts at the committed offsets.
+Because records can become due in a different order than their offsets, the worker does not commit its position. Instead, it commits the
+lowest offset that it has not finished handling.
 
-With a transactional.id, the records that the worker sends and the offsets that it commits form one transaction in each commit interval.
+With a transactional.id, the records that the worker sends and the offsets that it commits during each commit interval form one transaction.
 """
 
 from __future__ import annotations
@@ -34,39 +35,39 @@ READY, OPEN = ProducerTransactionState.READY, ProducerTransactionState.IN_TRANSA
 
 
 class Phase(enum.Enum):
-    """What a worker is doing."""
+    """The phase that a worker is in."""
 
     INIT = "init"
-    """The worker gets a producer ID, which fences former instances."""
+    """The worker gets a producer ID, which fences earlier instances."""
     OFFSETS = "offsets"
     """The worker fetches the committed offsets."""
     RUNNING = "running"
     """The worker polls, holds, and handles records."""
     FLUSHING = "flushing"
-    """The worker waits until its batches are acknowledged, and then commits its offsets in the transaction."""
+    """The worker is waiting until its batches are acknowledged, and then commits its offsets in the transaction."""
     SENDING_OFFSETS = "sending-offsets"
-    """The worker waits until the group coordinator has the offsets of the transaction."""
+    """The worker is waiting until the group coordinator has the offsets in the transaction."""
     COMMITTING = "committing"
-    """The worker waits until the transaction is committed."""
+    """The worker is waiting until the transaction is committed."""
     ABORTING = "aborting"
-    """The worker waits until the transaction is aborted, and then returns to the committed offsets."""
+    """The worker is waiting until the transaction is aborted, and then returns to the committed offsets."""
 
 
 class ServiceWorker(ConsumingProcess):
     """One instance of a worker.
 
     Attributes:
-        does: the configuration, which says what the worker does.
-        phase: what the worker is doing.
+        does: the configuration of the worker.
+        phase: the phase that the worker is in.
         queue: the held records.
         sending: the records that are being sent, by batch.
         committed: the last offset that the worker committed or found to be committed, by partition.
         committing: the offsets that the worker is committing outside of a transaction.
         due_timer: the time of the next `due` timer, µs; -1 if none is armed.
-        backs_off_until: the time before which the worker sends nothing, because a batch has failed, µs.
-        crash_after: the moment at which the instance crashes; None if it does not.
-        crashing: whether this moment has come.
-        started_by: the event of the start.
+        backs_off_until: the time until which the worker sends nothing, because a batch failed, µs.
+        crash_after: the point at which the instance crashes; None if it does not crash.
+        crashing: whether this point has been reached.
+        started_by: the event that recorded the start.
     """
 
     __slots__ = (
@@ -129,26 +130,26 @@ class ServiceWorker(ConsumingProcess):
         return self.journal.emit(events.ServiceEnded.kind, self.name, self.instance, held, how, error)
 
     def in_hand(self) -> tuple[PolledRecords, ...]:
-        """Return the records that the instance has fetched, and is not done with."""
+        """Return the records that the instance has fetched but has not finished handling."""
         tp, buffered = self.consumer.tp, self.consumer.buffered
         found = [*self.queue.entries, *self.sending.values(), *(each for kept in buffered.values() for each in kept)]
         return tuple(PolledRecords(tp(each.partition), each.start, each.end) for each in found)
 
     def handle(self, message: object, sender: str) -> None:
-        """Handle a message, unless the instance is to crash before it learns that its records were appended."""
+        """Handle a message, unless the instance must crash before it learns that its records were appended."""
         if self.crash_after is ServiceStep.SEND and isinstance(message, ProduceResponse):
             self.kill("crashed")
         else:
             super().handle(message, sender)
 
     def metadata_updated(self) -> None:
-        """Send what was waiting for metadata. The leaders of a topic that was just created may be unknown at first."""
+        """Send what was waiting for metadata. If a topic was just created, its leaders might not be known yet."""
         super().metadata_updated()
         if self.phase is Phase.OFFSETS and any(leader == NO_LEADER for leader, _ in self.leaders):
             self.refresh_metadata_soon()
 
     def _knows_a_leader(self) -> bool:
-        """Return whether the metadata contains the leader of any partition of the target."""
+        """Return whether the metadata contains the leader of any partition of the target topic."""
         return any(leader != NO_LEADER for leader, _ in self.leaders)
 
     # --- what the worker does next ---------------------------------------------------------------------------------
@@ -161,7 +162,7 @@ class ServiceWorker(ConsumingProcess):
             self.kill("crashed")
 
     def _advance(self) -> bool:
-        """Do the next task of the present phase. Return whether another phase began."""
+        """Do the next task in the current phase. Return whether another phase began."""
         if self.crashing:
             return False
         if self._failed():
@@ -202,7 +203,7 @@ class ServiceWorker(ConsumingProcess):
                 return True
 
     def _run(self) -> bool:
-        """Poll and handle records, or end the worker if it is closing. Return whether another phase began."""
+        """If the worker is closing, end it; otherwise, poll and handle records. Return whether another phase began."""
         self._complete_commit()
         if not self.closing:
             self._poll()
@@ -226,7 +227,8 @@ class ServiceWorker(ConsumingProcess):
     # --- holding records -------------------------------------------------------------------------------------------
 
     def _poll(self) -> None:
-        """Hold fetched records up to the bound of each partition, pause partitions at the bound, and resume them below it."""
+        """Hold fetched records up to the bound for each partition. Pause partitions that have reached the bound, and resume partitions that
+        are below it."""
         consumer, queue, does = self.consumer, self.queue, self.does
         for number in range(len(consumer.positions)):
             if number in consumer.paused and queue.count(number) < does.resume_at:
@@ -260,7 +262,7 @@ class ServiceWorker(ConsumingProcess):
         self.queue.push(held)
 
     def delay_of(self, records: HeldRecords) -> int:
-        """Return the delay of records: that of the level, or, with `per_record`, the one that their producer asked for."""
+        """Return the delay of records: the level's delay or, with `per_record`, the delay that their producer requested."""
         headers = records.content
         return headers.wanted if self.does.per_record and isinstance(headers, DelayedRecords) else self.does.delay
 
@@ -282,14 +284,14 @@ class ServiceWorker(ConsumingProcess):
 
     @abstractmethod
     def _handle(self, records: HeldRecords) -> None:
-        """Handle records that are due. The worker is done with them when it calls `_done`."""
+        """Handle records that are due. When the worker has finished handling them, it calls `_done`."""
 
     def _done(self, records: HeldRecords) -> None:
-        """Record that the worker is done with some records."""
+        """Record that the worker has finished handling some records."""
         self.queue.done(records)
 
     def _arm(self) -> None:
-        """Arm the timer for the head of the queue."""
+        """Set the timer for the head of the queue."""
         due, now = self.queue.due_time(), self.journal.now
         if due >= 0:
             due = max(due, self.backs_off_until)
@@ -331,8 +333,8 @@ class ServiceWorker(ConsumingProcess):
         """Record that records were appended to the target."""
 
     def _drop(self, batch: ProducerBatch, error: str) -> None:
-        """Hold the records of a batch that the producer gave up, so that they are sent again after retry.backoff.ms, before records that are
-        due later.
+        """Hold the records in a batch that the producer gave up. They are sent again after retry.backoff.ms, before records that are due
+        later.
         """
         super()._drop(batch, error)
         records = self.sending.pop(batch.id, None)
@@ -347,7 +349,8 @@ class ServiceWorker(ConsumingProcess):
     # --- committing ------------------------------------------------------------------------------------------------
 
     def offset_to_commit(self, partition: int) -> int:
-        """Return the offset to commit for a partition: the lowest one that the worker is not done with, or its position."""
+        """Return the offset to commit for a partition: the lowest one that the worker has not finished handling, or the worker's
+        position."""
         position = self.consumer.next_to_poll(partition)
         if self.does.commits is ServiceCommit.POSITION:
             return position
@@ -365,7 +368,7 @@ class ServiceWorker(ConsumingProcess):
         )
 
     def _commit_due(self, again: object) -> None:
-        """Commit the offsets. Without transactions, the worker goes on in the meantime."""
+        """Commit the offsets. Without transactions, the worker continues to work in the meantime."""
         if again is None and not self.closing:
             self.timer(self.does.commit_interval, "commit")
         if self.phase is not Phase.RUNNING:
@@ -380,7 +383,7 @@ class ServiceWorker(ConsumingProcess):
             self.consumer.commit_offsets(offsets)
 
     def _complete_commit(self) -> None:
-        """Record the offsets of a commit that has ended. If the commit failed, the next one contains the offsets again."""
+        """Record the offsets from a commit that has ended. If the commit failed, include them in the next one."""
         if not self.committing or self.consumer.call is not GroupCall.NOTHING:
             return
         offsets, self.committing = self.committing, ()
@@ -390,15 +393,15 @@ class ServiceWorker(ConsumingProcess):
         self.consumer.error = errors.NONE
 
     def _committed(self) -> None:
-        """Let the account check for harm after a commit."""
+        """After a commit, make the account check for harm."""
         self._check()
         self._reached(ServiceStep.COMMIT)
 
     def _check(self) -> None:
-        """Let the account look for records that the service handled twice or never."""
+        """Make the account check for records that the service handled twice or never."""
 
     def _flush(self) -> bool:
-        """Commit the offsets in the transaction when all batches are acknowledged."""
+        """When all batches are acknowledged, commit the offsets in the transaction."""
         transactions = self.transactions
         assert transactions is not None, "this phase belongs to transactions"
         if self.has_incomplete_batches() or transactions.call or transactions.state is not OPEN:
