@@ -136,7 +136,8 @@ class Cluster(ClusterNodes):
         return transaction_report(self)
 
     def group_report(self) -> tuple[GroupReport, ...]:
-        """Return the groups: their members, and their partitions with lags and with the reasons why partitions are not being read."""
+        """Return the groups: their members, and their partitions with the lags. If no member reads a partition, the report gives the
+        reason."""
         from core.lab.reports.group_report import group_report
 
         return group_report(self)

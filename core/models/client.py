@@ -29,7 +29,7 @@ class WriteLoop:
     Attributes:
         key: the key to write.
         every: the time between two requests, µs.
-        start, until: the time of the first request, and the time from which there are no more requests, µs.
+        start, until: the time of the first request, and the time at which the loop ends, µs.
         limit: the time limit of a request, µs.
         probe: whether the loop is a probe, which writes to a new key at each of these times, even if earlier writes are outstanding.
     """

@@ -37,7 +37,7 @@ class Traffic:
         self.bytes = 0
 
     def count(self, simulation: Simulation, entry: Entry) -> None:
-        """Count an entry of the agenda that is about to be handled, if it is a message that arrives from another server."""
+        """Count an agenda entry that is about to be handled, if it is a message from another server."""
         sender, node = entry.sender, entry.node
         if (
             sender != node

@@ -112,8 +112,8 @@ class LongPoll:
         timeout: the time from sending the request to the moment when the client gives up, µs.
         elided: whether none of the poll's messages is in the agenda. The next attributes apply only if it is True.
         there, back, wait: how long each stage takes, µs.
-        began: the time at which the first skipped answer was sent. If the elision began with a request, the time at which an answer would
-            have been sent that made the request leave when it did.
+        began: the time at which the first skipped answer was sent. If the elision began with a request, there was no such answer; the
+            attribute then holds the time at which an answer would have been sent to trigger this request.
         elided_at: the time at which the elision began, virtual µs.
         cause: the sequence number of the event that caused all messages of the cycle.
     """

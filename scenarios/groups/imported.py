@@ -1,5 +1,5 @@
 """Adds the groups in the output of `kafka-consumer-groups --describe` to a cluster that was built from the output of `kafka-topics
---describe`, the topics text.
+--describe` (the topics text).
 
 The log end offsets and the committed offsets become the state of the cluster at time 0. The members become consumers that join at time 0.
 A note reports each conclusion, and each part of the text that the cluster cannot reproduce.

@@ -278,7 +278,7 @@ def _instance_in(member_id: str, client: str) -> str:
 
 
 def _owner(cells: dict[str, str]) -> tuple[str, str, str]:
-    """Return the ID of the owner, its client, and its host; empty texts if the partition has no owner."""
+    """Return the ID of the owner, its client, and its host; empty strings if the partition has no owner."""
     if "OWNER" in cells:
         client, _, host = cells["OWNER"].rpartition("_/")
         return ("", "", "") if cells["OWNER"] in ("none", "-") else (cells["OWNER"], client or cells["OWNER"], f"/{host}" if client else "")

@@ -296,7 +296,7 @@ def _is_topic_name(name: str) -> bool:
 def read_topic_config(node: Node, lenient: bool = False) -> tuple[tuple[str, str], ...]:
     """Read a topic's own settings, and keep their values as written.
 
-    If `lenient` is true, settings with unknown names are also kept, which imported clusters need.
+    If `lenient` is true, settings with unknown names are also kept, because imported clusters can contain them.
     """
     fields = as_fields(node, "write overrides by their Kafka names, for example {min.insync.replicas: 2}")
     with node.document.together():

@@ -1,3 +1,3 @@
-"""Kafka's operations tools: prints what `kafka-reassign-partitions` and `kafka-leader-election` would print at one moment of a log or a
+"""The output of Kafka's operations tools, such as `kafka-reassign-partitions` and `kafka-leader-election`, at one moment of a log or a
 scenario.
 """

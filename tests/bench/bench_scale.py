@@ -170,7 +170,8 @@ def collector_rests() -> Iterator[None]:
 
 
 def each_keyframe(partitions: int) -> None:
-    """Measure one keyframe of everything, one of the changes since the last keyframe, and restoring a keyframe in place and as a copy."""
+    """Measure a whole keyframe, a keyframe of the changes since the last one, and how long it takes to restore a keyframe in place and as a
+    copy."""
     cluster = under_load(partitions).cluster
     assert isinstance(cluster, Cluster)
     costs: dict[str, list[float]] = {"whole": [], "moved": [], "restored": [], "gone back to": []}

@@ -1,9 +1,9 @@
 """Measures how a sweep of small runs scales, and compares it with a bare process pool on the same runs: `make bench`, or `bench_sweep.py
 --full` for 10,000 runs.
 
-A run is an hour of virtual time of three brokers with 20 partitions, a slow steady load, and a crash every half hour. The benchmark prints
-the wall time and the processor time of the whole process tree. On a machine with other users, wall times mean little. The processor time of
-the same work shows the cost of more workers or of Spark, and the rest of the ratio is time spent waiting for a core.
+A run simulates one hour of three brokers with 20 partitions, a slow steady load, and a crash every half hour. The benchmark prints the wall
+time and the processor time of the whole process tree. On a machine with other users, wall times mean little. The processor time for the
+same work shows the cost of additional workers or of Spark. Any other difference in wall time is time spent waiting for a core.
 """
 
 from __future__ import annotations

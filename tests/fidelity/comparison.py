@@ -51,7 +51,8 @@ class Comparison:
     Attributes:
         measure: the kind of value, one of `MEASURES`.
         where: recording, point or act, partition, broker.
-        recorded, model: the recorded value and the model's value; a range stands for values that the recording cannot tell apart.
+        recorded, model: the recorded value and the model's value. The latter is a range if the recording does not determine the value
+            exactly.
         race: whether the values differ only in which of two followers rejoined an ISR first. Such a difference does not count.
     """
 
@@ -68,7 +69,7 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether the values are the same, or the recorded value is one of those that the recording cannot tell apart."""
+        """Whether the values are the same, or the recorded value is in the model's range."""
         return bool(self.recorded in self.model if isinstance(self.model, range) else self.recorded == self.model)
 
 

@@ -21,8 +21,8 @@ Timed = tuple[int, State]
 
 
 def entered(states: Iterable[Timed]) -> dict[int, int]:
-    """Return the time at which each member of the last ISR entered, µs. Members from the beginning have distinct times before 0, in ISR
-    order.
+    """Return the time at which each member of the last ISR entered, µs. Members that were in the ISR from the beginning get distinct
+    negative times, in ISR order.
     """
     since: dict[int, int] = {}
     for number, (time, state) in enumerate(states):

@@ -88,7 +88,7 @@ class Replayed:
 
 @attrs.frozen
 class _Due:
-    """An action in the model at a time in µs, for an act of the recording by its number."""
+    """An action in the model: its time in µs, and the number of the recorded act that it belongs to."""
 
     at: int
     number: int
@@ -233,8 +233,7 @@ def _producers(recording: Recording) -> list[tuple[str, str]]:
 class Watermarks:
     """The range of each replica's high watermark in the last checkpoint interval during which its broker was running.
 
-    After its broker restarts, a replica has the high watermark of its checkpoint, which is equally uncertain, until its high watermark
-    moves.
+    After a broker restarts, a replica has the high watermark of the checkpoint, which is equally uncertain, until its high watermark moves.
 
     Attributes:
         cluster: the model.

@@ -113,7 +113,7 @@ def test_target_assignments(replay: Replay) -> None:
 
 
 def test_members_that_are_fenced_or_leave(replay: Replay) -> None:
-    """A silent member is removed 45 s after its last heartbeat, whose phase differs by up to 5 s."""
+    """A silent member is removed 45 s after its last heartbeat. The phases of heartbeats differ by up to 5 s."""
     recorded = sorted(
         [(at, member, "session-timeout") for at, (member,) in replay.log(r"Member (\S+) fenced .* session expired")]
         + [(at, member, "left") for at, (member,) in replay.log(r"Member (\S+) left the consumer group")]

@@ -127,7 +127,7 @@ def without(tests: Collection[Recorded], left_out: Collection[Recorded]) -> list
 
 
 def in_few_files(tests: Collection[Recorded], recorded: list[Recorded]) -> list[Recorded]:
-    """Return the tests in the few files of which they are the largest share, starting with the smallest of these files. Most mutants are
+    """Return those of the tests that are in the `FIRST_FILES` files in which they make up the largest share. Most mutants are
     killed there, and collecting tests is expensive.
     """
     sizes = Counter(test.name.split("::")[0] for test in recorded)

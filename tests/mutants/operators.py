@@ -2,7 +2,7 @@
 
 A mutant reverses a comparison or moves its bound, swaps `and` and `or`, negates a condition, changes a number by one, flips a flag, swaps
 `+` and `-`, `min` and `max`, or `break` and `continue`, removes a statement or a guard's `return`, or changes a return value. Texts,
-annotations, decorators, and imports stay unchanged, because a mistake there is a matter of taste, or mypy finds it.
+annotations, decorators, and imports stay unchanged, because mistakes there are a matter of taste or are found by mypy.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Mutant(NamedTuple):
     after: str
 
     def order(self, seed: int) -> bytes:
-        """Return the position of a mutant among all for a seed, which does not depend on the other mutants."""
+        """Return the sort key of a mutant for a seed. It does not depend on the other mutants."""
         return hashlib.blake2b(f"{seed} {self.path} {self.before} {self.after}".encode()).digest()
 
     def applied(self, source: bytes) -> bytes:

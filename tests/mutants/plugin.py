@@ -80,7 +80,8 @@ class Recorder:
 
 
 class Chosen:
-    """Runs the tests that are named in a file, in its order, within the processor times in the file: one for each test, and one for all."""
+    """Runs the tests that a file names, in the order of the file. The file also limits the processor time of each test and of all tests
+    together."""
 
     def __init__(self, path: str) -> None:
         self.path = Path(path)

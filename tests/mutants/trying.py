@@ -83,7 +83,7 @@ def started(copy: Path, arguments: list[str], pipes: tuple[int, ...] = (), **var
 
 
 def run(copy: Path, arguments: list[str], seconds: float | None = None, **variables: str) -> int:
-    """Run pytest in a copy with a time limit in seconds of an idle machine, and return its exit code."""
+    """Run pytest in a copy, and return its exit code. The time limit is the number of seconds on an idle machine."""
     pytest = started(copy, arguments, **variables)
     try:
         return pytest.wait(None if seconds is None else seconds * crowding())

@@ -117,7 +117,8 @@ class RetryAccount:
     def dropped(
         self, service: str, tp: TopicPartition, committed: int, logs: Logs, visible: OffsetSet, in_hand: Iterable[PolledRecords]
     ) -> OffsetSet:
-        """Return the `visible` offsets of a partition below the committed offset that no worker is done with, holds, or has sent on."""
+        """Return those of a partition's `visible` offsets below the committed offset that no worker is done with, holds, or has sent to
+        another topic."""
         held = OffsetSet.of((each.start, each.end) for each in in_hand if each.tp == tp)
         done = self.of(service).done.get(tp, OffsetSet())
         missing = OffsetSet.of(visible.within(0, committed)).minus(done).minus(held)

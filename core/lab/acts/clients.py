@@ -18,7 +18,7 @@ class Produce(Act, word="produce", does="produce a burst of records"):
 
     A producer can write several topics: the first act that names it determines its main topic, and other acts can name other topics.
 
-    Compacted topics take only records with `keys`: a list of names, or a number of keys `k0`, `k1`, …, which the records use in turn.
+    Compacted topics accept only records with `keys`: a list of names, or a number of keys `k0`, `k1`, …, which the records use in turn.
     `value` is the value of all these records. The value `none` makes them tombstones. Without `value`, the values are 0, 1, 2, and so on.
     """
 

@@ -92,7 +92,7 @@ class MessageAudit:
         acknowledgments: the acknowledgment of each batch, by producer and first counter.
         committed: the offsets that were committed, by partition and term. Offsets that a later leader's log lacks are left out.
         deleted: the records of deleted topics, by partition and term. They count as stored.
-        cut: the parts of the newest leader's log that a power loss removed, by partition, until a broker leads again.
+        cut: the parts of the newest leader's log that a power loss removed, by partition; kept until a broker leads again.
     """
 
     __slots__ = ("_cluster", "acknowledgments", "bucket", "buckets", "committed", "cut", "deleted", "lateness", "produced", "tiers")

@@ -16,7 +16,8 @@ HEALED_AT: Final = 61 * SECOND
 """When a fault ends, µs."""
 
 OPERATOR_AFTER: Final = 30 * SECOND
-"""How long after the first act an operator promotes a replica, if the model has operators and the source is dead or cut off, µs."""
+"""The time from the first act until an operator promotes a replica, µs. Operators act only in some models, and only if the source is dead
+or cut off."""
 
 
 @attrs.frozen

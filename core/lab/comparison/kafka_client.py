@@ -72,7 +72,7 @@ class WorkloadClient(Client):
         ledger: the account of the clients' requests and their outcomes.
         acks: the acks of its writes.
         serve: the function that returns what a replica serves: key, broker, way of reading, and the client's position.
-        position: the highest position that the client has read up to, if its way of reading keeps one.
+        position: the highest position up to which the client has read; used only by ways of reading that need it.
         pending: the writes that have not ended, by request.
     """
 

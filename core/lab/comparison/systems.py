@@ -113,7 +113,8 @@ class Variant:
     resized: Callable[[int], Build] | None = None
 
     def sized(self, servers: int) -> Build:
-        """Return the function that builds the system with a number of servers, if the settings leave the number open."""
+        """Return the function that builds the system with the given number of servers. If the settings determine the number, return
+        `build`."""
         return self.build if self.resized is None else self.resized(servers)
 
     def copies_needed(self, losses: int) -> CopiesNeeded:

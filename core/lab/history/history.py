@@ -437,7 +437,7 @@ class History:
         return act if act is not None and act.seq > replay_run.seq_before_step_of(replay_run.event_tap.seq) else None
 
     def act_to_undo(self) -> PlayedAct | None:
-        """Return the first of the acts that were last done together; None if there is no act to undo."""
+        """Return the first act of the group of acts that was performed last; None if there is no act to undo."""
         replay_run = self.replay_run
         given, at = len(self._acts_not_to_undo), replay_run.acts_done - 1
         if at < given and replay_run.acts[: replay_run.acts_done] == self._acts_not_to_undo[: replay_run.acts_done]:

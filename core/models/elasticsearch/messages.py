@@ -216,7 +216,7 @@ class RecoveryStart(NamedTuple):
 
 
 class RecoveryFrom(NamedTuple):
-    """A copy reports that it has everything up to its global checkpoint, and the term of the operation at this checkpoint."""
+    """A copy reports its global checkpoint, up to which it has all operations, and the term of the operation at this checkpoint."""
 
     primary_term: int
     checkpoint: int

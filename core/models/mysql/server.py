@@ -146,7 +146,8 @@ class MySQLServer(Server):
         self.timer(self.write_time, "prepared", (write.request, write.row, client))
 
     def _prepared(self, about: tuple[int, Row, str]) -> None:
-        """Write a transaction to the binary log, send it, and commit it: before, after, or without waiting for replicas."""
+        """Write a transaction to the binary log, send it, and commit it. The commit comes before or after the wait for replicas, or there
+        is no wait."""
         request, row, client = about
         self._numbers += 1
         key = max(self.primary_keys, default=0) + 1 if self.settings.auto_increment else 0

@@ -36,8 +36,8 @@ class MySQLSettings:
         half of this time.
         connect_retry: SOURCE_CONNECT_RETRY, µs.
         apply_time: how long a replica takes to apply a transaction, µs. A replica applies transactions one after the other.
-        mariadb: whether servers behave like MariaDB where it differs: a replica requests transactions from one position, not by a set of
-        GTIDs, and when it restarts, it drops the transactions that it has received but not applied.
+        mariadb: whether servers behave like MariaDB. A MariaDB replica requests transactions from one position, not by a set of GTIDs. When
+            it restarts, it drops the transactions that it has received but not applied.
     """
 
     replicas: int = 2

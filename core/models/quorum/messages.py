@@ -61,7 +61,7 @@ class Appended(NamedTuple):
 
     Attributes:
         ok: whether the node has the entry before the first one.
-        stored: the last index that is the same as the leader's and on disk; if not `ok`, the last index that the leader can try next.
+        stored: the last index up to which the log on disk equals the leader's; if not `ok`, the highest index that the leader can try next.
         round: the round of the request.
     """
 

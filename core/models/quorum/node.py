@@ -37,7 +37,7 @@ class QuorumNode(Server):
         probing: the peers whose connection broke. The node sends them no entries until they answer again.
         heard: when the node last heard from its leader; for a leader, when it last heard from each peer.
         election_due: when the node starts an election if it hears from no leader, µs.
-        requests: the writes that wait for their entry to be committed: request and client, by index.
+        requests: the writes whose entries are not committed yet, as (request, client), by index.
         reads: the reads that wait.
     """
 

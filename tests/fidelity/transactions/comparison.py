@@ -171,7 +171,7 @@ class Comparer:
         return Comparison(LOGS, where, recorded, model)
 
     def _batch(self, batch: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
-        """Return the records of a batch, because the number of batches into which a client puts its records does not count."""
+        """Return the single records of a batch. The number of batches into which a client puts its records does not count."""
         sequence = batch.get("seq", [-1, -1])[0]
         for offset in range(batch["base"], batch["last"] + 1):
             marker = batch["records"][0][1] if batch.get("control") else None
