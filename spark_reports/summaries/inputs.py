@@ -39,7 +39,7 @@ def occurring_kinds(events: DataFrame) -> frozenset[str]:
 def only_if_found(events: DataFrame, found: Container[str], kinds: Iterable[str]) -> DataFrame:
     """Return the events if at least one of the given kinds occurs in `found`, otherwise no events.
 
-    If there are no events, Spark removes everything that depends on the events from its plans.
+    If the result is empty, Spark drops everything that depends on it from its query plans.
     """
     return events if any(kind in found for kind in kinds) else events.where("false")
 

@@ -52,7 +52,7 @@ If stderr is not a terminal, there is one update for each tenth of the runs.
 
 
 MODELS_GRID: Final = "compare-models"
-"""The grid of a sweep that names models but no grid."""
+"""The grid that is used if the command names models but no grid."""
 
 
 def grid_named(name: str) -> Grid | ModelGrid:

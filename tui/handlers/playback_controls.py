@@ -65,7 +65,7 @@ class PlaybackControls:
         self.screen.refresh_view()
 
     def report_step(self) -> None:
-        """Show the summary of a finished step, because the changes of the step are not necessarily visible in the panels."""
+        """Show the summary of a finished step, because the changes that the step made are not necessarily visible in the panels."""
         if self._stepped_from < 0 or self.session.history.task_target is not None:
             return
         ring = self.session.event_buffer.ring(DETAIL)

@@ -81,7 +81,7 @@ def _line(subject: str, found: list[tuple[str, str, str]], paint: Palette, width
 
 
 def _partition(subject: str, found: list[tuple[str, str, str]], paint: Palette, width: int) -> list[Strip]:
-    """Paint the differences of a partition, on as many lines as necessary."""
+    """Paint the differences between two states of a partition, on as many lines as necessary."""
     lines: list[Strip] = []
     row = Row().add(f"{subject:<12} ", paint.partition)
     for name, old, new in found:

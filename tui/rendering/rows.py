@@ -1,6 +1,6 @@
 """Builds a line of the screen: text with styles, cut or padded to a width, as a Textual `Strip`.
 
-Because some of the text comes from outside, these functions escape control characters.
+These functions escape control characters, because some of the text comes from external sources.
 """
 
 from __future__ import annotations

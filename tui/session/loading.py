@@ -79,7 +79,7 @@ class LoadedSession(ReprMixin):
 
     @property
     def pace(self) -> Pace:
-        """The pace at which the cluster was built."""
+        """The pace with which the cluster was built."""
         return self.spec.pace
 
     def script(self, name: str) -> str:

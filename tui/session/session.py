@@ -178,7 +178,7 @@ class Session:
     ) -> ClusterView:
         """Return the view for a frame (`IncrementalView.view`).
 
-        Only those parts of the view are rebuilt that events have changed since the last frame.
+        This rebuilds only the parts of the view that events have changed since the last frame.
         """
         cluster = self.cluster
         if not isinstance(cluster, Cluster):

@@ -41,7 +41,7 @@ _STEPS: Final = {
     "offset-materialized": "offset committed",
     "records-recovered": "recovered",
 }
-"""The other steps of a record."""
+"""The words for all other steps of a record, by kind of event."""
 
 _RECORD: Final = (*PARTITION, "offset")
 

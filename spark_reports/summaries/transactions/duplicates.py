@@ -1,4 +1,4 @@
-"""The duplicates that leaders prevented, by idempotent or transactional producer."""
+"""The numbers of duplicates that leaders prevented, by producer. Only idempotent and transactional producers are covered."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class ModelGrid:
     """The description of a sweep over models.
 
     Attributes:
-        name, about, source, text, horizon: as for a grid of Kafka.
+        name, about, source, text, horizon: as in a grid of Kafka's settings.
         cells: the systems, in order.
         faults: the fault model, which is the same for all systems.
         write_every: the time between two writes of a client, µs.

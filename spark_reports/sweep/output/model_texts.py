@@ -93,7 +93,7 @@ def model_notes(outcome: ModelSweepResult) -> list[str]:
         )
     offline = [f"{cell.cell.name} {cell.offline:,}" for cell in cells if cell.offline]
     if offline:
-        notes.append(f"Runs that ended with no server that accepted writes, so that nothing counts as lost: {', '.join(offline)}.")
+        notes.append(f"Runs in which no server accepted writes at the end, so nothing counts as lost: {', '.join(offline)}.")
     for cell in cells:
         if cell.losing:
             more = f" and {len(cell.losing) - 8:,} more" if len(cell.losing) > 8 else ""

@@ -108,7 +108,7 @@ class EpisodeMeter:
         cluster.run_until(until)
 
     def finish(self, cluster: Cluster) -> None:
-        """Stop measuring. Records without an answer count with their wait so far."""
+        """Stop measuring. For records without an answer, the wait so far counts."""
         now = cluster.now
         self._pass(now)
         for tp in list(self._uncommitted):
