@@ -113,8 +113,18 @@ def _cards(report: Report) -> str:
         count("batches_unanswered", "batches unanswered at the end", "produce_latency"),
         count("transactions_hanging", "hanging transactions", "hanging_transactions"),
         count("records_duplicated", "records duplicated", "records"),
+        count("records_never_delivered", "records that a group never processed", "deliveries"),
+        count("records_delivered_twice", "records that a group processed more than once", "deliveries"),
+        count("dead_letters", "dead letter" if figure("dead_letters") == 1 else "dead letters", "retry_outcomes"),
     ]
     neutral = [count("records_acknowledged", "records acknowledged", "records"), count("elections", "leaders elected", "elections")]
+    known = {result.name for result in report.tables if result.rows}
+    if "group_lag" in known:
+        most = f", and at most {figure('max_group_lag'):,} in one partition before" if figure("max_group_lag") > figure("group_lag") else ""
+        neutral.append((figure("group_lag"), f"{figure('group_lag'):,}", f"records that groups lag behind at the end{most}", "group_lag"))
+    if "groups" in known:
+        neutral.append(count("rebalances", "rebalances", "groups"))
+        neutral.append(time("longest_unowned_us", "unowned_us", "longest time of a partition without an owner in its group", "groups"))
     present = {result.name for result in report.tables}
     cards = []
     # Bad figures come first, then the others in their order. A good figure is shown only if it is among the first `ALWAYS` or is neutral.

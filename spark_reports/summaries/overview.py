@@ -68,6 +68,14 @@ FIGURES: Final[Mapping[str, Figure]] = {
     "transactions_hanging": Figure("hanging_transactions", "CAST(status = 'hanging' AS BIGINT)"),
     "held_us": Figure("stable_offsets", "held_us"),
     "longest_held_us": Figure("stable_offsets", "longest_us", worst=True),
+    "records_never_delivered": Figure("deliveries", "never"),
+    "records_delivered_twice": Figure("deliveries", "twice"),
+    "dead_letters": Figure("retry_outcomes", "CASE WHEN outcome = 'dead letter' THEN records END"),
+    "rebalances": Figure("groups", "rebalances"),
+    "unowned_us": Figure("groups", "unowned_us"),
+    "longest_unowned_us": Figure("groups", "longest_unowned_us", worst=True),
+    "group_lag": Figure("group_lag", "greatest(lag, 0)"),
+    "max_group_lag": Figure("group_lag", "max_lag", worst=True),
 }
 """The figures, in the order of display. In this order, the losses and waits of clients appear on the first screen of a terminal."""
 
@@ -78,7 +86,8 @@ NAME: Final = "overview"
 
 WORST: Final = (
     "records_lost", "records_lost_acknowledged", "records_diverged", "longest_no_reads_us", "longest_no_writes_us", "longest_stalled_us", "unclean",
-    "under_min_us", "batches_given_up", "batches_unanswered", "transactions_hanging", "times_exposed", "under_replicated_us", "isr_left",
+    "under_min_us", "batches_given_up", "batches_unanswered", "transactions_hanging", "records_never_delivered", "times_exposed", "under_replicated_us",
+    "isr_left",
 )  # fmt: skip
 """The figures that define which session is the worst, with the most important figure first (`severity`)."""
 
@@ -89,6 +98,9 @@ NOTES: Final = (
     "of the longest window of any partition. `stalled_us` is the time during which acks=all writes waited, which is not part of "
     "`no_writes_us`. The percentiles of produce latency are those of the slowest combination of topic and acks. The latency of a batch "
     "without an answer is the time that it has waited. `held_us` is the time during which transactions held back the last stable offset. "
+    "`records_never_delivered` and `records_delivered_twice` add up over groups, and also count what processes and delay services wrote "
+    "never or twice. `unowned_us` is the time during which partitions had no owner in their group. `group_lag` is the lag of all groups at the "
+    "end of the session, where a negative lag counts as 0. `max_group_lag` is the greatest lag of a group in one partition. "
     "`records_lost` counts a lost record only once, even if the record was both acknowledged "
     "and read. `records_lost_acknowledged` and `records_lost_read` are empty for logs of earlier isrlab versions, which did not "
     "distinguish such records."

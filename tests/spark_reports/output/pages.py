@@ -22,6 +22,8 @@ def report() -> Report:
         "records_lost_read": 9, "no_reads_us": 8_378_000, "longest_no_reads_us": 8_378_000, "no_writes_us": 20_000_000,
         "longest_no_writes_us": 12_000_000, "stalled_us": 16_756_000, "longest_stalled_us": 8_378_000, "offline_us": 3_000_000,
         "under_min_us": 9_000_000, "unclean": 1, "elections": 4, "batches_given_up": 7, "batches_unanswered": 249,
+        "records_never_delivered": 30, "records_delivered_twice": 20, "dead_letters": 1, "rebalances": 5, "unowned_us": 26_239_000,
+        "longest_unowned_us": 6_005_000, "group_lag": 120, "max_group_lag": 4_000,
     }  # fmt: skip
     overview = Result("overview", TITLE, NOTES, ("session", *figures), [(LONG, *figures.values())], worst=WORST)
     columns = (

@@ -193,6 +193,24 @@ def test_deliveries_of_consumers(sessions: Sessions) -> None:
     assert told == {"twice", "never"}
 
 
+def test_overview_has_the_sums_of_groups(sessions: Sessions) -> None:
+    for name in ("groups", "j3-crash-order", "k2-retry-topics"):
+        (overview,) = rows_of(sessions, "overview", name)
+        lags = [row["lag"] or 0 for row in rows_of(sessions, "group_lag", name)]
+        groups, deliveries = rows_of(sessions, "groups", name), rows_of(sessions, "deliveries", name)
+        dead = [row["records"] for row in rows_of(sessions, "retry_outcomes", name) if row["outcome"] == "dead letter"]
+        assert overview["group_lag"] == sum(max(lag, 0) for lag in lags)
+        assert overview["max_group_lag"] == max((row["max_lag"] or 0 for row in rows_of(sessions, "group_lag", name)), default=0)
+        assert (overview["rebalances"], overview["unowned_us"]) == tuple(
+            sum(row[figure] for row in groups) for figure in ("rebalances", "unowned_us")
+        )
+        assert overview["longest_unowned_us"] == max((row["longest_unowned_us"] for row in groups), default=0)
+        assert (overview["records_never_delivered"], overview["records_delivered_twice"], overview["dead_letters"]) == (
+            sum(row["never"] for row in deliveries), sum(row["twice"] for row in deliveries), sum(dead)
+        )  # fmt: skip
+    assert overview["dead_letters"] > 0
+
+
 @pytest.mark.parametrize("name", ["k1-crash", "k1-bound"])
 def test_delay_services(sessions: Sessions, name: str) -> None:
     cluster, _ = sessions[0][name]
