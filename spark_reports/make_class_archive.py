@@ -85,7 +85,7 @@ def _delete_leftovers(place: Path) -> None:
 
 
 def _report(scratch: Path, record: Path) -> None:
-    """Report on a simulated session, using a Java that records the classes that it loads."""
+    """Report on a simulated session, using a Java runtime that records the classes that it loads."""
     path = scratch / "session.jsonl"
     _simulate(path)
     log = open_log(path, path)

@@ -86,7 +86,7 @@ def _longest(bars: Sequence[Bar]) -> list[Bar]:
 
 
 def lane_legend() -> str:
-    """Return the legend of `lanes`."""
+    """Return the legend for the chart that `lanes` returns."""
     marks = [
         ("u-stalled", "rebalance"),
         ("u-writes", "rebalance that did not complete"),

@@ -142,7 +142,7 @@ def curve(points: Sequence[Row], end_us: int, held: Sequence[Row] = ()) -> str:
 
 
 def legend(states: Sequence[Row], windows: Sequence[Row]) -> str:
-    """Return the legend of `timeline` for the classes that occur in the rows."""
+    """Return the legend for the chart that `timeline` returns, for the classes that occur in the rows."""
     occur = {row["state"] for row in states}
     marks = [(look, name) for name, look in reversed(_STATES.items()) if name in occur]
     closed = {row["what"] for row in windows}

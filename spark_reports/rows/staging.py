@@ -61,8 +61,8 @@ class StagedLogs:
 
     Attributes:
         logs: the logs that are staged completely.
-        events: the dataset with their events.
-        infrequent: the dataset with their infrequent events.
+        events: the dataset that contains the events of these logs.
+        infrequent: the dataset that contains the infrequent events of these logs.
         datasets: the staged parts of each dataset, by the dataset's address.
     """
 

@@ -1,1 +1,1 @@
-"""Starts and stops Spark: finds a Java, checks the master, opens a session, and closes the session."""
+"""Starts and stops Spark: finds a Java runtime, checks the master, opens a session, and closes the session."""

@@ -37,7 +37,7 @@ def archive_path(java: Java, jars: Sequence[Path], environ: Mapping[str, str] = 
     """Return the path of the archive for the given jars and the given Java, whether or not the file exists.
 
     The archive is in the virtual environment of this program. If there is no virtual environment, the archive is in the user's cache
-    (`XDG_CACHE_HOME`). Each combination of a Java and a set of jars has its own file.
+    (`XDG_CACHE_HOME`). Each combination of a Java runtime and a set of jars has its own file.
     """
     in_environment = sys.prefix != sys.base_prefix
     cache = Path(sys.prefix) / "var" if in_environment else Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")

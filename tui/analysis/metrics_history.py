@@ -77,7 +77,7 @@ class Metric(ReprMixin):
 
 
 _LED: Final = ("led", "under-replicated", "under-min", "at-min", "reassigning")
-"""The counts of partitions that are kept for each leader."""
+"""The partition counts that are kept for each leader."""
 
 
 @attrs.frozen(repr=False)

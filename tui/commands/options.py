@@ -24,7 +24,7 @@ def add_run_options(parser: argparse.ArgumentParser, *, several: bool = False) -
         )
     else:
         parser.add_argument("--release", metavar="R", help=about)
-    parser.add_argument("--seed", metavar="N", help="the seed of all random choices")
+    parser.add_argument("--seed", metavar="N", help="the seed for all random choices")
 
 
 def add_feature_option(parser: argparse.ArgumentParser) -> None:

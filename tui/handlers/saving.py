@@ -39,8 +39,8 @@ class Saving:
         """Ask for a file name, save the session, and finally call `then`."""
         default = self.loaded.record or Path("session.yaml")
         about = (
-            "With a name such as x.yaml, this saves a scenario script, with which isrlab run reproduces the same events. With x.jsonl "
-            "(or x.jsonl.zst, compressed), this saves the event log, which isrlab replay checks and isrlab play opens."
+            "A name such as x.yaml saves a scenario script, which isrlab run plays again with the same events. A name such as x.jsonl "
+            "(or x.jsonl.zst, compressed) saves the event log, which isrlab replay checks and isrlab play opens."
         )
         self.screen.prompts.ask_text("Save the session", about, str(default), self._file_name_error, lambda name: self._save_as(name, then))
 

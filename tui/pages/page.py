@@ -1,4 +1,4 @@
-"""A page, which is shown between the header and the footer. All keys of the overview also work on a page.
+"""The base of all pages. A page is shown between the header and the footer. All keys of the overview also work on a page.
 
 A page is not a widget. A page returns its lines for a given size, handles keys and clicks, and keeps track of the selected event. The
 widget `PagePanel` shows the open page. Tests can therefore check a page without a widget, by its lines alone.

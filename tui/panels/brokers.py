@@ -300,7 +300,7 @@ def _shown(view: ClusterView) -> tuple[object, ...]:
 
 
 class Brokers(Lines, can_focus=True):
-    """The widget of the brokers panel. A click selects a broker. A right click also opens a menu of actions."""
+    """The widget that shows the brokers panel. A click selects a broker. A right click also opens a menu of actions."""
 
     class Picked(Message):
         """The message that is sent when the user clicks a broker. `menu` is True for the right button."""

@@ -176,7 +176,7 @@ def paint_totals(view: ClusterView, paint: Palette, size: tuple[int, int], *, he
 
 
 class TotalsPanel(Lines):
-    """The widget of the totals panel."""
+    """The widget that shows the totals panel."""
 
     def __init__(self, paint: Palette, *, id: str) -> None:
         super().__init__(paint, id=id)

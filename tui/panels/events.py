@@ -269,7 +269,7 @@ def paint_event(
 
 
 class EventLog(Lines, can_focus=True):
-    """The widget of the event log.
+    """The widget that shows the event log.
 
     Attributes:
         cursor: the index of the selected line of `rows`; None while the log follows the newest event.

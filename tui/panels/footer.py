@@ -63,7 +63,7 @@ def _hint(row: Row, hint: Hint, paint: Palette) -> None:
 
 
 class Footer(Lines):
-    """The widget of the footer. A click on a hint does the same as its key."""
+    """The widget that shows the footer. A click on a hint does the same as its key."""
 
     _now: object = None
 

@@ -130,7 +130,7 @@ def _right(title: str, release: str, seed: int, room: int, paint: Palette) -> Pa
 
 
 class Header(Lines):
-    """The widget of the header."""
+    """The widget that shows the header."""
 
     def update(self, clock: Clock) -> None:
         """Show the given data."""

@@ -315,7 +315,7 @@ def paint_event_detail(event: EventTuple, find: Callable[[int], EventTuple | Non
 
 
 class Inspector(Lines):
-    """The widget of the inspector."""
+    """The widget that shows the inspector."""
 
     def update(self, title: str, content: list[Strip], note: str = "") -> None:
         """Show lines below a headline. In a compact panel, the first line is the headline."""

@@ -51,7 +51,7 @@ def paint_minimal(view: ClusterView, last: EventTuple | None, selected: int | No
 
 
 class Minimal(Lines):
-    """The widget of the minimal view."""
+    """The widget that shows the minimal view."""
 
     def update(self, view: ClusterView, last: EventTuple | None, selected: int | None) -> None:
         """Show a new view."""

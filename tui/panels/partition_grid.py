@@ -397,7 +397,7 @@ class GridPainter:
 
 
 class PartitionGrid(Lines, can_focus=True):
-    """The widget of the grid.
+    """The widget that shows the grid.
 
     The grid scrolls to the selected partition. A click selects a cell. A right click also opens a menu of actions.
     """

@@ -138,7 +138,7 @@ def _mark(verdict: Verdict, paint: Palette) -> tuple[str, Style]:
 
 
 class ScenarioPanel(Lines):
-    """The widget of the scenario panel."""
+    """The widget that shows the scenario panel."""
 
     def update(self, state: ScenarioState) -> None:
         """Show a new state of the scenario."""

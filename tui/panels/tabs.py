@@ -42,7 +42,7 @@ def _needed(tabs: tuple[Tab, ...]) -> int:
 
 
 class Tabs(Lines):
-    """The widget of the tabs. A click on a screen opens it."""
+    """The widget that shows the tabs. A click on a tab opens its screen."""
 
     _painted: object = None
 

@@ -167,7 +167,7 @@ class PlayServer(Server):
         except ValueError:
             raise web.HTTPBadRequest(text="the request does not come from the playground's page") from None
         if not here:
-            raise web.HTTPForbidden(text="pages of other sites cannot use this playground")
+            raise web.HTTPForbidden(text="pages from other sites cannot use this playground")
         name = request.match_info.get("tab") or secrets.token_urlsafe(TAB_BYTES)
         self._refuse_more(name)
         before, tab = self._tabs.get(name), _Tab()

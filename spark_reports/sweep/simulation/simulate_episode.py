@@ -1,4 +1,4 @@
-"""Simulates one episode of a run and measures it.
+"""Simulates and measures one episode of a run.
 
 If an act is impossible when its time comes, the act is left out. For example, a broker that did not come back cannot crash again.
 `EpisodeResult.acts` lists the acts that were executed, so that a scenario with these acts replays the episode exactly.
