@@ -93,7 +93,7 @@ def _observe_log(source: str, at: int | None, observer: SessionObserver) -> Clus
         end = reader.end.t if reader.end is not None else events[-1][1] if events else 0
         cluster.run_until(max(cluster.now, end if at is None else at))
     except _Differs as differs:
-        raise LogError(source, differs.args[0], "a replay of the log has another event here; 'isrlab replay' shows both") from None
+        raise LogError(source, differs.args[0], "a replay of the log produces a different event here; 'isrlab replay' shows both") from None
     except (ValueError, KafkaError, ActRefused) as wrong:
         raise LogError(source, 1, f"the log's acts cannot be replayed: {wrong}") from None
     return cluster

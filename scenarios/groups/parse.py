@@ -166,19 +166,19 @@ class _Reader:
             return
         tp = TopicPartition(cells["TOPIC"], number)
         if offset is not None and end is not None and lag is not None and end - offset != lag:
-            self._note(line, f"LAG is {lag}, but the offsets differ by {end - offset}; the offsets count")
+            self._note(line, f"LAG is {lag}, but the offsets differ by {end - offset}; the LAG is ignored")
         self._places.setdefault((name, tp), f"{self._source}:{line}")
         if offset is not None and offset >= 0:
             known = group.offsets.get(tp)
             if known is not None and known.offset != offset:
-                self._note(line, f"{tp} has another CURRENT-OFFSET in an earlier row, {known.offset}; the later row counts")
+                self._note(line, f"{tp} has another CURRENT-OFFSET in an earlier row, {known.offset}; the earlier row is ignored")
             wrong = epoch is None or not 0 <= epoch <= MAX_LEADER_EPOCH
             kept = known.leader_epoch if known is not None and known.offset == offset else NO_EPOCH
             group.offsets[tp] = Committed(offset, kept if wrong or epoch is None else epoch)
         if end is not None:
             before = self._ends.get(tp)
             if before is not None and before.offset != end:
-                self._note(line, f"LOG-END-OFFSET of {tp} is {before.offset} at {before.place}; the larger one counts")
+                self._note(line, f"LOG-END-OFFSET of {tp} is {before.offset} at {before.place}; the larger one is used")
             if before is None or end > before.offset:
                 self._ends[tp] = DescribedEnd(end, f"{self._source}:{line}")
         owner, client, host = _owner(cells)
@@ -193,7 +193,7 @@ class _Reader:
         if other == owner:
             member.partitions[tp] = None
         else:
-            self._note(line, f"{tp} has another owner in an earlier row, {shown(other)}; the earlier row counts")
+            self._note(line, f"{tp} has another owner in an earlier row, {shown(other)}; the later row is ignored")
 
     def _known_member(self, group: _GroupDraft, member_id: str, line: int) -> _MemberDraft | None:
         if member_id not in group.members:

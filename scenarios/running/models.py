@@ -64,7 +64,7 @@ def variant_of(name: str) -> Variant:
     if name in known:
         return known[name]
     near = get_close_matches(name, known, 1)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+    hint = f"did you mean {near[0]}?" if near else f"the models are {', '.join(known)}"
     raise InputError(f"--model: there is no model {name}; {hint}")
 
 

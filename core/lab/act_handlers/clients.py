@@ -250,7 +250,7 @@ def existing_producer(cluster: ClusterNodes, name: str) -> Producer:
     producer = cluster.producer(name)
     if producer is None or isinstance(producer, ConsumingProcess):
         known = [client.name for client in cluster.clients.values() if isinstance(client, Producer)]
-        raise ActRefused(f"there is no producer {name}; there are {', '.join(known) or 'none'}")
+        raise ActRefused(f"there is no producer {name}; {find.existing('producers', known)}")
     return producer
 
 

@@ -22,8 +22,9 @@ def _controller(cluster: ClusterNodes, name: str) -> ControllerServer:
     if found is None:
         if cluster.quorum is not None and name in cluster.quorum.voters:
             raise ActRefused(f"controller {name} runs in the process of broker {name[1:]}; apply the act to the broker")
-        names = ", ".join(cluster.controllers) or "no dedicated controllers; write 'controllers: 3' in the cluster"
-        raise ActRefused(f"there is no controller {name}; there are {names}")
+        names = ", ".join(cluster.controllers)
+        known = f"the dedicated controllers are {names}" if names else "for dedicated controllers, write 'controllers: 3' in the cluster"
+        raise ActRefused(f"there is no controller {name}; {known}")
     return found
 
 

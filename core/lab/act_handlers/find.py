@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from core.kafka.broker.broker import Broker
@@ -22,11 +22,17 @@ Handlers = dict[type[Act], Callable[[ClusterNodes, Any], CheckThenDo]]
 """The handler of each act."""
 
 
+def existing(what: str, names: Iterable[str]) -> str:
+    """Return the existing names, for the end of a refusal."""
+    listed = ", ".join(names)
+    return f"the {what} are {listed}" if listed else "there are none"
+
+
 def broker(cluster: ClusterNodes, number: int) -> Broker:
     """Return the broker with that id."""
     found = cluster.brokers.get(number)
     if found is None:
-        raise ActRefused(f"there is no broker {number}; there are {', '.join(map(str, cluster.brokers))}")
+        raise ActRefused(f"there is no broker {number}; {existing('brokers', map(str, cluster.brokers))}")
     return found
 
 
@@ -50,7 +56,7 @@ def node(cluster: ClusterNodes, name: str) -> str:
         if not name:
             raise ActRefused("currently, no broker is the controller")
     if name not in cluster.nodes:
-        raise ActRefused(f"there is no node {name}; there are {', '.join(cluster.nodes)}")
+        raise ActRefused(f"there is no node {name}; {existing('nodes', cluster.nodes)}")
     return name
 
 
@@ -66,7 +72,7 @@ def topic(cluster: ClusterNodes, name: str) -> str:
     """Return the topic with that name."""
     topics = cluster.controller.replication.topics
     if name not in topics:
-        raise ActRefused(f"there is no topic {name}; there are {', '.join(topics) or 'none'}")
+        raise ActRefused(f"there is no topic {name}; {existing('topics', topics)}")
     return name
 
 

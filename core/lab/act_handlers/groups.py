@@ -134,7 +134,7 @@ def running_member(cluster: ClusterNodes, name: str) -> GroupMember:
     member = cluster.member(name)
     if member is None or not member.running:
         running = [client.name for client in cluster.clients.values() if isinstance(client, GroupMember) and client.running]
-        raise ActRefused(f"no consumer {name} of a group is running; there are {', '.join(running) or 'none'}")
+        raise ActRefused(f"no consumer {name} of a group is running; {find.existing('running ones', running)}")
     return member
 
 

@@ -111,7 +111,7 @@ def _running(cluster: ClusterNodes, name: str) -> Process:
     process = cluster.process(name)
     if process is None or not process.running:
         running = [client.name for client in cluster.clients.values() if isinstance(client, Process) and client.running]
-        raise ActRefused(f"there is no running process {name}; there are {', '.join(running) or 'none'}")
+        raise ActRefused(f"there is no running process {name}; {find.existing('running ones', running)}")
     return process
 
 

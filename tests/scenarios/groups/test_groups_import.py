@@ -141,9 +141,9 @@ def test_each_line_that_does_not_fit_has_a_note() -> None:
     row = "g               t               0          {}              {}              {}               -               -               -"
     rows = [row.format(5, 9, 4), row.format(6, 9, 3), row.format(6, 8, 3), row.format(10**13, 9, 3), "g t", row.format("x", 9, 3)]
     assert facts("\n".join([head, *rows])).notes == (
-        "g.txt:3: t-0 has another CURRENT-OFFSET in an earlier row, 5; the later row counts",
-        "g.txt:4: LAG is 3, but the offsets differ by 2; the offsets count",
-        "g.txt:4: LOG-END-OFFSET of t-0 is 9 at g.txt:2; the larger one counts",
+        "g.txt:3: t-0 has another CURRENT-OFFSET in an earlier row, 5; the earlier row is ignored",
+        "g.txt:4: LAG is 3, but the offsets differ by 2; the LAG is ignored",
+        "g.txt:4: LOG-END-OFFSET of t-0 is 9 at g.txt:2; the larger one is used",
         "g.txt:5: the row is ignored: offsets here are at most 1,000,000,000,000, and partition numbers are below 2,147,483,648",
         "g.txt:6: ignored, not a line of kafka-consumer-groups --describe: 'g t'",
         f"g.txt:7: ignored, not a line of kafka-consumer-groups --describe: '{rows[-1][:77]}...'",

@@ -73,7 +73,7 @@ def test_a_topic_is_deleted_with_its_replicas_its_settings_and_its_account(relea
 def test_what_is_refused() -> None:
     cluster = started("4.3")
     for topic, words in (
-        ("nope", "there is no topic nope; there are t, keep, __transaction_state"),
+        ("nope", "there is no topic nope; the topics are t, keep, __transaction_state"),
         (TRANSACTION_STATE_TOPIC, "__transaction_state is an internal topic of Kafka; the laboratory does not delete internal topics"),
     ):
         with pytest.raises(ActRefused, match=words):
