@@ -71,7 +71,7 @@ KAFKA_FIELDS: Final[Table] = {
     CoordinatorRequests: Declared(wiring=("client", "manager")),
     Process: Declared(history=("rounds", "checks")),
     ProcessedRecords: Declared(history=("event",)),
-    ServiceWorker: Declared(history=("started_by",), times=("due_timer",)),
+    ServiceWorker: Declared(history=("started_by",), times=("due_timer", "backs_off_until")),
     HeldRecords: Declared(history=("event",), times=("due", "timestamp")),
     DelayedRecords: Declared(times=("created",)),
     RetriedRecords: Declared(history=("event",), times=("created",)),

@@ -237,7 +237,9 @@ def _value(act: type[Act], name: str, node: Node) -> Any:
         return (
             read_topic_config(node)
             if act is CreateTopic
-            else read_client_config(node, "consumer" if act in (Consume, JoinGroup) else "producer")
+            else read_client_config(
+                node, "consumer" if act in (Consume, JoinGroup) else "" if act in (StartDelayService, StartRetryService) else "producer"
+            )
         )
     if name in MAX_VALUES:
         return as_int(node, MIN_VALUES.get(name, 0), MAX_VALUES[name])

@@ -27,6 +27,7 @@ import attrs
 from core.kafka.clients.client_config import CONSUMER, PRODUCER, client_config
 from core.kafka.clients.services.delay_levels import level_topic, producer_name, worker_name
 from core.kafka.clients.services.retry_topics import chain, retry_worker
+from core.kafka.clients.services.service_config import instance_names
 from core.kafka.ids import CONTROLLER, ZOOKEEPER, TopicPartition
 from core.kafka.release import CURRENT, Release
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
@@ -283,8 +284,12 @@ def _declared(spec: ClusterSpec, acts: tuple[Act, ...]) -> Names:
             groups.add(act.process if act.group is None else act.group)
             topics[GROUP_METADATA_TOPIC] = topics[TRANSACTION_STATE_TOPIC] = -1
         elif isinstance(act, StartDelayService):
-            clients |= {act.service, *(worker_name(act.service, level) for level in act.levels)}
-            groups.add(act.service if act.group is None else act.group)
+            clients |= {
+                act.service,
+                *(name for level in act.levels for name in instance_names(worker_name(act.service, level), act.instances)),
+            }
+            group = act.service if act.group is None else act.group
+            groups |= {group} if act.instances == 1 else {worker_name(group, level) for level in act.levels}
             topics |= {level_topic(level): topics.get(level_topic(level), act.partitions) for level in act.levels}
             topics[GROUP_METADATA_TOPIC] = topics[TRANSACTION_STATE_TOPIC] = -1
         elif isinstance(act, StartRetryService):
@@ -293,7 +298,10 @@ def _declared(spec: ClusterSpec, acts: tuple[Act, ...]) -> Names:
             except ValueError:
                 delays = ()
             names = chain(act.topic, () if act.blocking else delays, by_index=act.names == "index")
-            clients |= {act.service, *(retry_worker(act.service, name) for name in names[:-1])}
+            clients |= {
+                act.service,
+                *(each for name in names[:-1] for each in instance_names(retry_worker(act.service, name), act.instances)),
+            }
             groups |= {act.service + name.removeprefix(act.topic) for name in names[:-1]}
             topics |= {name: topics.get(name, act.partitions) for name in names[1:]}
             topics[GROUP_METADATA_TOPIC] = topics[TRANSACTION_STATE_TOPIC] = -1

@@ -38,15 +38,19 @@ def _check_idempotence(cluster: ClusterNodes, act: acts.Produce | acts.Load, ack
         raise ActRefused(f"producer {act.producer} already exists without idempotence; give the idempotent producer another name")
 
 
-def config_of(cluster: ClusterNodes, kind: str, config: tuple[tuple[str, str], ...], *, idempotent: bool = False) -> ClientConfig:
+def config_of(
+    cluster: ClusterNodes, kind: str, config: tuple[tuple[str, str], ...], *, idempotent: bool = False, any_kind: bool = False
+) -> ClientConfig:
     """Return the configuration of a client. The settings in the act override those for all clients of the cluster.
+
+    With `any_kind`, the act configures clients of several kinds, and settings for the other kinds are ignored.
 
     Raises:
         ActRefused: a setting is unknown or wrong, or settings contradict each other.
     """
     try:
         for name, _ in config:
-            client_setting_named(name, kind)
+            client_setting_named(name, "" if any_kind else kind)
         return client_config(kind, (*cluster.spec.clients, *config), cluster.release, idempotent=idempotent)
     except ValueError as wrong:
         raise ActRefused(str(wrong)) from None

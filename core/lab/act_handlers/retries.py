@@ -15,7 +15,7 @@ from core.lab.act_handlers import find
 from core.lab.act_handlers.clients import config_of
 from core.lab.act_handlers.internal_topics import transaction_state_topic
 from core.lab.act_handlers.processes import offsets_topic
-from core.lab.act_handlers.services import check_workers, missing_topics, next_instance, start_worker
+from core.lab.act_handlers.services import check_instances, check_workers, ended, missing_topics, next_instance, shared, start_worker
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 from core.sim.units import parse_duration
@@ -40,6 +40,7 @@ def _check(cluster: ClusterNodes, act: acts.StartRetryService) -> tuple[int, ...
         raise ActRefused(f"crash-after must be {', '.join(ServiceStep)}, not {act.crash_after}")
     if act.reset not in ("earliest", "latest"):
         raise ActRefused(f"reset must be earliest or latest, not {act.reset}")
+    check_instances(act.instances)
     if act.bound < 1 or act.commit_every < 1:
         raise ActRefused("bound and commit-every must be at least 1")
     if not act.dead_letters and not act.blocking:
@@ -51,7 +52,7 @@ def _check(cluster: ClusterNodes, act: acts.StartRetryService) -> tuple[int, ...
     return delays
 
 
-def _configs(act: acts.StartRetryService, delays: tuple[int, ...]) -> list[tuple[str, WorkerConfig, RetryConfig]]:
+def _configs(cluster: ClusterNodes, act: acts.StartRetryService, delays: tuple[int, ...]) -> list[tuple[str, WorkerConfig, RetryConfig]]:
     """Return the name and the configuration of each worker."""
     topics = chain(act.topic, () if act.blocking else delays, by_index=act.names == "index")
     found = []
@@ -63,26 +64,28 @@ def _configs(act: acts.StartRetryService, delays: tuple[int, ...]) -> list[tuple
             ServiceCommit(act.commit), name if act.transactional else "", False, False, DueFrom.TIMESTAMP, 0, act.reset,
         )  # fmt: skip
         retries = RetryConfig(number + 1, delays if act.blocking else (), target == topics[-1], not act.dead_letters)
-        found.append((name, does, retries))
+        found += [(worker, config, retries) for worker, config in shared(cluster, name, does, act.instances, act.config)]
     return found
 
 
 def _start(cluster: ClusterNodes, act: acts.StartRetryService) -> find.CheckThenDo:
-    configs = _configs(act, _check(cluster, act))
-    client = config_of(cluster, PRODUCER, act.config, idempotent=act.transactional)
+    configs = _configs(cluster, act, _check(cluster, act))
+    client = config_of(cluster, PRODUCER, act.config, idempotent=act.transactional, any_kind=act.instances > 1)
     check_workers(cluster, act.service, [name for name, _, _ in configs])
     find.require_controller(cluster)
-    creations = [offsets_topic(cluster), *missing_topics(cluster, tuple(does.target for _, does, _ in configs), act.partitions)]
+    targets = tuple(dict.fromkeys(does.target for _, does, _ in configs))
+    creations = [offsets_topic(cluster), *missing_topics(cluster, targets, act.partitions)]
     if act.transactional:
         creations.append(transaction_state_topic(cluster))
     yield
     for creation in creations:
         if creation is not None:
             cluster.submit_admin_request(CreateTopic(creation))
-    for name, does, retries in configs:
+    plans = {name: retries for name, _, retries in configs}
+    for name, does in ended(cluster, [(name, does) for name, does, _ in configs]):
         former = cluster.clients.get(name)
         worker = RetryWorker(
-            name, does, retries, next_instance(cluster, name), cluster.release, tuple(cluster.brokers), cluster.network, cluster.journal,
+            name, does, plans[name], next_instance(cluster, name), cluster.release, tuple(cluster.brokers), cluster.network, cluster.journal,
             cluster.account,
         )  # fmt: skip
         if isinstance(former, RetryWorker):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from core.kafka.admin_requests import CreateTopic
-from core.kafka.clients.client_config import PRODUCER, ClientConfig
+from core.kafka.clients.client_config import CONSUMER, PRODUCER, ClientConfig
+from core.kafka.clients.group_member.member_config import MemberConfig, Reset
 from core.kafka.clients.services.delay_levels import level_for, level_topic, level_us, producer_name, worker_name
 from core.kafka.clients.services.delay_producer import DelayProducer
 from core.kafka.clients.services.delay_worker import DelayWorker
-from core.kafka.clients.services.service_config import DueFrom, ServiceCommit, ServiceStep, WorkerConfig
+from core.kafka.clients.services.service_config import DueFrom, ServiceCommit, ServiceStep, WorkerConfig, instance_names
 from core.kafka.clients.services.service_worker import ServiceWorker
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
@@ -19,6 +21,9 @@ from core.lab.act_handlers.internal_topics import transaction_state_topic
 from core.lab.act_handlers.processes import offsets_topic
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
+
+MAX_INSTANCES: Final = 100
+"""The maximum number of instances of a service."""
 
 
 def _delay_configs(cluster: ClusterNodes, act: acts.StartDelayService) -> tuple[tuple[str, WorkerConfig], ...]:
@@ -51,15 +56,41 @@ def _delay_configs(cluster: ClusterNodes, act: acts.StartDelayService) -> tuple[
         raise ActRefused(f"release {cluster.release.name} has no transactions; use 0.11 or later (KIP-98)")
     if act.transactional and act.commit != ServiceCommit.DONE:
         raise ActRefused("a transactional service commits the offsets of the records that it has forwarded; use commit: done")
+    check_instances(act.instances)
     group = act.service if act.group is None else act.group
     found = []
     for level, delay in zip(act.levels, delays, strict=True):
-        name = worker_name(act.service, level)
-        found.append((name, WorkerConfig(
-            act.service, level_topic(level), act.topic, group, delay, act.bound, resume_at, act.commit_every, ServiceCommit(act.commit),
-            worker_name(group, level) if act.transactional else "", act.queue == "fifo", act.delays == "record", DueFrom(act.due_from), act.tick, act.reset,
-        )))  # fmt: skip
+        does = WorkerConfig(
+            act.service, level_topic(level), act.topic, group if act.instances == 1 else worker_name(group, level), delay, act.bound, resume_at,
+            act.commit_every, ServiceCommit(act.commit), worker_name(group, level) if act.transactional else "", act.queue == "fifo",
+            act.delays == "record", DueFrom(act.due_from), act.tick, act.reset,
+        )  # fmt: skip
+        found += shared(cluster, worker_name(act.service, level), does, act.instances, act.config)
     return tuple(found)
+
+
+def check_instances(instances: int) -> None:
+    """Check the number of the instances of a service.
+
+    Raises:
+        ActRefused: the number is out of range.
+    """
+    if not 1 <= instances <= MAX_INSTANCES:
+        raise ActRefused(f"instances must be from 1 to {MAX_INSTANCES}, not {instances}")
+
+
+def shared(
+    cluster: ClusterNodes, name: str, does: WorkerConfig, instances: int, config: tuple[tuple[str, str], ...]
+) -> list[tuple[str, WorkerConfig]]:
+    """Return the name and the configuration of each worker of one topic. If there are several, they are members of a group."""
+    if instances == 1:
+        return [(name, does)]
+    client = config_of(cluster, CONSUMER, config, any_kind=True)
+    reset, committed = Reset(does.reset), bool(does.transactional_id)
+    membership = MemberConfig(client, does.group, (does.source,), ("range",), reset=reset, read_committed=committed)
+    ids = instance_names(does.transactional_id, instances) if committed else ("",) * instances
+    names = instance_names(name, instances)
+    return [(name, does._replace(transactional_id=each, membership=membership)) for name, each in zip(names, ids, strict=True)]
 
 
 def missing_topics(cluster: ClusterNodes, names: tuple[str, ...], partitions: int) -> list[TopicSpec]:
@@ -78,11 +109,18 @@ def check_workers(cluster: ClusterNodes, service: str, names: list[str]) -> None
     known = cluster.workers(service)
     if known and [worker.name for worker in known] != names:
         raise ActRefused(f"service {service} has the workers {', '.join(worker.name for worker in known)}; restart it with the same ones")
-    if any(worker.running for worker in known):
+    running = [worker for worker in known if worker.running]
+    if running and (len(running) == len(known) or running[0].does.membership is None):
         raise ActRefused(f"service {service} is already running; stop or kill it first, or give the other service another name")
     for name in names:
         if not known and name in cluster.nodes:
             raise ActRefused(f"{name} is the name of another node; give the service another name")
+
+
+def ended(cluster: ClusterNodes, configs: Sequence[tuple[str, WorkerConfig]]) -> list[tuple[str, WorkerConfig]]:
+    """Return the workers that are not running."""
+    running = {worker.name for worker in cluster.workers(configs[0][1].service) if worker.running}
+    return [(name, does) for name, does in configs if name not in running]
 
 
 def next_instance(cluster: ClusterNodes, name: str) -> int:
@@ -106,17 +144,18 @@ def start_worker(cluster: ClusterNodes, worker: ServiceWorker, config: ClientCon
 def _start_delay(cluster: ClusterNodes, act: acts.StartDelayService) -> find.CheckThenDo:
     find.topic(cluster, act.topic)
     configs = _delay_configs(cluster, act)
-    client = config_of(cluster, PRODUCER, act.config, idempotent=act.transactional or act.idempotence)
+    client = config_of(cluster, PRODUCER, act.config, idempotent=act.transactional or act.idempotence, any_kind=act.instances > 1)
     check_workers(cluster, act.service, [name for name, _ in configs])
     find.require_controller(cluster)
-    creations = [offsets_topic(cluster), *missing_topics(cluster, tuple(does.source for _, does in configs), act.partitions)]
+    sources = tuple(dict.fromkeys(does.source for _, does in configs))
+    creations = [offsets_topic(cluster), *missing_topics(cluster, sources, act.partitions)]
     if act.transactional:
         creations.append(transaction_state_topic(cluster))
     yield
     for creation in creations:
         if creation is not None:
             cluster.submit_admin_request(CreateTopic(creation))
-    for name, does in configs:
+    for name, does in ended(cluster, configs):
         worker = DelayWorker(
             name,
             does,
@@ -168,22 +207,28 @@ def _produce_delayed(cluster: ClusterNodes, act: acts.ProduceDelayed) -> find.Ch
         known.produce(act.records, act.bytes, act.partition)
 
 
-def _running(cluster: ClusterNodes, service: str) -> list[ServiceWorker]:
+def _running(cluster: ClusterNodes, service: str, name: str | None) -> list[ServiceWorker]:
+    """Return the running workers of a service, or the one with that name."""
     workers = [worker for worker in cluster.workers(service) if worker.running]
     if not workers:
         raise ActRefused(f"no worker of a service {service} is running")
-    return workers
+    if name is None:
+        return workers
+    found = [worker for worker in workers if worker.name == name]
+    if not found:
+        raise ActRefused(f"service {service} has no running worker {name}; there are {', '.join(worker.name for worker in workers)}")
+    return found
 
 
 def _stop(cluster: ClusterNodes, act: acts.StopService) -> find.CheckThenDo:
-    workers = _running(cluster, act.service)
+    workers = _running(cluster, act.service, act.worker)
     yield
     for worker in workers:
         worker.stop()
 
 
 def _kill(cluster: ClusterNodes, act: acts.KillService) -> find.CheckThenDo:
-    workers = _running(cluster, act.service)
+    workers = _running(cluster, act.service, act.worker)
     yield
     cause = cluster.journal.cause
     for worker in workers:

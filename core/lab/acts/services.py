@@ -22,6 +22,10 @@ class StartDelayService(Act, word="delay-service", does="start a service that ho
     worker crashes when it has sent its first records but not handled the response (`send`), when they are acknowledged (`forward`), or when
     it has committed offsets (`commit`). If the workers have ended, other instances start. `group` is the group of the workers; by default,
     it is the name of the service. `config` contains settings by their Kafka names, as for `init-transactions`.
+
+    With `instances: 2`, each level has the workers `delay-30s-1` and `delay-30s-2`. They are members of the group `delay-30s`, share the
+    partitions of the topic by the classic protocol, and take over those of a worker that has died. Then `config` can also contain settings of
+    consumers, such as session.timeout.ms. If only some of the workers have ended, the act starts others in their places.
     """
 
     topic: str
@@ -42,7 +46,8 @@ class StartDelayService(Act, word="delay-service", does="start a service that ho
     group: str | None = None
     reset: str = "earliest"
     config: tuple[tuple[str, str], ...] = ()
-    """Kafka settings of the producers of the service, by name (`core.kafka.clients.client_config`)."""
+    """Kafka settings of the clients of the service, by name (`core.kafka.clients.client_config`)."""
+    instances: int = 1
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -72,8 +77,8 @@ class StartRetryService(Act, word="retry-service", does="start a service that re
     record goes to the dead-letter topic. The names are those of Spring Kafka: for `orders`, they are `orders-retry-5000` and so on (with
     `names: index`, `orders-retry-0`), and `orders-dlt`. A worker is named after the service and its topic, for example `app-orders-retry-5000`.
     If the service is `blocking`, it tries a record again in place, and all later records of the partition wait. Without `dead-letters`, a
-    blocking service skips records that fail for the last time. `bound`, `commit-every`, `commit`, `transactional`, `crash-after`, and `config`
-    have the same meaning as for `delay-service`. The act `fail-processing` determines which records fail.
+    blocking service skips records that fail for the last time. `bound`, `commit-every`, `commit`, `transactional`, `crash-after`, `config`, and
+    `instances` have the same meaning as for `delay-service`. The act `fail-processing` determines which records fail.
     """
 
     topic: str
@@ -90,7 +95,8 @@ class StartRetryService(Act, word="retry-service", does="start a service that re
     crash_after: str | None = None
     reset: str = "earliest"
     config: tuple[tuple[str, str], ...] = ()
-    """Kafka settings of the producers of the service, by name (`core.kafka.clients.client_config`)."""
+    """Kafka settings of the clients of the service, by name (`core.kafka.clients.client_config`)."""
+    instances: int = 1
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -112,13 +118,15 @@ class FailProcessing(Act, word="fail-processing", does="make a share of a retry 
 
 @attrs.frozen(eq=False, repr=False)
 class StopService(Act, word="stop-service", does="stop a service; its workers commit their offsets first"):
-    """Stop the workers of a service. Each worker waits for its batches, commits its offsets, and ends."""
+    """Stop the workers of a service, or one `worker`. Each worker waits for its batches, commits its offsets, and ends."""
 
     service: str = "delay"
+    worker: str | None = None
 
 
 @attrs.frozen(eq=False, repr=False)
 class KillService(Act, word="kill-service", does="kill the workers of a service (kill -9)"):
-    """Kill the workers of a service. The records that they hold in memory are gone."""
+    """Kill the workers of a service, or one `worker`. The records that they hold in memory are gone."""
 
     service: str = "delay"
+    worker: str | None = None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from core.kafka.clients.consumer.group_consumer import PolledRecords
 from core.kafka.clients.services.delay_worker import DelayWorker
 from core.kafka.clients.services.retry_worker import RetryWorker
+from core.kafka.clients.services.service_worker import ServiceWorker
 from core.lab.accounts.processing_account import Counts, Processing
 from core.lab.accounts.service_account import mean, percentile
 from core.lab.cluster_nodes import ClusterNodes
@@ -32,15 +34,30 @@ def processing_of(worker: DelayWorker) -> Processing:
     return Processing(worker.does.group, worker.does.source, worker.does.target, 1)
 
 
+def _sharing(cluster: ClusterNodes, worker: ServiceWorker) -> list[ServiceWorker]:
+    """Return the workers that share the topic of a worker."""
+    does = worker.does
+    return [each for each in cluster.workers(does.service) if (each.does.group, each.does.source) == (does.group, does.source)]
+
+
+def _is_running(worker: ServiceWorker) -> bool:
+    return worker.running
+
+
+def _in_hand(workers: Iterable[ServiceWorker]) -> tuple[PolledRecords, ...]:
+    return tuple(records for worker in workers for records in worker.in_hand())
+
+
 def _view(cluster: ClusterNodes, name: str, workers: Sequence[DelayWorker]) -> ServiceView:
     account, now = cluster.account, cluster.now
     logs = account.leader_logs()
-    counts = [account.processing.counts(processing_of(worker), logs, worker.in_hand() if worker.running else ()) for worker in workers]
+    running = [worker for worker in workers if worker.running]
+    sharing = {processing_of(worker): _sharing(cluster, worker) for worker in workers}
+    counts = [account.processing.counts(each, logs, _in_hand(filter(_is_running, them))) for each, them in sharing.items()]
     total = Counts(*map(sum, zip(*counts, strict=True)))
     times = [account.services.of(worker.name) for worker in workers]
     samples = [sample for each in times for sample in each.samples]
     lateness = [(forwarded.lateness, count) for count, forwarded in samples]
-    running = [worker for worker in workers if worker.running]
     held = [records for worker in running for records in (*worker.queue.entries, *worker.sending.values())]
     return ServiceView(
         name=name,
@@ -51,10 +68,10 @@ def _view(cluster: ClusterNodes, name: str, workers: Sequence[DelayWorker]) -> S
         overdue=sum(records.size for records in held if records.due <= now),
         paused=sum(len(worker.consumer.paused) for worker in running),
         read=total.input,
-        forwarded=sum(account.processing.finished(processing_of(worker), logs) for worker in workers),
+        forwarded=sum(account.processing.finished(each, logs) for each in sharing),
         forwarded_twice=total.twice,
         never_forwarded=total.never,
-        expired=sum(account.processing.expired(processing_of(worker), logs, worker.in_hand()) for worker in workers),
+        expired=sum(account.processing.expired(each, logs, _in_hand(them)) for each, them in sharing.items()),
         too_early=sum(count for late, count in lateness if late < 0),
         too_soon=sum(count for count, forwarded in samples if forwarded.total_error < 0),
         inversions=sum(each.inversions for each in times),
@@ -85,8 +102,8 @@ def _retry_view(cluster: ClusterNodes, service: str, workers: Sequence[RetryWork
     logs = account.leader_logs()
     running = [worker for worker in workers if worker.running]
     dropped = 0
-    for worker in workers:
-        in_hand = worker.in_hand() if worker.running else ()
+    for worker in {(worker.does.group, worker.does.source): worker for worker in workers}.values():
+        in_hand = _in_hand(filter(_is_running, _sharing(cluster, worker)))
         for (group, tp), commits in account.processing.commits.items():
             if group == worker.does.group and tp.topic == worker.does.source and tp in logs:
                 visible = account.processing.visible(tp, logs[tp])

@@ -26,7 +26,7 @@ from core.kafka.clients.producer.producer_transaction_state import (
 )
 from core.kafka.clients.producer.transactional_offsets import AddOffsets, CommitOffsets
 from core.kafka.clients.producer.transactional_requests import AddPartitions, EndTxn, FindCoordinator, InitProducerId, TxnRequest
-from core.kafka.group_coordinator.messages import NOT_A_MEMBER, OffsetToCommit, TxnOffsetCommitResponse
+from core.kafka.group_coordinator.messages import NOT_A_MEMBER, GroupMembership, OffsetToCommit, TxnOffsetCommitResponse
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
 from core.kafka.transaction.messages import (
@@ -185,17 +185,17 @@ class TransactionManager:
         else:
             self.new_partitions[tp] = None
 
-    def send_offsets(self, group: str, offsets: tuple[OffsetToCommit, ...]) -> None:
+    def send_offsets(self, group: str, offsets: tuple[OffsetToCommit, ...], membership: GroupMembership = NOT_A_MEMBER) -> None:
         """Include the offsets of a group in the transaction. The call has ended when `sends_offsets` is False.
 
-        Kafka: `#sendOffsetsToTransaction`. The client is not a member of the group.
+        Kafka: `#sendOffsetsToTransaction`. By default, the client is not a member of the group.
 
         Raises:
             IllegalStateError: the call is impossible now.
         """
         self.check(SEND)
         self.sends_offsets = True
-        commit = CommitOffsets(group, NOT_A_MEMBER, offsets)
+        commit = CommitOffsets(group, membership, offsets)
         if self.version >= 2:  # the group coordinator adds its partition
             self.started = True
             self.requests.enqueue(commit)

@@ -55,6 +55,13 @@ class HeldQueue:
         """Record that the service has finished handling some records."""
         self.counts[records.partition] -= records.size
 
+    def forget(self, partition: int) -> None:
+        """Forget the records of a partition."""
+        self.entries[:] = [each for each in self.entries if each.partition != partition]
+        if not self.fifo:
+            heapq.heapify(self.entries)
+        self.counts.pop(partition, None)
+
     def clear(self) -> None:
         """Forget all records."""
         self.entries.clear()

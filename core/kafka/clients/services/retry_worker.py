@@ -212,6 +212,12 @@ class RetryWorker(ServiceWorker):
         self.reports.clear()
         super()._committed()
 
+    def partitions_revoked(self, partitions: tuple[int, ...]) -> None:
+        """Forget the records of partitions that the worker no longer owns."""
+        super().partitions_revoked(partitions)
+        for number in partitions:
+            self.blocked.pop(number, None)
+
     def _forget(self) -> None:
         super()._forget()
         self.blocked.clear()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from typing import NamedTuple
 
+from core.kafka.clients.group_member.member_config import MemberConfig
+
 
 class ServiceCommit(enum.StrEnum):
     """The offset that a worker commits."""
@@ -35,6 +37,11 @@ class DueFrom(enum.StrEnum):
     """The time when the worker polled the record. If the worker was down, its records are delayed a second time."""
 
 
+def instance_names(worker: str, instances: int) -> tuple[str, ...]:
+    """Return the names of the instances of a worker, which share its topic."""
+    return (worker,) if instances == 1 else tuple(f"{worker}-{number}" for number in range(1, instances + 1))
+
+
 class WorkerConfig(NamedTuple):
     """The configuration of a worker, which reads one topic of a service.
 
@@ -54,6 +61,7 @@ class WorkerConfig(NamedTuple):
         due_from: the point in time at which the delay begins.
         tick: the tick of a timing wheel, to which due times are rounded up, µs; 0 if due times are exact.
         reset: auto.offset.reset.
+        membership: the configuration of the worker as a member of the group; None if it reads all partitions of its topic.
     """
 
     service: str
@@ -71,3 +79,4 @@ class WorkerConfig(NamedTuple):
     due_from: DueFrom
     tick: int
     reset: str
+    membership: MemberConfig | None = None

@@ -5,11 +5,14 @@ Because records can become due in a different order than their offsets, the work
 lowest offset that it has not finished handling.
 
 With a transactional.id, the records that the worker sends and the offsets that it commits during each commit interval form one transaction.
+
+A worker reads all partitions of its topic, or, as a member of a group, those that the group coordinator gives it. Before it gives up
+partitions, it commits its offsets. Records that it still holds are then the business of the next owner. So are records that it is sending:
+they arrive twice.
 """
 
 from __future__ import annotations
 
-import enum
 from abc import abstractmethod
 from typing import Final
 
@@ -19,12 +22,15 @@ from core.kafka.clients.client import RETRY_BACKOFF
 from core.kafka.clients.consumer.group_consumer import GroupCall, PolledRecords
 from core.kafka.clients.processes.consuming_process import RECORD_BYTES, ConsumingProcess
 from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
+from core.kafka.clients.producer.transactional_offsets import NOT_OWNED
 from core.kafka.clients.services.held_queue import HeldQueue
+from core.kafka.clients.services.member_consumer import MemberConsumer
 from core.kafka.clients.services.service_config import DueFrom, ServiceCommit, ServiceStep, WorkerConfig
 from core.kafka.clients.services.service_consumer import ServiceConsumer
 from core.kafka.clients.services.service_records import DelayedRecords, HeldRecords
+from core.kafka.clients.services.worker_phase import Phase
 from core.kafka.durability_observer import DurabilityObserver
-from core.kafka.group_coordinator.messages import OffsetToCommit
+from core.kafka.group_coordinator.messages import NOT_A_MEMBER, OffsetToCommit
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.messages import ProduceResponse
 from core.kafka.release import Release
@@ -32,25 +38,6 @@ from core.sim.journal import Journal
 from core.sim.network import Network
 
 READY, OPEN = ProducerTransactionState.READY, ProducerTransactionState.IN_TRANSACTION
-
-
-class Phase(enum.Enum):
-    """The phase that a worker is in."""
-
-    INIT = "init"
-    """The worker gets a producer ID, which fences earlier instances."""
-    OFFSETS = "offsets"
-    """The worker fetches the committed offsets."""
-    RUNNING = "running"
-    """The worker polls, holds, and handles records."""
-    FLUSHING = "flushing"
-    """The worker is waiting until its batches are acknowledged, and then commits its offsets in the transaction."""
-    SENDING_OFFSETS = "sending-offsets"
-    """The worker is waiting until the group coordinator has the offsets in the transaction."""
-    COMMITTING = "committing"
-    """The worker is waiting until the transaction is committed."""
-    ABORTING = "aborting"
-    """The worker is waiting until the transaction is aborted, and then returns to the committed offsets."""
 
 
 class ServiceWorker(ConsumingProcess):
@@ -61,6 +48,8 @@ class ServiceWorker(ConsumingProcess):
         phase: the phase that the worker is in.
         queue: the held records.
         sending: the records that are being sent, by batch.
+        given_up: the records that are being sent, but whose partitions the worker has lost, by batch.
+        revoking: whether the commit before a revocation has been sent.
         committed: the last offset that the worker committed or found to be committed, by partition.
         committing: the offsets that the worker is committing outside of a transaction.
         due_timer: the time of the next `due` timer, µs; -1 if none is armed.
@@ -71,13 +60,15 @@ class ServiceWorker(ConsumingProcess):
     """
 
     __slots__ = (
-        "backs_off_until", "committed", "committing", "crash_after", "crashing", "does", "due_timer", "phase", "queue", "sending", "started_by",
+        "backs_off_until", "committed", "committing", "crash_after", "crashing", "does", "due_timer", "given_up", "phase", "queue",
+        "revoking", "sending", "started_by",
     )  # fmt: skip
 
     does: Final[WorkerConfig]
     consumer: ServiceConsumer
     queue: Final[HeldQueue]
     sending: Final[dict[int, HeldRecords]]
+    given_up: Final[dict[int, HeldRecords]]
     committed: Final[dict[int, int]]
 
     def __init__(
@@ -93,12 +84,17 @@ class ServiceWorker(ConsumingProcess):
     ) -> None:
         super().__init__(name, does.target, instance, release, brokers, network, journal, account)
         self.does = does
-        consumer = ServiceConsumer(self, name, does.source, does.group, does.reset, brokers, network, journal, account)
+        if does.membership is None:
+            consumer = ServiceConsumer(self, name, does.source, does.group, does.reset, brokers, network, journal, account)
+        else:
+            consumer = MemberConsumer(self, name, does.membership, release, brokers, network, journal, account)
         self._join(consumer, read_committed=bool(does.transactional_id))
         consumer.keeps_paused = release.keeps_paused_records
-        self.phase = Phase.INIT if does.transactional_id else Phase.OFFSETS
+        self.phase = Phase.INIT if does.transactional_id else Phase.OFFSETS if does.membership is None else Phase.RUNNING
         self.queue = HeldQueue(fifo=does.fifo)
         self.sending = {}
+        self.given_up = {}
+        self.revoking = False
         self.committed = {}
         self.committing: tuple[OffsetToCommit, ...] = ()
         self.due_timer = -1
@@ -114,6 +110,8 @@ class ServiceWorker(ConsumingProcess):
         """Start the instance."""
         does, journal, consumer = self.does, self.journal, self.consumer
         self._go_live()
+        if does.membership is not None:
+            consumer.config = does.membership.client
         journal.cause = self.started_by = journal.emit(
             events.ServiceStarted.kind, self.name, self.instance, does.source, does.target, does.group, does.delay, does.transactional_id
         )
@@ -145,7 +143,8 @@ class ServiceWorker(ConsumingProcess):
     def metadata_updated(self) -> None:
         """Send what was waiting for metadata. If a topic was just created, its leaders might not be known yet."""
         super().metadata_updated()
-        if self.phase is Phase.OFFSETS and any(leader == NO_LEADER for leader, _ in self.leaders):
+        waits = self.phase is Phase.OFFSETS or self.does.membership is not None
+        if waits and any(leader == NO_LEADER for leader, _ in self.leaders):
             self.refresh_metadata_soon()
 
     def _knows_a_leader(self) -> bool:
@@ -176,6 +175,8 @@ class ServiceWorker(ConsumingProcess):
                 self._return_to_committed()
                 return True
             case Phase.OFFSETS:
+                if not self._poll_group() or self.phase is not Phase.OFFSETS:
+                    return self.phase is not Phase.OFFSETS
                 if consumer.call is not GroupCall.NOTHING or not consumer.positions or not self._knows_a_leader():
                     return False
                 self.committed.update({number: offset for number, offset in enumerate(consumer.positions) if offset > 0})
@@ -206,6 +207,8 @@ class ServiceWorker(ConsumingProcess):
         """If the worker is closing, end it; otherwise, poll and handle records. Return whether another phase began."""
         self._complete_commit()
         if not self.closing:
+            if not self._poll_group() or self.phase is not Phase.RUNNING:
+                return self.phase is not Phase.RUNNING
             self._poll()
             if self._handle_due() and self.running:
                 # There may be room for more records.
@@ -218,11 +221,78 @@ class ServiceWorker(ConsumingProcess):
         if self.transactions is not None and self.transactions.state is OPEN:
             self.phase = Phase.FLUSHING
             return True
-        if self.transactions is None and self.offsets_to_commit():
+        if self.transactions is None and self._can_commit() and self.offsets_to_commit():
             self._commit_due(None)
         else:
-            self.kill("stopped")
+            self._leave()
         return False
+
+    def _leave(self) -> None:
+        """End the instance. A member first leaves its group."""
+        consumer = self.consumer
+        if isinstance(consumer, MemberConsumer):
+            if consumer.member.leaving:
+                return
+            consumer.member.revoke_all()
+            if consumer.member.close():
+                return
+        self.kill("stopped")
+
+    # --- the group -------------------------------------------------------------------------------------------------
+
+    def _poll_group(self) -> bool:
+        """Do what poll() does for the group. Return False if the worker must first wait, or commit (`ConsumerCoordinator#poll`)."""
+        consumer = self.consumer
+        if not isinstance(consumer, MemberConsumer):
+            return True
+        member = consumer.member
+        if member.must_prepare():
+            if consumer.call is not GroupCall.NOTHING or self._commits_before_revocation():
+                return False
+            member.prepare_join()
+        member.ensure_active_group()
+        return self.running
+
+    def _commits_before_revocation(self) -> bool:
+        """Commit the offsets before the worker gives up its partitions. Return False if that is done, or is impossible."""
+        transactions = self.transactions
+        if transactions is not None:
+            if transactions.state is not OPEN:
+                return bool(transactions.call)
+            if self._can_commit():
+                self.phase = Phase.FLUSHING
+            elif not transactions.call:
+                self._abort("it has lost its partitions")
+            return True
+        offsets = self.offsets_to_commit()
+        if self.revoking or not offsets or not self._can_commit():
+            self.revoking = False
+            return False
+        self.revoking, self.committing = True, offsets
+        self.consumer.commit_offsets(offsets)
+        return True
+
+    def _can_commit(self) -> bool:
+        """Return whether the worker is in a stable generation, or is not a member."""
+        consumer = self.consumer
+        return not isinstance(consumer, MemberConsumer) or consumer.member.commit_membership() is not None
+
+    def partitions_revoked(self, partitions: tuple[int, ...]) -> None:
+        """Forget the records of partitions that the worker no longer owns. Records that are being sent still arrive."""
+        for number in partitions:
+            self.queue.forget(number)
+            self.committed.pop(number, None)
+        for batch in [batch for batch, records in self.sending.items() if records.partition in partitions]:
+            self.given_up[batch] = self.sending.pop(batch)
+
+    def partitions_assigned(self) -> None:
+        """Begin at the committed offsets of the partitions that the worker owns now."""
+        self._return_to_committed()
+
+    def left_group(self) -> None:
+        """End the instance after the response to its LeaveGroup."""
+        if self.running:
+            self.kill("stopped")
 
     # --- holding records -------------------------------------------------------------------------------------------
 
@@ -327,6 +397,8 @@ class ServiceWorker(ConsumingProcess):
             self._forwarded(records, batch.content)
             self._done(records)
             self._reached(ServiceStep.FORWARD)
+        elif (given_up := self.given_up.pop(batch.id, None)) is not None:
+            self._forwarded(given_up, batch.content)
 
     @abstractmethod
     def _forwarded(self, records: HeldRecords, content: object) -> None:
@@ -337,6 +409,7 @@ class ServiceWorker(ConsumingProcess):
         later.
         """
         super()._drop(batch, error)
+        self.given_up.pop(batch.id, None)
         records = self.sending.pop(batch.id, None)
         if records is not None:
             self.backs_off_until = self.journal.now + RETRY_BACKOFF
@@ -378,7 +451,7 @@ class ServiceWorker(ConsumingProcess):
                 self.phase = Phase.FLUSHING
             return
         offsets = self.offsets_to_commit()
-        if offsets and self.consumer.call is GroupCall.NOTHING:
+        if offsets and self.consumer.call is GroupCall.NOTHING and self._can_commit():
             self.committing = offsets
             self.consumer.commit_offsets(offsets)
 
@@ -409,7 +482,9 @@ class ServiceWorker(ConsumingProcess):
         offsets = self.offsets_to_commit()
         if offsets:
             self.committed.update({tp.partition: offset for tp, offset, _ in offsets})
-            transactions.send_offsets(self.does.group, offsets)
+            consumer = self.consumer
+            membership = consumer.member.membership if isinstance(consumer, MemberConsumer) else NOT_A_MEMBER
+            transactions.send_offsets(self.does.group, offsets, membership)
         self.phase = Phase.SENDING_OFFSETS
         return True
 
@@ -428,6 +503,8 @@ class ServiceWorker(ConsumingProcess):
         assert transactions is not None, "only transactions are aborted"
         self.journal.cause = self.journal.emit(events.ServiceRewound.kind, self.name, self.instance, error)
         self.phase = Phase.ABORTING
+        if isinstance(self.consumer, MemberConsumer) and error in NOT_OWNED:
+            self.consumer.membership_refused(self.consumer.member.membership, error)
         self._forget()
         transactions.abort()
 
@@ -439,5 +516,8 @@ class ServiceWorker(ConsumingProcess):
         self.consumer.forget()
 
     def _return_to_committed(self) -> None:
+        if isinstance(self.consumer, MemberConsumer) and not self.consumer.assigned:
+            self.phase = Phase.RUNNING
+            return
         self.phase = Phase.OFFSETS
         self.consumer.fetch_offsets()

@@ -67,8 +67,8 @@ def heal(cluster: Cluster, timeline: GroupTimeline) -> None:
             if broker.state is BrokerState.STOPPED:
                 attempt(cluster, acts.Start(broker.id))
         for service in ("delay", "app"):
-            running = {worker.running for worker in cluster.workers(service)}
-            if running == {True, False}:  # the service starts again only as a whole
+            running = {worker.running for worker in cluster.workers(service) if worker.does.membership is None}
+            if running == {True, False}:  # a service whose workers are not members of groups starts again only as a whole
                 attempt(cluster, acts.KillService(service))
         for act in timeline.opening:
             if isinstance(act, acts.JoinGroup | acts.StartDelayService | acts.StartRetryService | acts.StartProcess):

@@ -166,6 +166,32 @@ def _services(draw: random.Random) -> tuple[list[acts.Act], list[Callable[[rando
     return opening, later
 
 
+def _shared(
+    draw: random.Random, opening: list[acts.Act], later: list[Callable[[random.Random], Deed]]
+) -> tuple[list[acts.Act], list[Callable[[random.Random], Deed]]]:
+    """Let some services have two instances, which share the partitions of each topic. Either of them can die, and only the dead ones start again."""
+    found = {}
+    for act in opening:
+        if isinstance(act, acts.StartDelayService | acts.StartRetryService) and draw.random() < 0.4:
+            found[act.service] = act, attrs.evolve(act, instances=2, partitions=2, config=SHORT[:2])
+
+    def share(deed: Deed) -> Deed:
+        if isinstance(deed, acts.StartDelayService | acts.StartRetryService) and deed.service in found:
+            return attrs.evolve(deed, instances=2, partitions=2, config=SHORT[:2])
+        return deed
+
+    def killing(service: str, worker: str) -> Callable[[random.Random], Deed]:
+        return lambda draw: draw.choice([acts.KillService, acts.StopService])(service, f"{worker}-{draw.randint(1, 2)}")
+
+    def sharing(deed: Callable[[random.Random], Deed]) -> Callable[[random.Random], Deed]:
+        return lambda draw: share(deed(draw))
+
+    deeds = [sharing(each) for each in later]
+    for service, (act, _) in found.items():
+        deeds.append(killing(service, "delay-2s" if isinstance(act, acts.StartDelayService) else f"app-{JOBS}"))
+    return [share(each) for each in opening], deeds  # type: ignore[misc]
+
+
 def group_swarm(seed: int) -> GroupTimeline:
     """Return the timeline of a seed. The seed draws the release, the protocol, the services, and the acts that affect them."""
     draw = random.Random(f"{seed}:groups")
@@ -180,7 +206,7 @@ def group_swarm(seed: int) -> GroupTimeline:
     )  # fmt: skip
     if modern:
         template = attrs.evolve(template, config=(("max.poll.interval.ms", "15000"),))
-    services, later = _services(draw)
+    services, later = _shared(random.Random(f"{seed}:instances"), *_services(draw))
     idempotent = draw.random() < 0.5
     opening = (
         acts.Load("t", rate=60, every=100 * US_PER_MS, producer="pt", idempotence=idempotent),

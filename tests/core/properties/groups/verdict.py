@@ -136,8 +136,9 @@ def _retries(cluster: Cluster, notebook: Notebook, logs: Logs, compare: Any) -> 
     compare("retry service: succeeded, again, dead, again", (view.succeeded, view.succeeded_twice, view.dead, view.dead_twice), own)
     passed = {before for places in moved.values() for _, before in places.values()}
     dropped = 0
-    for worker in workers:
-        waiting = {(each.tp, offset) for each in worker.in_hand() for offset in range(each.start, each.end)} if worker.running else set()
+    for worker in {worker.does.source: worker for worker in workers}.values():
+        in_hand = cluster.records_in_hand(worker.does.group)
+        waiting = {(each.tp, offset) for each in in_hand for offset in range(each.start, each.end)}
         for tp, log in logs.items():
             if tp.topic == worker.does.source:
                 bound = notebook.commits.get((worker.does.group, tp), 0)

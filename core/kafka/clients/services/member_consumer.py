@@ -1,0 +1,182 @@
+"""The consumer of a worker that is a member of a group: the group coordinator gives it some partitions of the topic, and takes them away.
+
+Kafka: `KafkaConsumer#subscribe`, `ConsumerRebalanceListener`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, Protocol
+
+from core.kafka import errors, events
+from core.kafka.clients.consumer.group_consumer import GroupCall, Owner
+from core.kafka.clients.group_member.consumer_coordinator import ConsumerCoordinator
+from core.kafka.clients.group_member.member_config import MemberConfig
+from core.kafka.clients.services.service_consumer import ServiceConsumer
+from core.kafka.durability_observer import DurabilityObserver
+from core.kafka.group_coordinator.classic.messages import Partitions
+from core.kafka.group_coordinator.messages import (
+    NOT_A_MEMBER,
+    GroupMembership,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    OffsetToCommit,
+)
+from core.kafka.ids import NO_OFFSET
+from core.kafka.release import Release
+from core.kafka.transaction.messages import FindCoordinatorRequest, FindCoordinatorResponse
+from core.sim.journal import Journal
+from core.sim.network import Network
+
+
+class MemberOwner(Owner, Protocol):
+    """What the consumer needs from its worker."""
+
+    def partitions_revoked(self, partitions: tuple[int, ...], /) -> None:
+        """Forget everything about partitions that the worker no longer owns."""
+
+    def partitions_assigned(self) -> None:
+        """Begin at the committed offsets of the partitions that the worker owns now."""
+
+    def left_group(self) -> None:
+        """Continue after the worker has left the group."""
+
+
+class MemberConsumer(ServiceConsumer):
+    """A consumer that is a member of a group.
+
+    Attributes:
+        worker: the worker.
+        member: the membership.
+        assigned: the partitions that the worker owns.
+        is_polling: always True: a worker calls poll() all the time.
+        commits_as: the membership that the present commit names.
+    """
+
+    __slots__ = ("assigned", "commits_as", "is_polling", "member", "worker")
+
+    worker: Final[MemberOwner]
+    member: Final[ConsumerCoordinator]
+    assigned: Final[dict[int, None]]
+
+    def __init__(
+        self,
+        worker: MemberOwner,
+        name: str,
+        does: MemberConfig,
+        release: Release,
+        brokers: tuple[int, ...],
+        network: Network,
+        journal: Journal,
+        account: DurabilityObserver,
+    ) -> None:
+        super().__init__(worker, name, does.topics[0], does.group, does.reset, brokers, network, journal, account)
+        self.worker = worker
+        self.is_polling = True
+        self.member = ConsumerCoordinator(self, does, release)
+        self.assigned = {}
+        self.commits_as = NOT_A_MEMBER
+        self.handlers[FindCoordinatorResponse] = self._handle_either_lookup
+
+    # --- poll() ----------------------------------------------------------------------------------------------------
+
+    def metadata_updated(self) -> None:
+        """Learn of new partitions, and let the leader of the group check for them."""
+        while len(self.positions) < len(self.leaders):
+            self.positions.append(NO_OFFSET)
+        self.member.check_metadata()
+        super().metadata_updated()
+
+    def partitions_to_read(self) -> Iterable[int]:
+        """Return the owned partitions that are not paused and have no records left to poll."""
+        return [number for number in super().partitions_to_read() if number in self.assigned]
+
+    def _is_fetchable(self, partition: int) -> bool:
+        return partition in self.assigned and super()._is_fetchable(partition)
+
+    def connection_lost(self, node: str) -> None:
+        """Drop the requests to a broker."""
+        self.member.calls.disconnected(node)
+        super().connection_lost(node)
+
+    def _handle_either_lookup(self, response: FindCoordinatorResponse, sender: str) -> None:
+        """Handle the response to the lookup of the membership, or to that of a commit or a fetch of offsets."""
+        if response.correlation == self.correlation:
+            self._handle_coordinator(response, sender)
+        else:
+            self.member.calls.found(response)
+
+    # --- offsets ---------------------------------------------------------------------------------------------------
+
+    def commit_offsets(self, offsets: tuple[OffsetToCommit, ...]) -> None:
+        """Commit offsets as a member of the group."""
+        self.commits_as = self.member.commit_membership() or NOT_A_MEMBER
+        super().commit_offsets(offsets)
+
+    def _request(self) -> FindCoordinatorRequest | OffsetFetchRequest | OffsetCommitRequest:
+        request = super()._request()
+        if isinstance(request, OffsetFetchRequest):
+            return request._replace(partitions=tuple(self.tp(number) for number in self.assigned))
+        return request._replace(membership=self.commits_as) if isinstance(request, OffsetCommitRequest) else request
+
+    def _handle_offsets(self, response: OffsetFetchResponse, sender: str) -> None:
+        if response.correlation != self.correlation:
+            return
+        partitions = len(self.positions)
+        super()._handle_offsets(response, sender)
+        if self.call is GroupCall.NOTHING:
+            found = {tp.partition: position for (tp, *_), position in zip(response.offsets, self.positions, strict=True)}
+            self.positions[:] = [found.get(number, NO_OFFSET) for number in range(partitions)]
+
+    def _end(self, error: str) -> None:
+        """End the call. A refused commit tells the member that it has lost its generation."""
+        if error != errors.NONE and self.call is GroupCall.COMMIT_OFFSETS:
+            journal = self.journal
+            what = ", ".join(f"{tp}@{offset}" for tp, offset, _ in self.offsets)
+            journal.cause = journal.emit(events.CommitFailed.kind, self.name, self.group, error, what)
+            self.membership_refused(self.commits_as, error)
+        super()._end(error)
+
+    def membership_refused(self, membership: GroupMembership, error: str) -> None:
+        """Handle a commit, inside or outside of a transaction, that was refused because of the membership that it named."""
+        if error == errors.REBALANCE_IN_PROGRESS:
+            self.member.request_rejoin("its commit was refused, because the group rebalances")
+        elif error in (errors.UNKNOWN_MEMBER_ID, errors.ILLEGAL_GENERATION):
+            self.member.generation_refused(membership, error)
+
+    # --- what the membership needs ---------------------------------------------------------------------------------
+
+    def poll_fails(self, error: str) -> None:
+        """Do nothing: a worker without static membership gets none of these errors, except for wrong settings."""
+
+    def partition_counts(self, topics: tuple[str, ...]) -> dict[str, int] | None:
+        """Return the number of partitions of the topic, which all members of the group read. Request metadata if it is missing."""
+        if not self.leaders:
+            self.refresh_metadata()
+            return None
+        return dict.fromkeys(topics, len(self.leaders))
+
+    def partitions_gone(self, tps: Partitions) -> None:
+        """Stop reading these partitions, and forget their records."""
+        for tp in tps:
+            self.assigned.pop(tp.partition, None)
+            self.paused.pop(tp.partition, None)
+            self.buffered.pop(tp.partition, None)
+            self._resetting.pop(tp.partition, None)
+            self._validating.pop(tp.partition, None)
+            self.positions[tp.partition] = NO_OFFSET
+        self.worker.partitions_revoked(tuple(tp.partition for tp in tps))
+
+    def partitions_added(self, tps: Partitions) -> None:
+        """Begin to read these partitions."""
+        for tp in tps:
+            self.assigned[tp.partition] = None
+            while len(self.positions) <= tp.partition:
+                self.positions.append(NO_OFFSET)
+        if tps:
+            self.worker.partitions_assigned()
+
+    def left(self) -> None:
+        """Continue after the response to a LeaveGroup."""
+        self.worker.left_group()
