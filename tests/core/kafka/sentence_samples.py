@@ -17,7 +17,7 @@ OTHERS: Final[dict[str, tuple[Any, ...]]] = {
     "str": ("",),
     "tuple[int, ...]": ((), (1,), (3, 1, 2)),
 }
-"""For each type, the values that lead to different sentences: none, one, and many; yes and no."""
+"""For each type, the values that lead to different sentences: none, one, and many for numbers; true and false."""
 
 
 def samples(event: type[Event]) -> Iterator[Event]:

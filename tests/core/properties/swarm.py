@@ -93,7 +93,7 @@ HARSH: Final[dict[str, tuple[Draw, Draw | None]]] = {
     ),
     "min-isr": (lambda draw, n: acts.Set("min.insync.replicas", str(draw.choice((1, 2)))), None),
 }  # fmt: skip
-"""Faults after which records can be lost under any release. Replicas that differ permanently are nevertheless a harm."""
+"""Faults after which records can be lost under any release. Even with these faults, replicas that differ permanently count as harm."""
 
 
 def _zombie_follower(draw: random.Random, brokers: int) -> list[Step]:

@@ -142,7 +142,7 @@ timeline:
     expect: ["burrow(billing) == err", "burrow(billing, orders-0) == stop", "lag(billing) > 900", "stable-lag(billing, orders-0) > 900",
              time-lag(billing) > 130s, "time-lag(billing, orders-0) < 145s"]
 """
-"""The consumer commits every 5 s until it is busy for minutes."""
+"""A script in which the consumer commits every 5 s until it becomes busy for minutes."""
 
 
 def test_burrow_judges_a_group_by_its_commits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""The readings: each can be taken, its name is its own, percentiles are those of the nearest rank, and health is counted as Kafka counts it."""
+"""The readings: each reading can be taken, its name is unique, percentiles use the nearest rank, and health is counted as in Kafka."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fetcher of a by-hand cluster: the user decides when it takes a turn, so no backoff may suppress that turn."""
+"""The fetcher of a by-hand cluster. The user decides when the fetcher takes a turn, so no backoff may suppress this turn."""
 
 from __future__ import annotations
 

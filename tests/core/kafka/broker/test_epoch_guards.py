@@ -1,4 +1,6 @@
-"""The guards of KIP-320 and KAFKA-7164 one by one: which requests are answered, which fetches count, and when a follower truncates again."""
+"""The guards of KIP-320 and KAFKA-7164, one by one: which requests a broker answers, which fetches count, and when a follower truncates
+again.
+"""
 
 from __future__ import annotations
 

@@ -19,7 +19,9 @@ def bench() -> BrokerBench:
 
 
 def led_with_two_followers(bench: BrokerBench) -> None:
-    """HW-01's set-up: f1 (2) outside the ISR and f2 (3) in it have fetched the first 2 of 5 records, of 10, 11 and three of 20 ms."""
+    """Build the initial state of HW-01: f1 (2) is outside the ISR, and f2 (3) is in it. Both have fetched the first two of five records,
+    whose timestamps are 10, 11, and three times 20 ms.
+    """
     bench.partition_is((1, 2, 3), (1, 3), leader_epoch=8, partition_epoch=1)
     bench.wait(10)
     bench.produce(1)

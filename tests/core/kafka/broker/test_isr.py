@@ -316,7 +316,7 @@ def test_isr_17_the_last_moment_still_counts() -> None:
 
 
 def test_isr_17_a_partition_dropped_from_a_busy_session_gets_late() -> None:
-    """Fetches of other partitions do not keep a follower in sync here."""
+    """Fetches of other partitions do not keep a follower in sync for this partition."""
     bench = BrokerBench()
     other = TopicPartition("t", 1)
     for tp in (TP, other):

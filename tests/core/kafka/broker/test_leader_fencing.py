@@ -84,7 +84,7 @@ def test_epf_04_stale_broker_epoch(bench: BrokerBench) -> None:
 
 @pytest.fixture
 def history() -> BrokerBench:
-    """Leader epoch 10; epochs {0@0, 3@2, 4@8, 7@13, 9@14, 10@17}, LEO 17."""
+    """Build a leader in leader epoch 10 with the epochs {0@0, 3@2, 4@8, 7@13, 9@14, 10@17} and LEO 17."""
     bench = BrokerBench(log=log_of((0, 0), (3, 2), (4, 8), (7, 13), (9, 14), leo=17))
     bench.partition_is((1, 2), (1, 2), leader_epoch=10)
     assert bench.log.epochs.entries() == ((0, 0), (3, 2), (4, 8), (7, 13), (9, 14), (10, 17))

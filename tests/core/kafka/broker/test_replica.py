@@ -106,8 +106,8 @@ def test_rep_11_a_fenced_broker_has_no_epoch_that_could_be_newer() -> None:
 
 
 def test_rep_11_what_is_read_comes_before_the_stale_broker_epoch() -> None:
-    """The follower's state is updated after the read (`Partition#fetchRecords`), so an error of the read, or a diverging epoch, is the
-    response.
+    """The follower's state is updated after the read (`Partition#fetchRecords`), so if the read has an error or finds a diverging epoch,
+    that is the response.
     """
     bench = BrokerBench()
     bench.partition_is((1, 2), (1, 2))

@@ -1,4 +1,6 @@
-"""The throttle of replication: bursts around the rate, replicas out of sync only, at the leader and at the follower, by the topics' lists (A4)."""
+"""The replication throttle (A4): bursts around the rate, replicas that are not in sync, the leader and the follower, and the lists of
+topics.
+"""
 
 from __future__ import annotations
 
@@ -115,9 +117,10 @@ def test_a_throttled_copy_goes_at_its_rate(setting: str) -> None:
     ],
 )
 def test_a_topics_own_list_decides_what_is_throttled(side: str, listed: str, held: bool, release: str) -> None:
-    """At the leader its own replica is named, at the follower the follower's; both from the start and while it runs.
+    """The leader's list names its own replica, and the follower's list names the follower's replica. Both work from the start, and when
+    they are set while the cluster runs.
 
-    What members of the ISR fetch of a throttled partition counts too, so at the leader little is left for the new replica.
+    Fetches of a throttled partition by members of the ISR also count, so the leader's quota leaves little for the new replica.
     """
     rate, name = f"{side}.replication.throttled.rate", f"{side}.replication.throttled.replicas"
     other = "" if held else "*"

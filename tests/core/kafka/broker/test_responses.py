@@ -110,7 +110,7 @@ def test_4_1_each_write_is_timed_out_by_its_own_request(bench: BrokerBench) -> N
 
 
 def test_4_2_a_retry_that_waits_does_not_keep_others_waiting(bench: BrokerBench) -> None:
-    """A duplicate waits for the offsets of its first attempt, but until its own later deadline."""
+    """A duplicate waits for the offsets of its first attempt, but at most until its own deadline, which is later."""
 
     def write(correlation: int, sequence: int, timeout_ms: int) -> None:
         request = ProduceRequest(correlation, CLIENT, TP, 1, 100, -1, timeout_ms * US_PER_MS, correlation, 1, 7, 0, sequence)

@@ -127,7 +127,7 @@ def test_delivery_timeout_ends_retries_to_the_moment() -> None:
 
 
 def test_delivery_timeout_holds_for_a_batch_that_is_on_its_way_too() -> None:
-    """The follower is paused: the leader holds the write for the request's timeout, three seconds at a time."""
+    """The follower is paused. The leader holds each attempt for the request's timeout of three seconds."""
     drill = Drill(settings=(("replica.lag.time.max.ms", 300_000), ("broker.session.timeout.ms", 300_000)))
     drill.produce(*DRILL)
     drill.cluster.run_until(3 * SECOND)

@@ -55,7 +55,7 @@ def test_txp_03_batches_in_flight_are_numbered_anew() -> None:
 
 
 def test_txp_04_a_failed_batch_after_another_producer_id() -> None:
-    """TXP-04: tp0's second batch becomes its first, tp1 keeps its numbers."""
+    """TXP-04: the second batch of tp0 becomes its first batch. tp1 keeps its sequence numbers."""
     bench = SenderBench(epoch=MAX_EPOCH)
     first, _ = bench.batches(0, 2)
     other, _ = bench.batches(1, 2)
@@ -146,7 +146,7 @@ def test_a_gap_that_no_batch_fills_needs_another_epoch() -> None:
 
 
 def test_other_partitions_keep_the_old_epoch_while_batches_are_in_flight() -> None:
-    """1.9, idempotent bump."""
+    """1.9: the epoch bump of an idempotent producer."""
     bench = SenderBench()
     (first,) = bench.batches(0)
     (other,) = bench.batches(1)
@@ -183,7 +183,9 @@ def test_before_2_5_batches_of_the_former_producer_id_fail() -> None:
 
 
 def test_retention_makes_a_producer_unknown_before_2_5() -> None:
-    """UNKNOWN_PRODUCER_ID after retention: the numbers of this partition restart under the same ID, and the batch is sent again."""
+    """After retention, the error is UNKNOWN_PRODUCER_ID. The sequence numbers of this partition restart under the same ID, and the batch is
+    sent again.
+    """
     bench = SenderBench("1.1")
     (request,) = bench.batches(0)
     bench.acked(request, base=0)

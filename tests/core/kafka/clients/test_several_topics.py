@@ -1,4 +1,4 @@
-"""Producers that write several topics, and steady loads in transactions."""
+"""Producers that write to several topics, and steady loads in transactions."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ def test_a_commit_of_nothing_sends_nothing() -> None:
 
 
 def test_txp_12_a_transaction_that_never_started_is_aborted_without_a_request() -> None:
-    """TXP-12: the only AddPartitionsToTxn failed; abort is done at once, and the next transaction works."""
+    """TXP-12: the only AddPartitionsToTxn failed. The abort completes immediately, and the next transaction works."""
     bench = TransactionBench()
     bench.manager.begin()
     bench.producer.produce(1, 100, 0)
@@ -225,7 +225,7 @@ def test_txp_13_a_refused_partition_spoils_the_request() -> None:
 @pytest.mark.parametrize("error", [errors.PRODUCER_FENCED, errors.INVALID_PRODUCER_EPOCH])
 @pytest.mark.parametrize(("release", "told"), [("2.4", errors.INVALID_PRODUCER_EPOCH), ("3.3", errors.PRODUCER_FENCED)])
 def test_txp_15_fenced_by_the_coordinator(step: str, error: str, release: str, told: str) -> None:
-    """TXP-15: fatal in every request."""
+    """TXP-15: the error is fatal in every request."""
     bench = TransactionBench(release, ready=step != "init")
     if step == "init":
         bench.manager.init()
@@ -260,7 +260,7 @@ def test_txp_16_an_invalid_epoch_from_a_leader_is_abortable() -> None:
 
 @pytest.mark.parametrize("error", [errors.INVALID_PRODUCER_EPOCH, errors.OUT_OF_ORDER_SEQUENCE_NUMBER, errors.UNKNOWN_PRODUCER_ID])
 def test_without_another_epoch_the_error_is_fatal(error: str) -> None:
-    """TXP-16 and 4.3, up to 2.4."""
+    """TXP-16 and section 4.3, for releases up to 2.4."""
     bench = TransactionBench("2.4")
     bench.acked(*bench.begin(0), base=7)
     bench.refused(*bench.batches(0), error, 7)
@@ -269,7 +269,7 @@ def test_without_another_epoch_the_error_is_fatal(error: str) -> None:
 
 @pytest.mark.parametrize("error", [errors.OUT_OF_ORDER_SEQUENCE_NUMBER, errors.UNKNOWN_PRODUCER_ID, errors.MESSAGE_TOO_LARGE])
 def test_txp_18_another_epoch_follows_an_abortable_error(error: str) -> None:
-    """TXP-18: two batches are acknowledged, the third fails: abort, then epoch 2 and sequence 0."""
+    """TXP-18: two batches are acknowledged, and the third fails. After an abort, the producer continues with epoch 2 and sequence 0."""
     bench = TransactionBench()
     bench.acked(*bench.begin(0), base=0)
     for number in (1, 2):
@@ -306,7 +306,7 @@ def test_version_2_needs_no_epoch_from_init_producer_id() -> None:
 
 
 def test_txp_20_the_same_call_again_waits_for_the_same_result() -> None:
-    """TXP-20: after a timeout of the application, only the same call can follow."""
+    """TXP-20: after a call has timed out in the application, the application can only repeat the same call."""
     bench = TransactionBench()
     bench.acked(*bench.begin(0))
     bench.manager.commit()
@@ -319,7 +319,7 @@ def test_txp_20_the_same_call_again_waits_for_the_same_result() -> None:
 
 
 def test_txp_21_an_error_during_an_abort_does_not_matter() -> None:
-    """TXP-21: still ABORTING_TRANSACTION; after EndTxn, READY."""
+    """TXP-21: the state remains ABORTING_TRANSACTION, and becomes READY after EndTxn."""
     bench = TransactionBench()
     (batch,) = bench.begin(0)
     bench.manager.abort()
@@ -331,7 +331,7 @@ def test_txp_21_an_error_during_an_abort_does_not_matter() -> None:
 
 
 def test_txp_22_a_batch_that_expires_fails_the_transaction() -> None:
-    """TXP-22: partitions added, node unreachable; all batches expire, and the state is ABORTABLE_ERROR."""
+    """TXP-22: partitions are added, but the node is unreachable. All batches expire, and the state becomes ABORTABLE_ERROR."""
     bench = TransactionBench()
     bench.manager.begin()
     bench.network.alive["b1"] = False
@@ -343,7 +343,7 @@ def test_txp_22_a_batch_that_expires_fails_the_transaction() -> None:
 
 @pytest.mark.parametrize(("release", "fatal"), [("3.3", False), ("3.6", True)])
 def test_txp_23_a_forbidden_transition_in_the_background(release: str, fatal: bool) -> None:
-    """TXP-23: fatal since 3.6; an impossible call of the application changes nothing."""
+    """TXP-23: the transition is fatal since 3.6. An impossible call by the application changes nothing."""
     bench = TransactionBench(release)
     with pytest.raises(IllegalStateError, match="Invalid transition attempted from state READY to state COMMITTING_TRANSACTION"):
         bench.manager.commit()
@@ -359,7 +359,7 @@ def test_txp_23_a_forbidden_transition_in_the_background(release: str, fatal: bo
 
 @pytest.mark.parametrize("step", ["find", "init", "add", "end"])
 def test_txp_24_transaction_abortable_is_abortable(step: str) -> None:
-    """TXP-24: in FindCoordinator, InitProducerId, AddPartitionsToTxn, and EndTxn."""
+    """TXP-24: this applies to FindCoordinator, InitProducerId, AddPartitionsToTxn, and EndTxn."""
     bench = TransactionBench("3.9", ready=step in ("add", "end"))
     if step in ("find", "init"):
         bench.manager.init()
@@ -380,7 +380,9 @@ def test_txp_24_transaction_abortable_is_abortable(step: str) -> None:
 @pytest.mark.parametrize("step", ["add", "end"])
 @pytest.mark.parametrize(("release", "fatal"), [("2.4", True), ("2.7", False), ("4.0", False), ("4.1", True)])
 def test_a_producer_id_that_the_coordinator_does_not_know(step: str, release: str, fatal: bool) -> None:
-    """Abortable if the producer can get another epoch; EndTxn is skipped. Fatal again since 4.1 (KIP-1050)."""
+    """The error is abortable if the producer can get another epoch. In this case, EndTxn is skipped. Since 4.1, the error is fatal again
+    (KIP-1050).
+    """
     bench = TransactionBench(release, version=0)
     if step == "add":
         bench.manager.begin()

@@ -257,7 +257,9 @@ def test_a_transaction_that_times_out_is_aborted(release: str) -> None:
 
 @pytest.mark.parametrize("release", ["2.7", "3.3", "3.6"])
 def test_a_batch_after_the_timeout_is_refused_by_the_leader(release: str) -> None:
-    """The leader knows the epoch of the marker: INVALID_PRODUCER_EPOCH, which is abortable; the coordinator then fences the producer."""
+    """The leader knows the epoch of the marker, so it answers INVALID_PRODUCER_EPOCH. This error is abortable, but the coordinator then
+    fences the producer.
+    """
     run = Run(release)
     run.init(transaction_timeout_ms="5000")
     run.do(acts.BeginTransaction(), acts.Produce("t", 4))
@@ -326,7 +328,7 @@ def test_version_2_adds_partitions_although_verification_is_off() -> None:
 
 
 def test_records_of_aborted_transactions_are_never_lost() -> None:
-    """A cluster of one broker loses everything with its power; only the committed records count as lost."""
+    """When a cluster with a single broker loses power, it loses all records. Only the committed ones count as lost."""
     settings = tuple((f"transaction.state.log.{name}", 1) for name in ("num.partitions", "replication.factor", "min.isr"))
     cluster = Cluster(ClusterSpec((BrokerSpec(1),), (TopicSpec("t", 1, 1),), settings=settings), RELEASES["4.3"])
     cluster.do(acts.Consume("t"))

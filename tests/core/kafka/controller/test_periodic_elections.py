@@ -45,7 +45,7 @@ def expand(bench: ControllerBench, isr: tuple[int, ...], tp: TopicPartition = T0
 
 
 def test_3_9_the_balance_check_comes_an_interval_after_the_imbalance() -> None:
-    """The check is not on a grid from the controller's start. It is scheduled when a leader is not the preferred one."""
+    """The check does not run at fixed times after the controller's start. It is scheduled when a leader is not the preferred one."""
     bench = ControllerBench(brokers=(1, 2))
     bench.create((1, 2))
     live(bench, 200, 1, 2)

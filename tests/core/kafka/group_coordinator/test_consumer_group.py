@@ -337,7 +337,9 @@ def test_cgn_14_from_unrevoked() -> None:
 
 
 def test_cgn_15_from_unreleased() -> None:
-    """A member in a state that a coordinator does not know, as after a downgrade, does not occur: a coordinator knows all states."""
+    """In Kafka, a downgraded coordinator can find a member in an unknown state. This does not occur here, because a coordinator knows all
+    states.
+    """
     unreleased = member("m", 11, KEPT, state=UNRELEASED)
     assert step(unreleased, 12, KEPT) == (12, 11, STABLE, KEPT, "")
     waits = step(unreleased, 11, "t1:2,3,4 t2:5,6,7", taken="t1:4 t2:7")

@@ -85,7 +85,9 @@ def test_lso_08_an_unclean_election_loses_the_marker() -> None:
 
 
 def test_lso_09_a_follower_is_one_fetch_behind() -> None:
-    """LSO-09: the marker @5: LSO 0 until the followers have fetched 6; a follower's own LSO moves with its high watermark."""
+    """LSO-09: the marker is at offset 5. The LSO stays at 0 until the followers have fetched up to 6. A follower's own LSO moves with its
+    high watermark.
+    """
     leader, follower = ProducerLog(), ReplicaLog(release=CURRENT)
     leader.send(0, 5, txn=True)
     leader.update_high_watermark(5)
@@ -146,7 +148,7 @@ def test_prd_24_the_log_start_bounds_it_from_below(start: int, stable: int) -> N
 
 
 def test_recorded_deletions_below_an_open_transaction() -> None:
-    """n-delete-records: the LSO is never below the base of the batch that contains the log start: 0, 3, 3, 7, then 8 after the abort."""
+    """n-delete-records: the LSO is never below the base of the batch that contains the log start. It is 0, 3, 3, 7, and 8 after the abort."""
     log = ProducerLog()
     log.send(0, 3, txn=True)
     log.plain(3)

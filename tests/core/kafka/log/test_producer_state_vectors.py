@@ -301,7 +301,9 @@ def test_psm_13_an_empty_transaction_clears_the_guard() -> None:
 
 
 def test_prd_20_verification_entries() -> None:
-    """PRD-20: guard reused, lower sequence, higher epoch, lower epoch; a batch above the lowest sequence waits; expiry."""
+    """PRD-20: reuse of the guard, a lower sequence, a higher and a lower epoch, a batch above the lowest sequence, which waits, and the
+    expiry.
+    """
     state = ProducerLog(verifies=True).state
     guard = state.verification_guard(1, 3, 1, 0)
     assert state.verification_guard(1, 5, 1, 0) == guard
@@ -363,7 +365,7 @@ def test_prd_15_an_open_transaction_does_not_expire() -> None:
 
 
 def test_psm_18_idle_producers_expire_at_the_periodic_check() -> None:
-    """PSM-18: testPeriodicProducerIdExpiration: expiry 200 ms, a check every 100 ms, no append."""
+    """PSM-18: testPeriodicProducerIdExpiration: producers expire after 200 ms, a check runs every 100 ms, and nothing is appended."""
     log = ProducerLog()
     log.send(0)
     for now, active in ((100, True), (199, True), (200, False)):
@@ -372,7 +374,7 @@ def test_psm_18_idle_producers_expire_at_the_periodic_check() -> None:
 
 
 def test_psm_18_between_two_checks_nothing_expires() -> None:
-    """PSM-18: idle for 200 ms at +250, but the next check is at +300."""
+    """PSM-18: at +250 ms, the producer has been idle for 200 ms, but the next check runs at +300 ms."""
     log = ProducerLog()
     log.now = 50 * US_PER_MS
     log.send(0)
@@ -382,7 +384,9 @@ def test_psm_18_between_two_checks_nothing_expires() -> None:
 
 
 def test_psm_18_an_expired_producer_is_not_shown() -> None:
-    """PSM-18: DescribeProducers shows what the last check every 600 s has left, although nothing was appended since."""
+    """PSM-18: a check runs every 600 s. DescribeProducers shows the producers that the last check has left, although nothing was appended
+    since.
+    """
     log = ProducerLog()
     log.send(0)
     check, expiration = 600_000 * US_PER_MS, 700_000 * US_PER_MS
@@ -419,7 +423,7 @@ def test_t8_a_marker_without_time_expires_at_once(release: str, known: bool) -> 
 
 
 def test_t8_a_marker_of_the_same_epoch_leaves_the_time_of_the_data() -> None:
-    """T8: data of that epoch is left, so the entry has a time."""
+    """T8: data of that epoch remains, so the entry has a time."""
     log = ProducerLog(Release.named("2.1"))
     log.now = 1_000 * US_PER_MS
     log.send(0, txn=True)
@@ -447,7 +451,7 @@ def test_psm_17_t6_a_producer_and_the_segment_of_its_last_record(release: str) -
 
 @pytest.mark.parametrize(("release", "left"), [("2.1", [2]), ("2.4", [1, 2])])
 def test_t6_deleted_records_take_producers_along(release: str, left: list[int]) -> None:
-    """T6: DeleteRecords did the same, down to the single batch, and an open transaction was forgotten with its producer."""
+    """T6: DeleteRecords has the same effect, batch by batch, and an open transaction is forgotten together with its producer."""
     log = ProducerLog(Release.named(release))
     log.send(0, pid=1, txn=True)
     log.send(0, pid=2)

@@ -57,7 +57,7 @@ def recorded() -> ProducerLog:
 
 
 def test_the_entries_are_those_that_a_broker_wrote() -> None:
-    """n-aborted-index: LSO 0, 0, 3, 7, 7, 13 on the way, and the entries of the first segment."""
+    """n-aborted-index: the LSO is 0, 0, 3, 7, 7, and 13 in turn. The entries of the first segment are also compared."""
     log = recorded()
     assert log.state.aborted == [(4011, 2, 5, 0), (8000, 3, 9, 7), (5008, 10, 11, 7), (4011, 7, 12, 13)]
     rows = [

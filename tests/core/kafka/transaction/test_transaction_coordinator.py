@@ -60,7 +60,7 @@ def test_txc_03_an_unknown_id_gets_a_fresh_producer_id() -> None:
 
 @pytest.mark.parametrize(("release", "version"), [("1.1", 0), ("2.4", 0), ("4.3", 0), ("4.0", 2), ("4.3", 2)])
 def test_txc_05_a_take_over_of_an_open_transaction_takes_two_epochs(release: str, version: int) -> None:
-    """TXC-05: one for the fence, one for the new instance."""
+    """TXC-05: one epoch fences the old instance, and the next one is for the new instance."""
     bench = CoordinatorBench(RELEASES[release], version)
     pid = bench.ongoing(1)
     assert bench.init() == (CONCURRENT, -1, -1)
@@ -86,7 +86,7 @@ def test_txc_07_failed_fences_do_not_burn_epochs(release: str, epochs: list[int]
 
 
 def test_txc_07_with_transaction_version_2_nothing_is_bumped_before_the_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    """TXC-07 as 4.1 has it: the bump belongs to the end of the transaction (KAFKA-19367)."""
+    """TXC-07 in 4.1: the epoch is bumped at the end of the transaction (KAFKA-19367)."""
     bench = CoordinatorBench(version=2)
     pid = bench.ongoing(1)
     failing(bench, monkeypatch)
@@ -158,7 +158,7 @@ def test_the_answer_to_a_fenced_producer_by_release(release: str, error: str) ->
 
 
 def test_txn_02_partitions_are_added() -> None:
-    """TXN-02: no metadata, other pid, other epoch, empty ID, partitions that the transaction has."""
+    """TXN-02: missing metadata, another producer ID, another epoch, an empty ID, and partitions that the transaction already has."""
     bench = CoordinatorBench()
     assert bench.add(1_000, 0) == [MAPPING]
     assert bench.add(1_000, 0, transactional_id="") == [errors.INVALID_REQUEST]
@@ -249,7 +249,9 @@ def test_txc_11_the_end_is_written_with_its_epoch(version: int, epoch: int, comm
 
 
 def test_txc_12_an_end_at_the_same_epoch_is_the_next_one() -> None:
-    """TXC-12: stored CompleteCommit at 1, request at 1: INVALID_TXN_STATE as 4.0 answers (PRODUCER_FENCED was never released)."""
+    """TXC-12: the stored state is CompleteCommit at epoch 1, and the request has epoch 1. The answer is INVALID_TXN_STATE, as in 4.0
+    (PRODUCER_FENCED was never released).
+    """
     bench = CoordinatorBench(version=2)
     pid = bench.ongoing(0)
     bench.end(pid, 0)
@@ -258,7 +260,9 @@ def test_txc_12_an_end_at_the_same_epoch_is_the_next_one() -> None:
 
 
 def test_txn_08_retries_and_overflow() -> None:
-    """TXN-08: 32766 → PrepareCommit 32767 with the same producer ID → CompleteCommit with the next one at epoch 0; the retry is answered."""
+    """TXN-08: after epoch 32766, PrepareCommit has epoch 32767 with the same producer ID, and CompleteCommit has epoch 0 with the next
+    producer ID. A retry gets an answer.
+    """
     bench = at_epoch(MAX - 1, version=2)
     pid = 1_000
     bench.add(pid, MAX - 1, FAR)
@@ -276,7 +280,7 @@ def test_txn_08_retries_and_overflow() -> None:
 
 
 def test_txn_08_recorded_epochs_at_the_end() -> None:
-    """x-epoch-exhausted: epochs 32763 to 32766 and the new producer ID, transaction by transaction."""
+    """x-epoch-exhausted: the epochs 32763 to 32766, and then the new producer ID, transaction by transaction."""
     bench = at_epoch(MAX - 4, version=2)
     pid, epoch, answers = 1_000, MAX - 4, []
     for commit in (True, False, True, True, False, True):
@@ -292,7 +296,7 @@ def test_txn_08_recorded_epochs_at_the_end() -> None:
 
 @pytest.mark.parametrize(("first", "then"), [(2, 0), (0, 2)], ids=["downgrade", "upgrade"])
 def test_txn_08_the_version_changes_between_two_requests(first: int, then: int) -> None:
-    """TXN-08: CONCURRENT_TRANSACTIONS first; then NONE, with the epoch of the version that ends."""
+    """TXN-08: the first answer is CONCURRENT_TRANSACTIONS. The next one is NONE, with the epoch of the version that ends the transaction."""
     bench = CoordinatorBench(version=first)
     pid = bench.ongoing(0, FAR)
     bench.end(pid, 0)
@@ -366,7 +370,9 @@ def test_txn_06_what_the_scan_leaves_alone() -> None:
 
 
 def test_txn_06_idle_ids_expire_with_tombstones_in_one_batch() -> None:
-    """TXN-06: Empty and Complete IDs idle for transactional.id.expiration.ms; an open one stays."""
+    """TXN-06: IDs that have been Empty or Complete and idle for transactional.id.expiration.ms expire. An ID with an open transaction
+    remains.
+    """
     bench = CoordinatorBench(settings={"transactional.id.expiration.ms": 3_000_000, "transaction.max.timeout.ms": 10_000_000})
     for transactional_id in ("a", "c", "e"):
         bench.init(transactional_id=transactional_id)
@@ -398,7 +404,7 @@ def test_txn_06_tombstones_that_fail_are_left_for_the_next_round(monkeypatch: py
 
 
 def test_txn_10_only_the_owner_answers() -> None:
-    """TXN-10: not owning the partition, or the epoch changed between read and write: NOT_COORDINATOR."""
+    """TXN-10: the answer is NOT_COORDINATOR if the broker does not own the partition, or if the epoch changed between read and write."""
     bench = CoordinatorBench()
     pid = bench.ongoing()
     bench.lead(LOG_OF_A, 1, leader=2)
@@ -419,7 +425,7 @@ def test_txn_10_only_the_owner_answers() -> None:
     ],
 )
 def test_txn_09_errors_of_the_log(log_error: str, answer: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """TXN-09: what a client gets for an error of the transaction log; the transition is given up."""
+    """TXN-09: the error that a client gets if the transaction log has an error. The transition is given up."""
     bench = CoordinatorBench()
     bench.init()
     monkeypatch.setattr(

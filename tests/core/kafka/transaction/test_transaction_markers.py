@@ -118,7 +118,7 @@ def append_error(monkeypatch: pytest.MonkeyPatch, bench: CoordinatorBench, *resu
 
 
 def test_txk_05_another_coordinator_completes() -> None:
-    """TXK-05: shouldAbortAppendToLogOnEndTxnWhenNotCoordinatorError: the new owner repeats all."""
+    """TXK-05: shouldAbortAppendToLogOnEndTxnWhenNotCoordinatorError: the new owner repeats everything."""
     bench = bench_of()
     with pytest.MonkeyPatch.context() as patched:
         written = append_error(patched, bench, "NONE", "NONE", "NONE", errors.NOT_LEADER_OR_FOLLOWER)
@@ -156,7 +156,7 @@ def test_txk_07_the_completion_is_written_once() -> None:
 
 @pytest.mark.parametrize(("release", "complete"), [("3.7", False), ("3.9", True)])
 def test_txk_08_a_late_answer_after_a_load(release: str, complete: bool) -> None:
-    """TXK-08: shouldNotLoseTxnCompletionAfterLoad; before 3.8 the transaction could stay in Prepare* for ever (KAFKA-16352, T12)."""
+    """TXK-08: shouldNotLoseTxnCompletionAfterLoad; before 3.8, the transaction could remain in Prepare* forever (KAFKA-16352, T12)."""
     bench = bench_of(release)
     pid = bench.ongoing(0, FAR)
     bench.end(pid, 0)
@@ -233,7 +233,7 @@ def test_txk_12_any_other_error_is_an_illegal_state(error: str) -> None:
 
 
 def test_txk_13_a_new_coordinator_writes_all_markers_again() -> None:
-    """TXK-13: the partition that has one gets a second, empty marker, under the new coordinator epoch."""
+    """TXK-13: the partition that already has a marker gets a second, empty marker under the new coordinator epoch."""
     bench = bench_of()
     pid = bench.ongoing(0, T0, FAR)
     assert bench.send(pid, 0, 0) == ("NONE", 0)

@@ -35,7 +35,7 @@ def owner(*partitions: TopicPartition) -> TransactionMetadata:
     ids=["no-id", "without-the-partition", "with-the-partition", "not-describable"],
 )
 def test_txm_16_find_hanging(known: dict[int, TransactionMetadata | None], hangs: bool) -> None:
-    """TXM-16: testFindHanging…: idle 60 min, limit 15 min."""
+    """TXM-16: testFindHanging…: the producer has been idle for 60 minutes, and the limit is 15 minutes."""
     candidates = open_transactions(FOO5, [OPEN], NOW, 15 * MINUTE)
     assert candidates == [OpenTransaction(FOO5, OPEN)]
     assert hanging_transactions(candidates, known) == (candidates if hangs else [])
@@ -43,12 +43,12 @@ def test_txm_16_find_hanging(known: dict[int, TransactionMetadata | None], hangs
 
 @pytest.mark.parametrize(("limit", "count"), [(59, 1), (60, 0), (0, 1)])
 def test_txm_16_only_what_is_idle_for_longer(limit: int, count: int) -> None:
-    """TXM-16: the limit is exclusive, and 0 lists at once."""
+    """TXM-16: the limit is exclusive, and with the limit 0 a transaction is listed immediately."""
     assert len(open_transactions(FOO5, [OPEN, OPEN._replace(open_from=-1)], NOW, limit * MINUTE)) == count
 
 
 def test_the_filters_of_a_listing() -> None:
-    """Producer IDs, and the duration since 3.8; an ID that is being removed is neither listed nor described."""
+    """The filters are producer IDs and, since 3.8, the duration. An ID that is being removed is neither listed nor described."""
     bench = CoordinatorBench()
     states = bench.coordinator.states
     bench.ongoing(0, transactional_id="a")
@@ -69,7 +69,7 @@ def test_the_filters_of_a_listing() -> None:
 
 
 def test_a_hanging_transaction_is_found_and_aborted() -> None:
-    """j-late-3.5.2: with the idle limit 0 the row is there at once; the marker of `abort` ends the transaction."""
+    """j-late-3.5.2: with the idle limit 0, the row appears immediately. The marker that `abort` writes ends the transaction."""
     bench = CoordinatorBench()
     bench.broker.verifies_transactions = False
     pid = bench.ongoing()

@@ -22,7 +22,7 @@ def metadata(state: State = State.EMPTY, now: int = 1_000) -> TransactionMetadat
 
 
 def test_txm_02_a_clock_that_goes_back_is_tolerated() -> None:
-    """TXM-02: testTolerateTimeShift…: every transition takes the smaller time."""
+    """TXM-02: testTolerateTimeShift…: every transition uses the smaller time."""
     each = metadata(now=1_000)
     bumped = each.prepare_increment_epoch(60_000_000, -1, 900)
     assert bumped is not None
@@ -51,7 +51,7 @@ def test_only_the_prepared_transition_completes() -> None:
 
 
 def test_txm_04_a_second_load_without_unload() -> None:
-    """TXM-04: testSuccessfulReimmigration: the entries are there with the new coordinator epoch."""
+    """TXM-04: testSuccessfulReimmigration: the entries exist with the new coordinator epoch."""
     bench = CoordinatorBench()
     bench.init()
     bench.coordinator.elected(1, 1)
@@ -76,7 +76,7 @@ def test_txm_06_a_pending_state_survives_a_retry(retries: bool, pending: State |
 
 
 def test_txm_07_a_write_under_another_coordinator_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """TXM-07: testAppendTransactionToLogWhileProducerFenced: NOT_COORDINATOR, the entry untouched."""
+    """TXM-07: testAppendTransactionToLogWhileProducerFenced: the answer is NOT_COORDINATOR, and the entry does not change."""
     bench = CoordinatorBench()
     bench.init()
     before = bench.records()
@@ -132,7 +132,7 @@ def test_tombstones_share_batches_of_16_kib() -> None:
 
 
 def test_the_log_holds_the_last_state_of_each_id() -> None:
-    """A new coordinator knows what the log knows: also the records above the high watermark, and no removed IDs."""
+    """A new coordinator knows the whole log, including the records above the high watermark, but no removed IDs."""
     bench = CoordinatorBench()
     pid = bench.ongoing(1, FAR)
     bench.init(transactional_id="c")

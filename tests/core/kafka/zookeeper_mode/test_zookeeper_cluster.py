@@ -50,7 +50,7 @@ class Bench:
 
     @property
     def partition(self) -> PartitionView:
-        """Return the partition as ZooKeeper has it."""
+        """Return the partition as ZooKeeper stores it."""
         return self.cluster.partition_view(TP)
 
     def epochs(self, broker: int) -> tuple[tuple[int, int], ...]:

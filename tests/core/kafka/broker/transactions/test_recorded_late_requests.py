@@ -37,7 +37,7 @@ def test_t1_a_late_batch_hangs_before_verification() -> None:
 
 @BOTH
 def test_t1_verification_refuses_the_late_batch(release: str) -> None:
-    """T1, j-late: TRANSACTION_ABORTABLE since 3.8, and nothing is appended."""
+    """T1, j-late: since 3.8, the error is TRANSACTION_ABORTABLE, and nothing is appended."""
     bench = bench_of(release)
     pid = bench.ongoing()
     bench.send(pid, 0, 0)
@@ -50,7 +50,7 @@ def test_t1_verification_refuses_the_late_batch(release: str) -> None:
     ("release", "error"), [("3.6", errors.INVALID_TXN_STATE), ("3.7", errors.INVALID_TXN_STATE), ("3.9", errors.TRANSACTION_ABORTABLE)]
 )
 def test_txn_07_the_error_by_release(release: str, error: str) -> None:
-    """TXN-07: INVALID_TXN_STATE before 3.8."""
+    """TXN-07: before 3.8, the error is INVALID_TXN_STATE."""
     bench = bench_of(release)
     pid = bench.init()[1]
     assert bench.send(pid, 0, 0) == (error, -1)

@@ -1,4 +1,4 @@
-"""A leader asks the coordinator before it opens a transaction (KIP-890): TXC-17, TXN-07, and its errors."""
+"""A leader asks the coordinator before it opens a transaction (KIP-890): TXC-17, TXN-07, and the errors of this request."""
 
 from __future__ import annotations
 
