@@ -14,12 +14,13 @@ from core.kafka import errors, events
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.controller_requests.alter_partition_manager import AlterPartitionManager
+from core.kafka.broker.controller_requests.broker_registration import BrokerRegistration
 from core.kafka.broker.controller_requests.controller_channel import ControllerChannel
 from core.kafka.broker.controller_requests.producer_id_manager import ProducerIdManager
 from core.kafka.broker.disk import DRAWN
 from core.kafka.broker.follower.fetcher_manager import ReplicaFetcherManager
-from core.kafka.broker.log_cleaner import LogCleaner
-from core.kafka.broker.log_directories import LogDirectories
+from core.kafka.broker.log_manager.log_directories import LogDirectories
+from core.kafka.broker.log_manager.log_manager import LogManager
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.purgatory.delayed_produce import AppendCompletion
 from core.kafka.broker.replica_manager import ReplicaManager
@@ -34,8 +35,6 @@ from core.kafka.messages import (
     ApiVersionsResponse,
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
-    BrokerRegistrationRequest,
-    BrokerRegistrationResponse,
     MetadataFetchResponse,
 )
 from core.kafka.settings.settings import Settings
@@ -51,21 +50,6 @@ from core.sim.units import SECOND, US_PER_MS
 if TYPE_CHECKING:
     from core.kafka.controller.quorum.kafka_raft_client import KafkaRaftClient
     from core.kafka.durability_observer import DurabilityObserver
-
-INITIAL_TASK_DELAY: Final = 30 * SECOND
-"""The delay between a broker's start and the first run of its log tasks, µs (log.initial.task.delay.ms)."""
-
-NEVER: Final = 10**15
-"""A virtual time that is never reached, µs. A task with this interval never runs."""
-
-REGISTRATION_RETRY: Final = SECOND
-"""The delay before the broker resends a registration that got no response, µs."""
-
-RESEND_BACKOFF: Final = 100 * US_PER_MS
-"""The delay before the broker resends a registration that was refused, µs.
-
-It doubles with each refusal, up to broker.session.timeout.ms (`BrokerLifecycleManager`).
-"""
 
 SHUTDOWN_AGAIN: Final = 50 * US_PER_MS
 """The delay between the first response in a controlled shutdown and the next heartbeat, µs (`BrokerLifecycleManager`)."""
@@ -83,30 +67,27 @@ class Broker(BrokerContext):
     """
 
     __slots__ = (
-        "_refusals",
-        "_refused",
-        "_registered_incarnation",
-        "_registration",
         "_shutdown_heard",
         "alter_partition",
         "channel",
         "fetch_manager",
         "fetcher_manager",
         "groups",
-        "log_cleaner",
         "log_directories",
+        "log_manager",
         "partitions",
         "producer_id_manager",
+        "registration",
         "replicas",
-        "started_clean",
         "transactions",
         "voter",
     )  # fmt: skip
 
     channel: Final[ControllerChannel]
     producer_id_manager: Final[ProducerIdManager]
-    log_cleaner: Final[LogCleaner]
+    registration: Final[BrokerRegistration]
     log_directories: Final[LogDirectories]
+    log_manager: Final[LogManager]
     replicas: Final[ReplicaManager]
     fetch_manager: Final[FetchManager]
     fetcher_manager: Final[ReplicaFetcherManager]
@@ -131,20 +112,16 @@ class Broker(BrokerContext):
     ) -> None:
         super().__init__(broker_id, rack, log_dirs, settings, metadata, network, journal, account, by_hand=by_hand, racks=racks)
         self._shutdown_heard = False
-        self._refused = False
-        self._refusals = 0
-        self._registration = 0
-        self._registered_incarnation = 0
-        self.started_clean = True
         self.voter: KafkaRaftClient | None = None
         self.channel = ControllerChannel(self, controllers)
         self.producer_id_manager = ProducerIdManager(self)
-        self.log_cleaner = LogCleaner(self)
         self.log_directories = LogDirectories(self, self.channel)
+        self.registration = BrokerRegistration(self, self.channel, self.log_directories.online_ids)
         self.replicas = ReplicaManager(self, self.log_directories)
         self.fetch_manager = self.replicas.fetch_manager
         self.fetcher_manager = self.replicas.fetcher_manager
         self.partitions = self.replicas.partitions
+        self.log_manager = LogManager(self, self.partitions)
         self.transactions = TransactionCoordinator(self)
         self.groups = GroupCoordinator(self)
         self.replicas.coordinators[TRANSACTION_STATE_TOPIC] = self.transactions
@@ -152,7 +129,6 @@ class Broker(BrokerContext):
         self.alter_partition = AlterPartitionManager(self, self.channel, self.partitions)
         self.handlers.update(
             {
-                BrokerRegistrationResponse: self._registered,
                 BrokerHeartbeatResponse: self._heartbeat_answered,
                 MetadataFetchResponse: self._metadata_arrived,
                 Disconnected: self._disconnected,
@@ -163,17 +139,10 @@ class Broker(BrokerContext):
         self.timers.update(
             {
                 "started": self._started,
-                "register": self._register_again,
                 "heartbeat": self._heartbeat_due,
                 "shutdown-heartbeat": self._shutdown_heartbeat,
                 "shutdown-timeout": self._shutdown_timeout,
                 "isr-expiration": self._isr_expiration,
-                "checkpoint": self._checkpoint_due,
-                "log-checkpoint": self._log_checkpoint_due,
-                "log-start-checkpoint": self._log_start_checkpoint_due,
-                "retention": self._retention_due,
-                "log-cleaner": self._log_cleaner_due,
-                "log-flush": self._log_flush_due,
             }
         )
         self.refresh_settings()
@@ -212,7 +181,7 @@ class Broker(BrokerContext):
         for tp in self.disk.mount_repaired():
             self.account.check_exposure(tp)
         clean = self.disk.clean_shutdown
-        self.started_clean = clean
+        self.registration.started_clean = clean
         self.incarnation += 1
         self.state = BrokerState.STARTING
         threads = self.settings.integer("num.recovery.threads.per.data.dir", broker=self.id)
@@ -231,7 +200,7 @@ class Broker(BrokerContext):
         self._arm_timers(0)
         if self.voter is not None:
             self.voter.start()
-        self._register(None)
+        self.register()
         self.log_directories.resume_moves()
 
     def load(self) -> None:
@@ -239,21 +208,14 @@ class Broker(BrokerContext):
         self.disk.clean_shutdown = False
         self.metadata_offset = 0
         self.want_shutdown = self._shutdown_heard = False
-        self._refused = False
-        self._refusals = 0
+        self.registration.reset()
 
     def _arm_timers(self, heartbeat_phase: int) -> None:
         if not self.by_hand:
             if heartbeat_phase:
                 self.timer(heartbeat_phase, "heartbeat")
             self.timer(self.isr_check_interval, "isr-expiration")
-            self.timer(self.checkpoint_interval, "checkpoint")
-            self.timer(INITIAL_TASK_DELAY, "log-checkpoint")
-            self.timer(INITIAL_TASK_DELAY, "log-start-checkpoint")
-            self.timer(INITIAL_TASK_DELAY, "retention")
-            if self.flush_check_interval < NEVER:
-                self.timer(INITIAL_TASK_DELAY, "log-flush")
-            self.arm_log_cleaner()
+            self.log_manager.arm()
 
     def forget_fetches(self) -> None:
         """Drop all pending fetches that this broker has sent or received. After that, each fetcher begins a new session."""
@@ -269,10 +231,10 @@ class Broker(BrokerContext):
         if "isr-expiration" not in armed:
             self._arm_timers(0)
         elif "log-cleaner" not in armed:
-            self.log_cleaner.armed = False
+            self.log_manager.reset()
             self.arm_log_cleaner()
         if not self.broker_epoch_is_current():
-            self._register(None)
+            self.register()
         elif "heartbeat" not in armed:
             self.timer(1, "heartbeat")
         for fetcher in self.fetcher_manager.fetchers.values():
@@ -297,7 +259,7 @@ class Broker(BrokerContext):
         self.transactions.reset()
         self.groups.reset()
         self.log_directories.reset()
-        self.log_cleaner.armed = False
+        self.log_manager.reset()
         self.alter_partition.reset()
         self.channel.reset()
         if self.voter is not None:
@@ -319,12 +281,12 @@ class Broker(BrokerContext):
         if keep:
             self.lose_unflushed(keep)
         clean = clean and not keep
-        self.started_clean = clean
+        self.registration.started_clean = clean
         self.network.alive[self.address] = True
         self.disk.load()
         self.journal.cause = self.journal.emit(events.BrokerStarted.kind, self.id, clean, 0)
         self.load()
-        self._registered_incarnation = self.incarnation  # the controller did not notice the restart
+        self.registration.incarnation = self.incarnation  # the controller did not notice the restart
         self.state = BrokerState.RUNNING
         self._apply_metadata(len(self.metadata))
         self._fetch_metadata()
@@ -347,45 +309,16 @@ class Broker(BrokerContext):
 
     # --- the controller --------------------------------------------------------------------------------------------
 
-    def _register(self, _: object) -> None:
-        if self.broker_epoch_is_current():
-            return
-        self._ask_to_register()
-        if not self.by_hand:
-            self._register_in(REGISTRATION_RETRY)
-
-    def _register_in(self, delay: int) -> None:
-        self._registration += 1
-        self.timer(delay, "register", self._registration)
-
-    def _register_again(self, about: object) -> None:
-        if about not in (None, self._registration):
-            return
-        if not self.channel.voters or self._refused:
-            self._refused = False
-            self._register(None)
-        elif not self.broker_epoch_is_current():
-            self._register_in(REGISTRATION_RETRY)
-            self.channel.try_next()
-
-    def _ask_to_register(self) -> None:
-        self.channel.send(BrokerRegistrationRequest(self.id, self.incarnation, self.started_clean, self.log_directories.online_ids()))
+    def register(self) -> None:
+        """Register the present process with the controller."""
+        self.registration.register()
 
     def broker_epoch_is_current(self) -> bool:
         """Return whether this process is registered."""
-        return self._registered_incarnation == self.incarnation
+        return self.registration.is_current
 
-    def _registered(self, response: BrokerRegistrationResponse, _: str) -> None:
-        if self.broker_epoch_is_current():
-            return
-        if response.error != errors.NONE:
-            if not self.by_hand:
-                self._refused = True
-                self._register_in(min(RESEND_BACKOFF << self._refusals, self.settings.us("broker.session.timeout.ms")))
-                self._refusals = min(self._refusals + 1, 20)
-            return
-        self._registered_incarnation = self.incarnation
-        self.broker_epoch = response.broker_epoch
+    def registered(self) -> None:
+        """Fetch the metadata, and begin to send heartbeats."""
         self._fetch_metadata()
         if not self.by_hand:
             self.timer(self.heartbeat_interval, "heartbeat")
@@ -443,7 +376,7 @@ class Broker(BrokerContext):
         if self.broker_epoch_is_current():
             self._fetch_metadata()
         elif self.state is BrokerState.STARTING:
-            self._ask_to_register()
+            self.registration.send()
 
     def request_producer_ids(self) -> None:
         """Ask the controller for a block of producer IDs."""
@@ -543,47 +476,9 @@ class Broker(BrokerContext):
         for partition in self.replicas.out_of_sync_partitions():
             partition.maybe_shrink_isr()
 
-    def _checkpoint_due(self, _: object) -> None:
-        self.timer(self.checkpoint_interval, "checkpoint")
-        self.checkpoint()
-
-    def checkpoint(self) -> None:
-        """Write the high watermarks to disk (`ReplicaManager#checkpointHighWatermarks`)."""
-        count = self.disk.checkpoint_high_watermarks()
-        if count:
-            self.journal.emit(events.HighWatermarksCheckpointed.kind, self.id, count)
-
-    def _log_checkpoint_due(self, _: object) -> None:
-        self.timer(self.recovery_point_interval, "log-checkpoint")
-        count = len(self.disk.touched)
-        if count:
-            self.disk.checkpoint_recovery_points()
-            self.journal.emit(events.RecoveryPointsCheckpointed.kind, self.id, count)
-
-    def _log_start_checkpoint_due(self, _: object) -> None:
-        self.timer(self.log_start_interval, "log-start-checkpoint")
-        if self.disk.moved_starts:
-            self.disk.checkpoint_log_starts()
-
-    def _log_flush_due(self, _: object) -> None:
-        self.timer(self.flush_check_interval, "log-flush")
-        for tp, start in self.disk.flush_dirty(self.journal.now):
-            self.journal.emit(events.LogFlushed.kind, self.id, tp.topic, tp.partition, start, self.disk.logs[tp].leo)
-
-    def _retention_due(self, _: object) -> None:
-        self.timer(self.retention_interval, "retention")
-        self.replicas.delete_old_segments()
-
     def arm_log_cleaner(self) -> None:
-        """Set the timer for the log cleaner if a log is compacted and the process is running."""
-        if self.state is not BrokerState.STOPPED:
-            self.log_cleaner.arm()
-
-    def _log_cleaner_due(self, _: object) -> None:
-        self.log_cleaner.armed = False
-        self.log_cleaner.arm()
-        if not self.by_hand and self.state is not BrokerState.STARTING:
-            self.log_cleaner.run()
+        """Set the timer of the log cleaner if a log is compacted and the process is running."""
+        self.log_manager.arm_cleaner()
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
         if message.node == self.channel.controller:

@@ -219,6 +219,10 @@ class BrokerContext(PartitionContext):
         """Return whether this process is registered."""
 
     @abstractmethod
+    def registered(self) -> None:
+        """Continue after the controller has registered this process."""
+
+    @abstractmethod
     def take_offline(self, gone: list[TopicPartition]) -> None:
         """Take the replicas in a failed log directory offline."""
 

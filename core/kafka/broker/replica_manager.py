@@ -11,7 +11,7 @@ from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.follower.fetcher_manager import ReplicaFetcherManager
 from core.kafka.broker.hosted_partitions import HostedPartitions
 from core.kafka.broker.leadership import make_follower, make_leader, mark_offline, stop_partition
-from core.kafka.broker.log_directories import LogDirectories
+from core.kafka.broker.log_manager.log_directories import LogDirectories
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.purgatory.delayed_produce import AppendCompletion
 from core.kafka.broker.purgatory.produce_response import refuse_produce
@@ -26,7 +26,6 @@ from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 from core.kafka.log.cleaner.compacted_term import single_records
 from core.kafka.log.leader_term import Batch, BatchFields
 from core.kafka.log.producer_state import NO_GUARD
-from core.kafka.log.segments import delete_old_segments
 from core.kafka.messages import (
     ConsumerFetchRequest,
     ListOffsetsRequest,
@@ -366,29 +365,6 @@ class ReplicaManager:
                 mark_offline(partition)
                 self._role_changed(partition)
         self.fetcher_manager.shut_down_idle_fetchers()
-
-    def delete_old_segments(self) -> None:
-        """Apply retention to the logs of all replicas, led or followed, each up to its own high watermark (`LogManager#cleanupLogs`)."""
-        broker = self.broker
-        now, disk, journal = broker.settings.clock.read(broker.journal.now), broker.disk, broker.journal
-        configs = broker.log_configs.values()
-        if not any(config.retention_bytes >= 0 or 0 <= config.retention_us < now for config in configs) and not disk.log_starts_moved:
-            return
-        for tp, log in list(disk.logs.items()):
-            if log.leo == log.first_offset:
-                continue
-            old = log.log_start
-            for deleted in delete_old_segments(log, now):
-                journal.emit(
-                    events.SegmentsDeleted.kind,
-                    broker.id, tp.topic, tp.partition, deleted.start, deleted.end, deleted.segments, deleted.rule,
-                )  # fmt: skip
-            if log.log_start != old:
-                partition = self.partitions.get(tp)
-                if partition is None:
-                    broker.log_start_moved(tp)
-                else:
-                    partition.log_start_moved()
 
     def out_of_sync_partitions(self) -> list[Partition]:
         """Return the partitions that this broker leads and that have a follower to remove from the ISR, in order of creation.

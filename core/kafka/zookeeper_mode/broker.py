@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from core.kafka import errors, events
-from core.kafka.broker.broker import REGISTRATION_RETRY, Broker
+from core.kafka.broker.broker import Broker
 from core.kafka.broker.broker_state import BrokerState
+from core.kafka.broker.controller_requests.broker_registration import REGISTRATION_RETRY
 from core.kafka.controller.metadata_log import MetadataLog
 from core.kafka.ids import NO_LEADER, PRODUCER_ID_BLOCK_SIZE, TopicPartition
 from core.kafka.messages import AllocateProducerIdsResponse
@@ -104,7 +105,9 @@ class ZooKeeperBroker(Broker):
                 ControlledShutdownResponse: self._shutdown_answered,
             }
         )
-        self.timers.update({"controlled-shutdown": self._ask_shutdown, "leave-anyway": self._close_timed_out})
+        self.timers.update(
+            {"register": self._register_again, "controlled-shutdown": self._ask_shutdown, "leave-anyway": self._close_timed_out}
+        )
 
     # --- messages to itself ----------------------------------------------------------------------------------------
 
@@ -130,7 +133,7 @@ class ZooKeeperBroker(Broker):
         self.state = BrokerState.RUNNING
         self.fenced = False
         self.broker_epoch = broker_epoch
-        self._registered_incarnation = self.incarnation
+        self.registration.incarnation = self.incarnation
         self.disk.clean_shutdown = False
         self._arm_timers(0)
         self.zk.adopt(session)
@@ -163,17 +166,18 @@ class ZooKeeperBroker(Broker):
         if keep:
             self.lose_unflushed(keep)
         clean = clean and not keep
-        self.started_clean = clean
+        self.registration.started_clean = clean
         self.network.alive[self.address] = True
         self.disk.load()
         self.journal.cause = self.journal.emit(events.BrokerStarted.kind, self.id, clean, 0)
         self.load()
-        self._registered_incarnation = self.incarnation
+        self.registration.incarnation = self.incarnation
         self.state = BrokerState.RUNNING
 
     # --- registration ----------------------------------------------------------------------------------------------
 
-    def _register(self, _: object) -> None:
+    def register(self) -> None:
+        """Register in ZooKeeper. This needs a session, which is opened first."""
         if self.broker_epoch_is_current():
             return
         if not self.zk.session:
@@ -181,9 +185,12 @@ class ZooKeeperBroker(Broker):
         else:
             self.zk.submit((Create(broker_path(self.id), ephemeral=True),), self._registered_in_zookeeper)
 
+    def _register_again(self, _: object) -> None:
+        self.register()
+
     def session_established(self) -> None:
         """Register in the new session."""
-        self._register(None)
+        self.register()
 
     def _registered_in_zookeeper(self, results: tuple[Result, ...]) -> None:
         """Complete the registration (`KafkaZkClient#registerBroker`). If the znode of an earlier session still exists, retry later."""
@@ -191,7 +198,7 @@ class ZooKeeperBroker(Broker):
             self.journal.emit(events.RegistrationRefused.kind, self.id, results[0].error)
             self.timer(REGISTRATION_RETRY, "register")
             return
-        self._registered_incarnation = self.incarnation
+        self.registration.incarnation = self.incarnation
         self.withdraw_idle_fetches()
         self.broker_epoch = results[0].created
         self.fenced = False
@@ -206,7 +213,7 @@ class ZooKeeperBroker(Broker):
         Kafka: `KafkaController#processRegisterBrokerAndReelect`.
         """
         self.fenced = True
-        self._registered_incarnation = -1
+        self.registration.incarnation = -1
         self.kafka_controller.resign("its ZooKeeper session has expired")
         if self.isr_manager is not None:
             self.isr_manager.session_expired()

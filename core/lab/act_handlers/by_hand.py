@@ -89,7 +89,7 @@ def _bounce(cluster: ClusterNodes, act: acts.Bounce) -> find.CheckThenDo:
 def _checkpoint(cluster: ClusterNodes, act: acts.Checkpoint) -> find.CheckThenDo:
     broker = find.running_broker(cluster, act.broker)
     yield
-    broker.checkpoint()
+    broker.log_manager.checkpoint_high_watermarks()
 
 
 def _check_isr(cluster: ClusterNodes, act: acts.CheckIsr) -> find.CheckThenDo:

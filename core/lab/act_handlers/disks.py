@@ -88,7 +88,7 @@ def _clean(cluster: ClusterNodes, act: acts.Clean) -> find.CheckThenDo:
         if not log.config.compact:
             raise ActRefused(f"{act.partition} is not compacted; set cleanup.policy of {act.partition.topic} to compact")
     yield
-    broker.log_cleaner.run_now(act.partition)
+    broker.log_manager.cleaner.run_now(act.partition)
 
 
 HANDLERS: Final[find.Handlers] = {

@@ -31,7 +31,7 @@ def cluster_gauges(cluster: ClusterNodes) -> list[Sample]:
         found.append(Sample(PURGATORY.format(name="NumDelayedOperations"), broker.id, (("Value", waiting),)))
         found.append(Sample(PURGATORY.format(name="PurgatorySize"), broker.id, (("Value", watched),)))
         if any(config.compact for config in broker.log_configs.values()):
-            found.append(Sample(MAX_DIRTY_PERCENT, broker.id, (("Value", int(100 * broker.log_cleaner.dirtiest)),)))
+            found.append(Sample(MAX_DIRTY_PERCENT, broker.id, (("Value", int(100 * broker.log_manager.cleaner.dirtiest)),)))
         if not cluster.zookeeper:
             found.append(
                 Sample(

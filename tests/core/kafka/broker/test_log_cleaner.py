@@ -120,7 +120,7 @@ def test_nothing_runs_where_no_topic_is_compacted_until_one_is() -> None:
     session.at(1, acts.Produce("t", 5))
     session.at(3, acts.Produce("t", 5))
     session.at(5)
-    assert not any(broker.log_cleaner.armed for broker in session.cluster.brokers.values())
+    assert not any(broker.log_manager.cleaner.armed for broker in session.cluster.brokers.values())
     with pytest.raises(ActRefused, match="t-0 is not compacted; set cleanup"):
         session.cluster.do(acts.Clean(1, TP))
     session.at(6, acts.Set("cleanup.policy", "compact", topic="t"))

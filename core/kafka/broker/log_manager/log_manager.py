@@ -1,0 +1,136 @@
+"""The periodic tasks on a broker's logs: checkpoints, flushes, retention, and log cleaning.
+
+Kafka: `LogManager#startup`; the checkpoint of the high watermarks is a task of `ReplicaManager`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka import events
+from core.kafka.broker.broker_state import BrokerState
+from core.kafka.broker.context import BrokerContext
+from core.kafka.broker.log_manager.log_cleaner import LogCleaner
+from core.kafka.broker.partition import Partition
+from core.kafka.ids import TopicPartition
+from core.kafka.log.segments import delete_old_segments
+from core.sim.units import SECOND
+
+INITIAL_TASK_DELAY: Final = 30 * SECOND
+"""The delay between a broker's start and the first run of its log tasks, µs (log.initial.task.delay.ms)."""
+
+NEVER: Final = 10**15
+"""A virtual time that is never reached, µs. A task with this interval never runs."""
+
+
+class LogManager:
+    """The periodic tasks on the logs of one broker.
+
+    Attributes:
+        cleaner: the log cleaner.
+    """
+
+    __slots__ = ("_broker", "_partitions", "cleaner")
+
+    _broker: Final[BrokerContext]
+    _partitions: Final[dict[TopicPartition, Partition]]
+    cleaner: Final[LogCleaner]
+
+    def __init__(self, broker: BrokerContext, partitions: dict[TopicPartition, Partition]) -> None:
+        self._broker = broker
+        self._partitions = partitions
+        self.cleaner = LogCleaner(broker)
+        broker.timers.update(
+            {
+                "checkpoint": self._checkpoint_due,
+                "log-checkpoint": self._log_checkpoint_due,
+                "log-start-checkpoint": self._log_start_checkpoint_due,
+                "retention": self._retention_due,
+                "log-cleaner": self._cleaner_due,
+                "log-flush": self._flush_due,
+            }
+        )
+
+    def reset(self) -> None:
+        """Forget the timer of the log cleaner, because the process has ended."""
+        self.cleaner.armed = False
+
+    def arm(self) -> None:
+        """Set the timers of all tasks."""
+        broker = self._broker
+        broker.timer(broker.checkpoint_interval, "checkpoint")
+        broker.timer(INITIAL_TASK_DELAY, "log-checkpoint")
+        broker.timer(INITIAL_TASK_DELAY, "log-start-checkpoint")
+        broker.timer(INITIAL_TASK_DELAY, "retention")
+        if broker.flush_check_interval < NEVER:
+            broker.timer(INITIAL_TASK_DELAY, "log-flush")
+        self.arm_cleaner()
+
+    def arm_cleaner(self) -> None:
+        """Set the timer of the log cleaner if a log is compacted and the process is running."""
+        if self._broker.state is not BrokerState.STOPPED:
+            self.cleaner.arm()
+
+    def _checkpoint_due(self, _: object) -> None:
+        self._broker.timer(self._broker.checkpoint_interval, "checkpoint")
+        self.checkpoint_high_watermarks()
+
+    def checkpoint_high_watermarks(self) -> None:
+        """Write the high watermarks to disk (`ReplicaManager#checkpointHighWatermarks`)."""
+        broker = self._broker
+        count = broker.disk.checkpoint_high_watermarks()
+        if count:
+            broker.journal.emit(events.HighWatermarksCheckpointed.kind, broker.id, count)
+
+    def _log_checkpoint_due(self, _: object) -> None:
+        broker = self._broker
+        broker.timer(broker.recovery_point_interval, "log-checkpoint")
+        count = len(broker.disk.touched)
+        if count:
+            broker.disk.checkpoint_recovery_points()
+            broker.journal.emit(events.RecoveryPointsCheckpointed.kind, broker.id, count)
+
+    def _log_start_checkpoint_due(self, _: object) -> None:
+        broker = self._broker
+        broker.timer(broker.log_start_interval, "log-start-checkpoint")
+        if broker.disk.moved_starts:
+            broker.disk.checkpoint_log_starts()
+
+    def _flush_due(self, _: object) -> None:
+        broker, disk = self._broker, self._broker.disk
+        broker.timer(broker.flush_check_interval, "log-flush")
+        for tp, start in disk.flush_dirty(broker.journal.now):
+            broker.journal.emit(events.LogFlushed.kind, broker.id, tp.topic, tp.partition, start, disk.logs[tp].leo)
+
+    def _retention_due(self, _: object) -> None:
+        self._broker.timer(self._broker.retention_interval, "retention")
+        self.delete_old_segments()
+
+    def delete_old_segments(self) -> None:
+        """Apply retention to the logs of all replicas, led or followed, each up to its own high watermark (`LogManager#cleanupLogs`)."""
+        broker = self._broker
+        now, disk, journal = broker.settings.clock.read(broker.journal.now), broker.disk, broker.journal
+        configs = broker.log_configs.values()
+        if not any(config.retention_bytes >= 0 or 0 <= config.retention_us < now for config in configs) and not disk.log_starts_moved:
+            return
+        for tp, log in list(disk.logs.items()):
+            if log.leo == log.first_offset:
+                continue
+            old = log.log_start
+            for deleted in delete_old_segments(log, now):
+                journal.emit(
+                    events.SegmentsDeleted.kind,
+                    broker.id, tp.topic, tp.partition, deleted.start, deleted.end, deleted.segments, deleted.rule,
+                )  # fmt: skip
+            if log.log_start != old:
+                partition = self._partitions.get(tp)
+                if partition is None:
+                    broker.log_start_moved(tp)
+                else:
+                    partition.log_start_moved()
+
+    def _cleaner_due(self, _: object) -> None:
+        self.cleaner.armed = False
+        self.cleaner.arm()
+        if not self._broker.by_hand and self._broker.state is not BrokerState.STARTING:
+            self.cleaner.run()
