@@ -139,6 +139,8 @@ class Consumer(Client):
                     self._request_offset(partition, errors.NONE)
                 elif self._must_validate(partition):
                     self._validate(partition)
+                elif self._has_old_metadata(partition):
+                    self.refresh_metadata_soon()
                 else:
                     wanted.setdefault(self.select_read_replica(partition), []).append(partition)
         for broker, partitions in wanted.items():
@@ -247,6 +249,14 @@ class Consumer(Client):
         """
         read = self._read_epochs.get(partition, NO_EPOCH)
         return self.validates and read != NO_EPOCH and self.epoch_of(partition) > self._validated.get(partition, read)
+
+    def _has_old_metadata(self, partition: int) -> bool:
+        """Return whether the leader epoch is older than the epoch of the last record that was read, which a committed offset can name.
+
+        The consumer then ignores the leader, and waits for newer metadata. Kafka: `Metadata#updateLastSeenEpochIfNewer`,
+        `ConsumerUtils#refreshCommittedOffsets`.
+        """
+        return self.validates and self._read_epochs.get(partition, NO_EPOCH) > self.epoch_of(partition)
 
     def _validate(self, partition: int) -> None:
         """Ask the leader where the epoch of the last record that was read ends (OffsetsForLeaderEpoch)."""

@@ -22,7 +22,7 @@ from core.kafka.group_coordinator.messages import (
     OffsetFetchResponse,
     OffsetToCommit,
 )
-from core.kafka.ids import NO_OFFSET, TopicPartition, broker_address
+from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition, broker_address
 from core.kafka.messages import FetchedPartition
 from core.kafka.transaction.messages import FindCoordinatorRequest, FindCoordinatorResponse
 from core.sim.journal import Journal
@@ -238,6 +238,8 @@ class GroupConsumer(Consumer):
             self._failed(error)
             return
         self._read_epochs.clear()
+        self._read_epochs.update({tp.partition: epoch for tp, offset, epoch, _ in response.offsets if offset >= 0 and epoch != NO_EPOCH})
+        self._validated.clear()
         self._resetting.clear()
         self._validating.clear()
         first = 0 if self.reset == "earliest" else NO_OFFSET

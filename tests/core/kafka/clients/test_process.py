@@ -312,3 +312,24 @@ def test_a_process_asks_again_for_metadata_of_a_topic_that_a_broker_does_not_kno
     assert process.leaders == []
     run.run_until(run.now + SECOND)
     assert len(process.leaders) == 2
+
+
+def test_a_new_instance_takes_the_epoch_of_a_committed_offset() -> None:
+    """Metadata from a former leader that does not know this epoch are too old for the process, so it does not fetch (KIP-320)."""
+    run = cluster("4.3", partitions=1)
+    run.do(acts.Kill(run.partition_view(IN).leader))
+    run.run_until(run.now + 20 * SECOND)
+    epoch = run.partition_view(IN).leader_epoch
+    run.do(acts.Produce("in", 5))
+    start(run)
+    run.do(acts.KillProcess("app"))
+    process = start(run)
+    consumer = process.consumer
+    consumer.leaders[:] = [(consumer.leader_of(0), epoch - 1)]
+    consumer.in_flight.clear()
+    consumer.wait_for_records()
+    assert epoch > 0
+    assert not consumer.in_flight
+    run.run_until(run.now + SECOND)
+    assert consumer.epoch_of(0) == epoch
+    assert consumer.in_flight
