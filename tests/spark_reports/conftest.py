@@ -38,22 +38,30 @@ def spark() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def summarise(spark: Any) -> Callable[[Sequence[Path]], Tables]:
-    """Return every summary of the given logs, and their overview, with rows as dicts."""
-    from spark_reports.compute.summary_inputs import session_table, summary_inputs
+    """Return every summary of the given logs, and their overview, with rows as dicts.
+
+    The logs take the way of a small report on this machine. The reports of `test_clusters` take the other way: Spark reads JSON, and rows
+    are in several partitions.
+    """
+    from spark_reports.compute.load_logs import load_logs, needed_kinds_and_columns
+    from spark_reports.compute.summary_inputs import session_table, single_partition_inputs
     from spark_reports.logs.session_log import name_sessions, open_log
-    from spark_reports.rows.frames import read_frames
-    from spark_reports.summaries.inputs import occurring_kinds
+    from spark_reports.rows.staging import stage_logs
     from spark_reports.summaries.overview import SOURCES, overview
-    from spark_reports.summaries.registry import CHARTS, SUMMARIES, columns_of, kinds_of
+    from spark_reports.summaries.registry import CHARTS, SUMMARIES
 
     def run(paths: Sequence[Path]) -> Tables:
         every = (*SUMMARIES, *CHARTS)
         logs = name_sessions([open_log(path) for path in paths])
-        with tempfile.TemporaryDirectory() as links:
-            frames = read_frames(spark, logs, [], kinds_of(every), columns_of(every), Path(links))
-            assert frames.bad is not None
-            assert frames.bad.collect() == []
-            inputs = summary_inputs(frames, session_table(spark, logs), occurring_kinds(frames.infrequent))
+        refused: list[str] = []
+        with tempfile.TemporaryDirectory() as name:
+            place = Path(name)
+            staged = stage_logs(logs, [], place / "staged", *needed_kinds_and_columns(charts=True))
+            unstaged = [log for log in logs if log not in staged.logs]
+            loaded = load_logs(spark, unstaged, staged, [], [], True, place, refused.append)
+            assert refused == []
+            own = loaded.interpreting
+            inputs = single_partition_inputs(loaded.frames, own, session_table(own, loaded.logs), loaded.found, few=True)
             tables, measured = {}, {"sessions": inputs.sessions}
             for summary in every:
                 frame = summary(inputs)
@@ -61,7 +69,7 @@ def summarise(spark: Any) -> Callable[[Sequence[Path]], Tables]:
                 tables[summary.name] = [row.asDict() for row in frame.collect()]
                 if summary.name in SOURCES:
                     measured[summary.name] = frame
-            tables["overview"] = [row.asDict() for row in overview(measured, single_partition=False).collect()]
+            tables["overview"] = [row.asDict() for row in overview(measured, single_partition=True).collect()]
             spark.catalog.clearCache()
         return tables
 
