@@ -87,9 +87,12 @@ def single_partition_inputs(
 
     events = there(frames.events, "events") if few else frames.events
     infrequent = there(frames.infrequent, "rare").coalesce(1)
+    if few:
+        # Each query contains the plans of its inputs several times. Checkpoints of few rows make these plans as small as possible.
+        events, infrequent, sessions = (frame.localCheckpoint() for frame in (events.coalesce(1), infrequent, sessions))
     still = Lazy(lambda: in_one_partition(high_watermark_stalls, "still"))
     sums = Lazy(lambda: in_one_partition(event_counts, "counted")), Lazy(lambda: in_one_partition(lag_counts, "behind"))
-    return _inputs(events, infrequent, sessions, found, still, *sums, single_partition=True)
+    return _inputs(events, infrequent, sessions, found, still, *sums, single_partition=True, few=few)
 
 
 def _inputs(
@@ -101,6 +104,7 @@ def _inputs(
     counts: Lazy[DataFrame],
     lags: Lazy[DataFrame],
     single_partition: bool = False,
+    few: bool = False,
 ) -> SummaryInputs:
     """Return the inputs that are computed from the infrequent events, the sessions, and `still` (the result of `high_watermark_stalls`)."""
 
@@ -110,7 +114,11 @@ def _inputs(
     def of(*kinds: str) -> DataFrame:
         return only_if_found(infrequent, found, kinds)
 
-    states = Lazy(lambda: one(partition_states(infrequent, sessions)).cache())
+    def states_of_partitions() -> DataFrame:
+        states = one(partition_states(infrequent, sessions))
+        return states.localCheckpoint() if few else states.cache()
+
+    states = Lazy(states_of_partitions)
     down = Lazy(lambda: broker_down_intervals(of("broker-stopped", "broker-paused"), sessions))
     cuts = Lazy(lambda: link_cut_intervals(of("link-cut"), sessions))
     disks = Lazy(lambda: slow_disk_intervals(of("disk-slowed", "disk-behind"), sessions))

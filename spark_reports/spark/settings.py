@@ -54,7 +54,8 @@ def settings_for(master: str, scratch: Path, brief: bool, archived: Sequence[str
         f"-Djava.io.tmpdir={scratch}",
         f"-Dlog4j2.configurationFile={_log4j(scratch)}",
         "-XX:-UsePerfData",
-        *(BRIEF if brief else ["-XX:+UseParallelGC"]),
+        # With only the fast compiler, Java would by default discard compiled code of a long run for lack of space.
+        *([*BRIEF, "-XX:ReservedCodeCacheSize=128m"] if brief else ["-XX:+UseParallelGC"]),
         *archived,
     ]
     if not is_local(master):
