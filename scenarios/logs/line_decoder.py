@@ -22,7 +22,7 @@ _MOST: Final = 2**63 - 1
 """The maximum number in a log. All numbers fit into 64 bits, so that every reader can store them."""
 
 _BOUNDS: Final = {
-    "skew_us": (-_MOST - 1, _MOST), "drift_ppm": (-_MOST - 1, _MOST),
+    "skew_us": (-_MOST - 1, _MOST), "drift_ppm": (-_MOST - 1, _MOST), "late_us": (-_MOST - 1, _MOST), "total_error_us": (-_MOST - 1, _MOST),
     "partition": (0, MAX_PARTITIONS - 1), "partitions": (0, MAX_PARTITIONS),
 }  # fmt: skip
 """The minimum and maximum of each column whose bounds differ from `_COUNT`."""

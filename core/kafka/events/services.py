@@ -93,10 +93,16 @@ class ServiceResumed(HeldRecords, kind="service-resumed", source="KafkaConsumer#
 
 
 class DelayedForwarded(WorkerRecords, kind="delayed-forwarded", source="delay service"):
-    """A broker acknowledged delayed records in their real topic, `late_us` after they were due. A negative lateness means that they came too early."""
+    """A broker acknowledged delayed records in their real topic, `late_us` after they were due. A negative lateness means that they came too early.
+
+    `rounding_us` is the time by which the level is longer than the requested delay. `total_error_us` is the time since the records were sent, minus the
+    requested delay. Logs of earlier isrlab versions have neither of them.
+    """
 
     late_us: int
     real_topic: str
+    rounding_us: int = 0
+    total_error_us: int = 0
 
     def sentence(self) -> str:
         late = f"{format_duration(self.late_us)} late" if self.late_us >= 0 else f"{format_duration(-self.late_us)} TOO EARLY"

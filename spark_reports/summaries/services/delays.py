@@ -14,6 +14,9 @@ from spark_reports.summaries.summary import Summary, table_schema
 _WORKER: Final = ("session", "worker")
 _OF: Final = (*_WORKER, "real_topic")
 
+_ERRORS: Final = ("rounding", "total_error")
+"""What the events say about each record, apart from its lateness."""
+
 
 def _compute(inputs: SummaryInputs) -> DataFrame:
     records = F.col("to_offset") - F.col("from_offset")
@@ -27,13 +30,16 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
         # A sum of times can exceed 64 bits.
         F.expr("sum(CAST(late_us AS DECIMAL(20, 0)) * records)").alias("all_late"),
         F.max("late_us").alias("max_late_us"),
+        *(F.expr(f"sum(CAST({name}_us AS DECIMAL(20, 0)) * records)").alias(f"all_{name}") for name in _ERRORS),
+        *(F.max(f"{name}_us").alias(f"max_{name}_us") for name in _ERRORS),
     )
     counted = forwarded.groupBy(*_OF, "late_us").agg(F.sum("records").alias("records"))
     ranked = with_ranks(counted, _OF, "late_us", "records").groupBy(*_OF).agg(*percentiles("late_us", "_late_us"))
     started = inputs.events_of(("service-started",))
     delays = started.groupBy(*_WORKER).agg(F.expr("max_by(delay_us, seq) AS delay_us"), F.count(F.lit(1)).alias("instances"))
     held = inputs.events_of(("service-ended",)).where("how != 'stopped'").groupBy(*_WORKER).agg(F.sum("held").alias("forgotten"))
-    sums = sums.withColumn("mean_late_us", F.expr("(all_late - pmod(all_late, records)) div records"))
+    for name in ("late", *_ERRORS):
+        sums = sums.withColumn(f"mean_{name}_us", F.expr(f"(all_{name} - pmod(all_{name}, records)) div records"))
     whole = sums.join(ranked, list(_OF)).join(delays, list(_WORKER), "left").join(held, list(_WORKER), "left")
     return whole.fillna(0, ["forgotten"])
 
@@ -44,18 +50,22 @@ DELAYS: Final = Summary(
     notes=(
         "`delay_us` is the delay of the worker's level. The lateness of a record is the time from the moment at which it is due until its "
         "real topic has it. Percentiles of the lateness are exact nearest ranks over records, and the mean is rounded down. `early` "
-        "counts the records that came before they were due. "
+        "counts the records that came before they were due. `rounding` is the time by which the level is longer than the requested delay, and "
+        "`total_error` is the time from the send of a record until its real topic has it, minus the requested delay. Both are empty for logs of earlier "
+        "isrlab versions. "
         "`inversions` counts the records that came after a record of the same partition with a higher offset. `instances` counts the starts of the "
         "worker, and `forgotten` counts the records in the memory of instances that were killed, crashed, or failed; the next instance reads them again, unless their "
         "offsets were committed. `deliveries` counts the records that were forwarded twice or never. In a transactional service, a transaction that is "
         "aborted later counts here, too."
     ),
     kinds=("delayed-forwarded", "service-started", "service-ended"),
-    columns=("worker", "topic", "partition", "from_offset", "to_offset", "late_us", "real_topic", "delay_us", "held", "how"),
+    columns=("worker", "topic", "partition", "from_offset", "to_offset", "late_us", "real_topic", "delay_us", "held", "how", "rounding_us",
+             "total_error_us"),
     schema=table_schema(
         names=("session", "worker", "real_topic"),
         numbers=(
             "delay_us", "records", "early", "mean_late_us", "p50_late_us", "p95_late_us", "p99_late_us", "max_late_us", "inversions", "instances", "forgotten",
+            "mean_rounding_us", "max_rounding_us", "mean_total_error_us", "max_total_error_us",
         ),
     ),
     keys=_OF,

@@ -38,7 +38,7 @@ SPEC = ClusterSpec(
 )
 HEADER = make_header(SPEC, CURRENT, 3, "a-name")
 SAMPLES: dict[str, Any] = {
-    "int": 2**62, "bool": True, "tuple[int, ...]": (1, -1, 2), "partition": 2, "partitions": 3, "skew_us": -7, "drift_ppm": -7,
+    "int": 2**62, "bool": True, "tuple[int, ...]": (1, -1, 2), "partition": 2, "partitions": 3, "skew_us": -7, "drift_ppm": -7, "late_us": -7, "total_error_us": -7,
     "broker": 2, "leader": 1, "old_leader": -1, "follower": 2, "sender": 1, "held_by": 1,
 }  # fmt: skip
 """Sample values by the name of a column, or otherwise by its type."""

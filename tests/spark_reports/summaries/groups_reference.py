@@ -292,6 +292,10 @@ def delays(events: list[Line], end: int) -> Rows:
             "instances": len(started[key[0]]) or None,
             "forgotten": forgotten[key[0]],
         }
+        for name in ("rounding_us", "total_error_us"):
+            values = [(each[name], each["to_offset"] - each["from_offset"]) for each in several]
+            rows[key][f"mean_{name}"] = sum(value * size for value, size in values) // total
+            rows[key][f"max_{name}"] = max(value for value, _ in values)
         for percent in (50, 95, 99):
             below = 0
             for late, size in sorted(sized):

@@ -225,6 +225,7 @@ def test_delay_services(sessions: Sessions, name: str) -> None:
         row = rows[worker]
         assert (row["early"], row["inversions"]) == (view.too_early, view.inversions)
         assert {mark: row[f"{mark}_late_us"] for mark in ("p50", "p95", "p99", "max", "mean")} == view.lateness
+        assert [row[f"mean_{mark}_us"] for mark in ("rounding", "total_error")] == [view.rounding["mean"], view.total_error["mean"]]
         own = by_group[view.name.rpartition("-")[0]]
         assert (sum(each["twice"] for each in own), sum(each["never"] for each in own)) == (view.forwarded_twice, view.never_forwarded)
     if name == "k1-crash":

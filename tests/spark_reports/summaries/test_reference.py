@@ -82,6 +82,8 @@ WORDS: dict[str, st.SearchStrategy[Any]] = {
     "reason": st.sampled_from(["", "IllegalStateException"]),
     "real_topic": st.sampled_from(["a", "b"]),
     "late_us": st.sampled_from([-5, 0, 3, 10_000_000]),
+    "rounding_us": st.sampled_from([0, 13_000_000]),
+    "total_error_us": st.sampled_from([-5, 0, 13_000_003]),
     "new_state": st.sampled_from(["Stable", "Reconciling", "Empty"]),
     "write_wait_us": st.sampled_from([1_000_001, 3_000_000, 40_000_000]),
 }
@@ -198,6 +200,8 @@ def session_of_groups(random: Random) -> Session:
         "to_offset": range(6, 12),
         "epoch": [0, 0, 1],
         "late_us": [-5, 0, 3, 9],
+        "rounding_us": [0, 4],
+        "total_error_us": [-5, 0, 7],
         "real_topic": ["a"],
         "reason": ["", "IllegalStateException"],
         "how": ["stopped", "killed"],

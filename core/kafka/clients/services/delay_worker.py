@@ -29,10 +29,19 @@ class DelayWorker(ServiceWorker):
         due = records.timestamp + delay
         wanted, created = (headers.wanted, headers.created) if isinstance(headers, DelayedRecords) else (delay, records.timestamp)
         tp = self.consumer.tp(records.partition)
-        journal.emit(
-            events.DelayedForwarded.kind, self.name, tp.topic, tp.partition, records.start, records.end, journal.now - due, does.target
-        )
         times = ForwardTimes(journal.now - due, delay - wanted, journal.now - created - wanted)
+        columns = (
+            self.name,
+            tp.topic,
+            tp.partition,
+            records.start,
+            records.end,
+            times.lateness,
+            does.target,
+            times.rounding,
+            times.total_error,
+        )
+        journal.emit(events.DelayedForwarded.kind, *columns)
         self.account.records_forwarded(does.service, self.name, tp, records.end, records.size, times)
 
     def _check(self) -> None:
