@@ -33,9 +33,9 @@ from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 from core.kafka.log.leader_term import Term
 from core.kafka.log.producer_state import EXPIRATION_CHECK_SETTING, ProducerStateManager
 from core.kafka.log.replica_log import ReplicaLog
-from core.kafka.messages import AlterPartitionItem, FetchFailure, FetchPartitionFields
+from core.kafka.messages import AlterPartitionItem
 from core.kafka.partition_registration import PartitionRegistration
-from core.kafka.release import HighWatermarkRule, Truncation
+from core.kafka.release import HighWatermarkRule
 from core.sim.journal import Column, null_sink
 
 ADVANCED: Final = events.HighWatermarkAdvanced.kind
@@ -359,28 +359,6 @@ class Partition:
         """Checkpoint a new log start, and send it to followers with their next response."""
         self.mark_sessions_dirty()
         self.broker.log_start_moved(self.tp)
-
-    def check_fetch(self, replica: Replica | None, asked: FetchPartitionFields) -> FetchFailure | None:
-        """Validate a follower's fetch. Return None if the fetch is valid, otherwise an error or the offset at which the logs diverge.
-
-        Kafka: `Partition#localLogWithEpochOrThrow`, `#followerReplicaOrThrow`, `#readRecords`.
-        """
-        _, offset, epoch, last_fetched_epoch, _ = asked
-        release, log = self.broker.release, self.log
-        error = self.check_leader_epoch(epoch if release.fetch_epoch_fencing else NO_EPOCH)
-        if error == errors.NONE and replica is None:
-            named = release.fetch_epoch_fencing and epoch != NO_EPOCH
-            error = errors.UNKNOWN_LEADER_EPOCH if named else errors.NOT_LEADER_OR_FOLLOWER
-        if error == errors.NONE:
-            if release.truncation >= Truncation.ON_FETCH and last_fetched_epoch != NO_EPOCH:
-                known, end = log.end_offset_for_epoch(last_fetched_epoch)
-                if known == NO_EPOCH or offset < log.log_start:
-                    error = errors.OFFSET_OUT_OF_RANGE
-                elif known < last_fetched_epoch or end < offset:
-                    return errors.NONE, known, end
-            elif not log.log_start <= offset <= log.leo:
-                error = errors.OFFSET_OUT_OF_RANGE
-        return None if error == errors.NONE else (error, NO_EPOCH, NO_OFFSET)
 
     def assume_fetched(self, follower: int, end: int) -> None:
         """Count records as replicated when the leader sends them. This is a deliberate bug, which is active only if the guard

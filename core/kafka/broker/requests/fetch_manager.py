@@ -14,6 +14,7 @@ from core.kafka.broker.hosted_partitions import HostedPartitions
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replication_quota import ReplicationQuota
 from core.kafka.broker.requests.fetch_session import FetchSession, SessionPartition
+from core.kafka.broker.requests.fetch_validation import check_fetch
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
 from core.kafka.log.leader_term import FetchedRecords, fetched_ranges
 from core.kafka.messages import FetchedPartitionFields, FetchFailure, FetchRequest, FetchResponse
@@ -247,7 +248,7 @@ class FetchManager:
                 or offset > leo
                 or offset < log_start
             ):  # otherwise, the follower's records belong to this leadership
-                failure = partition.check_fetch(replica, entry.asked)
+                failure = check_fetch(partition, replica, entry.asked)
                 if stale and failure is None:
                     failure = (errors.NOT_LEADER_OR_FOLLOWER, NO_EPOCH, NO_OFFSET)
                 if failure is not None:

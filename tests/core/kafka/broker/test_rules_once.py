@@ -14,6 +14,7 @@ from core.kafka import events
 from core.kafka.broker.follower import fetch_response, offset_responses
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import Replica
+from core.kafka.broker.requests import fetch_manager
 from core.kafka.broker.requests.fetch_manager import FetchManager
 from core.kafka.broker.transactions.add_partitions_to_txn_manager import AddPartitionsToTxnManager
 from core.kafka.controller import partition_change
@@ -82,7 +83,7 @@ def _first_brokers(_placer: Any, partitions: int, replication_factor: int, broke
         (Partition, "_is_follower_in_sync", lambda *_: False, "c4-reentry-at-high-watermark"),
         (Partition, "out_of_sync_replicas", lambda _: (), "c1-stopped-follower"),
         (Partition, "effective_min_isr", lambda _: 1, "f2-min-isr-2-two-down"),
-        (Partition, "check_fetch", lambda *_: None, "e2-divergence"),
+        (fetch_manager, "check_fetch", lambda *_: None, "e2-divergence"),
         (Partition, "maybe_expand_isr", lambda *_: None, "c4-reentry-at-high-watermark"),
         (Replica, "update_fetch_state", lambda *_: None, "b2-high-watermark"),
         (ReplicaLog, "read", lambda *_: None, "b2-high-watermark"),
