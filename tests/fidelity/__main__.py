@@ -84,7 +84,7 @@ def _groups(files: Sequence[Path]) -> Table:
 
 
 READERS: Final = {"drills-transactions": _transactions, "drills-groups": _groups}
-"""The function that replays the recordings of a folder; other folders hold drills of replication."""
+"""The functions that replay recordings, by folder. All other folders contain drills of replication."""
 
 
 def _print(table: Table, differences: int) -> None:

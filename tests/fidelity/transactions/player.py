@@ -1,8 +1,8 @@
 """Plays the acts of a recording of transactions in the model.
 
-If the real client waited for a call of a producer, the player also waits for it. If the model takes longer than the real cluster,
-everything after that happens later by the same amount. In the model, all data partitions of a recording are partitions of one topic, in
-alphabetical order. If a recording deletes a topic, they keep their topics.
+If the real client waited for a call of a producer, the player also waits for it. If the model takes longer than the real cluster, all later
+acts are delayed by the same amount. In the model, all data partitions of a recording are partitions of one topic, in alphabetical order. If
+a recording deletes a topic, they keep their topics.
 """
 
 from __future__ import annotations
