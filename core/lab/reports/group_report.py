@@ -207,7 +207,7 @@ def _consumer_group(
     )
     revoking = [each.client for each in group.members.values() if each.pending_revocation]
     late = [timer.revoked_by for timer in group.timers.values() if timer.revoked_by >= 0]
-    waits = f"waits for {', '.join(revoking)} to give up partitions" if revoking else ""
+    waits = f"is waiting for {', '.join(revoking)} to give up partitions" if revoking else ""
     return GroupReport(
         name, group.state().value, group.epoch, "consumer", "", coordinator, number, waits, min(late, default=NEVER), members,
         _partitions(cluster, members, offsets, own, rebalancing="", until=NEVER),
@@ -234,12 +234,12 @@ def _classic_group(
         missing = [each.client for each in group.members.values() if each.join is None]
         if group.in_initial_delay:
             delay = cluster.settings.us("group.initial.rebalance.delay.ms", broker=coordinator)
-            waits, until = "waits for more members", min(group.state_timestamp + delay, until)
+            waits, until = "is waiting for more members", min(group.state_timestamp + delay, until)
         else:
-            waits = f"waits for {', '.join(missing) or 'new members'} to join"
+            waits = f"is waiting for {', '.join(missing) or 'new members'} to join"
     elif group.state is GroupState.COMPLETING_REBALANCE:
         leader = group.members.get(group.leader)
-        waits = f"waits for the assignment of {leader.client if leader else 'the leader'}"
+        waits = f"is waiting for the assignment from {leader.client if leader else 'the leader'}"
         until = group.state_timestamp + group.rebalance_timeout()
     stopped = waits if group.protocol != "cooperative-sticky" else ""
     return GroupReport(
