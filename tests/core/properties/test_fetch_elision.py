@@ -103,6 +103,7 @@ def test_elided_fetches_leave_no_trace(name: str, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(LongPoll, "resume", counted)
     place = RELEASES.index(name)
+    # Lives differ in how often a fetch has nothing to do.
     for seed in (place % len(SEEDS), (place + 1) % len(SEEDS)):
         for control_plane in (ControlPlane.BY_RELEASE, ControlPlane.KRAFT)[: 2 if release.zookeeper and seed % 2 else 1]:
             timeline = lives(seed)
@@ -111,6 +112,8 @@ def test_elided_fetches_leave_no_trace(name: str, monkeypatch: pytest.MonkeyPatc
             for one, other in zip(played[1], elided[1], strict=True):
                 assert one == other, seed
             assert played[0] == elided[0], seed
+        if begun[0] > 100:
+            break
     assert begun[0] > 100
 
 
@@ -133,9 +136,8 @@ def test_a_check_of_the_isr_finds_what_a_look_at_all_partitions_would(monkeypatc
         return looked_at
 
     monkeypatch.setattr(ReplicaManager, "out_of_sync_partitions", compared)
-    for name in ("0.8.2", "0.11", "4.1"):
-        for seed in SEEDS:
-            play(lives(seed), release_named(name), ControlPlane.BY_RELEASE, elide=True)
+    for seed, name in zip(SEEDS, ("0.8.2", "0.11", "4.1"), strict=True):
+        play(lives(seed), release_named(name), ControlPlane.BY_RELEASE, elide=True)
     assert min(found) > 10
 
 

@@ -65,10 +65,10 @@ class Looker:
                     self.cluster.step()
 
 
-@pytest.mark.parametrize("name", list(RELEASES)[::2])
+@pytest.mark.parametrize("name", list(RELEASES)[::3])
 def test_every_keyframe_holds_all_and_can_be_gone_back_to(name: str) -> None:
-    """The other releases, each of which differs little from its neighbors, have a longer test (`test_keyframes`)."""
-    seen = Looker(name, 1 + list(RELEASES).index(name) % 3)
+    """Each release differs little from its neighbors, one of which has a longer test (`test_keyframes`)."""
+    seen = Looker(name, 1 + list(RELEASES).index(name) // 3 % 3)
     assert seen.shared >= 3
     cluster, draw = seen.cluster, seen.draw
     for _ in range(3):

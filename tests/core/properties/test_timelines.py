@@ -32,7 +32,7 @@ def bounded(examples: int) -> settings:
     )  # fmt: skip
 
 
-@bounded(12)
+@bounded(6)
 @given(timelines())
 def test_promises_hold_and_a_healed_cluster_becomes_whole(timeline: Timeline) -> None:
     watched(timeline, CURRENT)
