@@ -16,7 +16,7 @@ from tests.fidelity.transactions.recording import read_transactions
 
 DRILLS: Final = sorted((Path(__file__).parent / "drills-transactions").glob("*.json"))
 
-COMPARED: Final = 1_966
+COMPARED: Final = 2_216
 """The minimum number of values in all recordings that are compared."""
 
 

@@ -13,6 +13,7 @@ import attrs
 
 from core.kafka.errors import INVALID_PRODUCER_ID_MAPPING, REQUEST_TIMED_OUT
 from core.kafka.ids import NO_LEADER
+from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC
 from tests.fidelity.comparison import Comparison
 from tests.fidelity.transactions import observing
 from tests.fidelity.transactions.player import Player
@@ -28,8 +29,11 @@ LOGS: Final = "logs"
 READS: Final = "reads"
 LEADERS: Final = "leaders, ISRs"
 INDEX: Final = "transaction index"
+GROUPS: Final = "committed offsets"
+SEGMENTS: Final = "segments"
+SIZES: Final = "batch sizes"
 
-TRANSACTION_MEASURES: Final = (ANSWERS, OFFSETS, STATES, PRODUCERS, STATE_RECORDS, LOGS, READS, LEADERS, INDEX)
+TRANSACTION_MEASURES: Final = (ANSWERS, OFFSETS, STATES, PRODUCERS, STATE_RECORDS, LOGS, READS, LEADERS, INDEX, GROUPS, SEGMENTS, SIZES)
 """The compared measures, in the order of the table."""
 
 
@@ -77,6 +81,8 @@ class Comparer:
         if op == "kafka-features":
             # The epoch that the tool shows counts all metadata records of the cluster.
             return Comparison(ANSWERS, where, re.sub(r".*(FinalizedVersionLevel: \d+).*", r"\1", text), answer)
+        if op == "c.poll":
+            return Comparison(ANSWERS, where, " ".join(re.sub(r"(@\d+)=\S*", r"\1", text).split()), " ".join(answer.split()))
         if op == "delete records":
             return Comparison(ANSWERS, where, text.partition("\t")[2], answer)
         if op == "wait":
@@ -126,12 +132,21 @@ class Comparer:
             name, _, broker = place.partition(" on b")
             if isinstance(batches, list) and name in self.recording.partitions:
                 yield self._log(f"{where} {place}", batches, observing.log_records(self.player, name, int(broker)))
+                if self.recording.collects_records:
+                    yield self._sizes(f"{where} {place}", name, batches)
         if isinstance(look.get("transaction_state"), dict):
             yield from self._state_records(where, look["transaction_state"]["records"])
         for place, row in look.get("leaders", {}).items():
             if not place.startswith("__"):
                 yield self._leader(f"{where} {place}", place, row)
         yield from self._index(where, look.get("txnindex", {}))
+        for group, shown in look.get("groups", {}).items():
+            yield Comparison(GROUPS, f"{where} {group}", shown, self.player.groups.committed(group, self.recording.partitions))
+        for broker, files in look.get("segments", {}).items():
+            if broker.isdecimal() and self.recording.is_compacted:
+                yield self._segments(where, int(broker), files)
+        if "group_log" in look:
+            yield self._group_log(where, look["group_log"])
 
     def _described(self, where: str, row: dict[str, Any]) -> Comparison:
         model = observing.described(self.player, row["id"])
@@ -146,6 +161,10 @@ class Comparer:
 
     def _producers(self, where: str, rows: list[dict[str, Any]], model: list[dict[str, Any]]) -> Comparison:
         owners, epochs = self.recording.owners(), self.recording.coordinator_epochs()
+        unknown = [row["pid"] for row in rows if row["pid"] not in owners and row["pid"] not in self.ids.models]
+        free = [row["pid"] for row in model if row["pid"] not in self.ids.models.values() and row["pid"] not in map(self.ids.known, owners)]
+        if len(unknown) == len(free) == 1:  # a producer without a transactional.id
+            self.ids.in_the_model(unknown[0], free[0])
         # The epoch of a coordinator is that of its log: earlier drills raised it, and the recording does not always show it.
         exact = all(owners.get(row["pid"], "") in epochs for row in rows)
 
@@ -169,6 +188,35 @@ class Comparer:
     def _log(self, where: str, batches: list[dict[str, Any]], model: list[tuple[Any, ...]]) -> Comparison:
         recorded = [record for batch in batches for record in self._batch(batch)]
         return Comparison(LOGS, where, recorded, model)
+
+    def _sizes(self, where: str, name: str, batches: list[dict[str, Any]]) -> Comparison:
+        """Compare the number of records in each batch, and the sizes of batches without compression. How well a codec compresses is an input
+        of the model.
+
+        No act makes a record that has neither a key nor a value, so the sizes of such batches are left out, too.
+        """
+        unsized = {
+            int(act.result.split()[2])
+            for act in self.recording.acts
+            if act.op == "p.send" and act.words[1] == name and act.words[3] == "<null>"
+        }
+        unsized |= {batch["base"] for batch in batches if "codec" in batch}
+        recorded = [(batch["base"], batch["n"], 0 if batch["base"] in unsized else batch["size"]) for batch in batches]
+        model = [(base, n, 0 if base in unsized else size) for base, n, size in observing.completed_batches(self.player, name)]
+        return Comparison(SIZES, where, recorded, model)
+
+    def _segments(self, where: str, broker: int, files: dict[str, list[dict[str, Any]]]) -> Comparison:
+        """Compare the batches in each segment of a compacted log, each with whether it carries a delete horizon."""
+        name = self.recording.partitions[0]
+        recorded = {int(file.partition(".")[0]): [(each["base"], "horizon" in each) for each in batches] for file, batches in files.items()}
+        return Comparison(SEGMENTS, f"{where} {name} on b{broker}", recorded, observing.segments(self.player, name, broker))
+
+    def _group_log(self, where: str, log: dict[str, Any]) -> Comparison:
+        """Compare a partition of `__consumer_offsets`: its batches, and the offsets that are committed in them."""
+        name = f"{GROUP_METADATA_TOPIC}-{log['partition']}"
+        leader = self.player.cluster.partition_view(self.player.partition(name)).leader
+        recorded = [record for batch in log["batches"] for record in self._batch(batch)]
+        return Comparison(LOGS, f"{where} {name}", recorded, observing.log_records(self.player, name, leader))
 
     def _batch(self, batch: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
         """Return the single records of a batch. The number of batches into which a client puts its records does not count."""

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
-from core.kafka import events
+from core.kafka.events import BatchCompleted
 from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition
+from core.kafka.log.cleaner.cleaner import held_batches
 from core.kafka.log.producer_state import EXPIRATION_CHECK_SETTING
 from core.kafka.transaction.transaction_log import partition_for
 from core.kafka.transaction.transaction_metadata import TransactionTransit
-from core.lab import acts
-from core.lab.cluster import Cluster
-from core.sim.units import SECOND, US_PER_MS
+from core.sim.units import US_PER_MS
 from tests.fidelity.transactions.player import STATE_PARTITIONS, Player
+from tests.fidelity.transactions.reading import read_all
 from tests.fidelity.transactions.recording import STATE_TOPIC
-
-READING: Final = 3 * SECOND
-"""The time for which a new consumer reads, µs."""
 
 
 def offsets(player: Player, name: str) -> dict[str, int] | None:
@@ -101,24 +98,25 @@ def transaction_index(player: Player, name: str, broker: int) -> list[tuple[int,
 
 
 def read(player: Player, isolation: str) -> dict[str, tuple[list[int], int]]:
-    """Return the records that a new consumer reads from the beginning, and its final position. The consumer reads in a copy of the model,
-    so nothing else changes.
-    """
-    heard: list[Any] = []
-    copy = Cluster.restore(player.cluster.snapshot(), heard.append)
-    there = {name: tp for name in player.recording.partitions if (tp := player.partition(name)).topic in copy.controller.replication.topics}
-    for topic in dict.fromkeys(tp.topic for tp in there.values()):
-        copy.do(acts.Consume(topic, f"reader of {topic}", isolation=isolation))
-    copy.run_until(copy.now + READING)
-    found: dict[str, tuple[list[int], int]] = {}
-    for name, tp in there.items():
-        reader = copy.consumer(f"reader of {tp.topic}")
-        assert reader is not None
-        offsets_read = [
-            offset
-            for event in heard
-            if event[3] == events.Consumed.kind and event[4] == reader.name and event[6] == tp.partition
-            for offset in range(event[8], event[9])
-        ]
-        found[name] = (offsets_read, reader.positions[tp.partition])
+    """Return the records that a new consumer reads from the beginning, and its final position, by recorded partition."""
+    return read_all(player.cluster, {name: player.partition(name) for name in player.recording.partitions}, isolation)
+
+
+def segments(player: Player, name: str, broker: int) -> dict[int, list[tuple[int, bool]]]:
+    """Return the base offset of each batch of a replica, and whether it carries a delete horizon, by the base offset of its segment."""
+    log = player.cluster.brokers[broker].disk.logs[player.partition(name)]
+    bases, _ = log.known_segments()
+    found: dict[int, list[tuple[int, bool]]] = {base: [] for base in bases}
+    for _, each in held_batches(log, 0, log.leo):
+        found[max(base for base in bases if base <= each.batch.base)].append((each.batch.base, each.horizon >= 0))
+    return found
+
+
+def completed_batches(player: Player, name: str) -> list[tuple[int, int, int]]:
+    """Return the first offset, the number of records, and the size in bytes of each batch that producers have collected for a partition."""
+    tp, end, found = player.partition(name), 0, []
+    for event in player.events:
+        if event[3] == BatchCompleted.kind and TopicPartition(event[5], event[6]) == tp:
+            found.append((end, event[7], event[8]))
+            end += event[7]
     return found

@@ -16,15 +16,17 @@ from core.kafka.features import TRANSACTION_VERSION
 from core.kafka.ids import TopicPartition
 from core.kafka.settings.registry import SETTINGS as KAFKA_SETTINGS
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
-from core.kafka.transaction.transaction_log import partition_for
+from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, partition_for
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND, US_PER_MS
+from tests.fidelity.transactions.group_clients import OFFSETS_PARTITIONS, GroupClients
 from tests.fidelity.transactions.producer_ids import ProducerIds
 from tests.fidelity.transactions.raw_client import RawClient, answer_of
 from tests.fidelity.transactions.raw_request import COORDINATED, RawRequest
+from tests.fidelity.transactions.reading import read_all
 from tests.fidelity.transactions.recording import STATE_TOPIC, TransactionAct, TransactionRecording, described_rows
 
 TOPIC: Final = "t"
@@ -91,9 +93,12 @@ class Player:
         self.ids = ProducerIds()
         self.lead = LEAD + seed * PHASE
         self._begun: dict[int, Any] = {}
+        self._processes = 0
+        self._names: dict[str, str] = {}
         self.cluster = Cluster(_spec(recording), recording.release, seed=seed, sink=self.events.append)
         self.raw = RawClient(self.cluster.network, self.cluster.journal)
         self.cluster.nodes[self.raw.address] = self.raw
+        self.groups = GroupClients(self)
         self.cluster.run_until(self.lead)
 
     # --- names -----------------------------------------------------------------------------------------------------
@@ -103,7 +108,9 @@ class Player:
         return partition_in(self.recording, name)
 
     def recorded_name(self, tp: TopicPartition) -> str:
-        """Return the recorded name of a data partition of the model."""
+        """Return the recorded name of a data partition of the model, or the name of an internal partition."""
+        if tp.topic.startswith("__"):
+            return str(tp)
         return next(name for name in self.recording.partitions if self.partition(name) == tp)
 
     # --- time ------------------------------------------------------------------------------------------------------
@@ -132,14 +139,28 @@ class Player:
                 return None
             case "p.state":
                 return self._state(act.words[0])
-            case "p.init" | "p.begin" | "p.commit" | "p.abort" | "p.send":
+            case "p.init" | "p.begin" | "p.commit" | "p.abort" | "p.send" | "p.offsets":
                 return self._call(act, op, when)
             case "kafka-features":
                 return self._features(act)
+            case "kill -9 process":
+                self._processes += 1
+                self._settle(act)
+            case "c.new":
+                return self.groups.new(act.words)
+            case "c.poll":
+                self._settle(act)
+                return self.groups.poll(act.words[0], self._reads)
+            case "c.commit":
+                return self.groups.commit(act.words)
+            case "c.close":
+                return None
             case "kill" | "stop" | "start" | "pause" | "cont":
                 self._process(op, int(act.words[0][1:]), act)
             case "wait":
                 return self._wait(act)
+            case "dump":
+                self._settle(act)
             case "kafka-transactions abort":
                 self._abort_hanging(act)
             case "delete topic":
@@ -150,6 +171,8 @@ class Player:
                 self.cluster.do(acts.DeleteRecords(self.partition(name), int(offset)))
                 self._settle(act)
                 return f"low_watermark: {self.leader_log(name).log_start}"
+            case _ if op.startswith("process "):
+                return None
             case _ if op.startswith("raw "):
                 return self._raw(act)
             case _:
@@ -166,6 +189,7 @@ class Player:
         settings = dict(word.split("=") for word in words if "=" in word)
         ids = [word for word in words if "=" not in word]
         self.settings[name] = settings
+        self._names[name] = f"{name} of process {self._processes + 1}" if self._processes else name
         coordinated = tuple(self.recording.coordinators())
         # A recording whose script did not name the id shows it in what it describes.
         self.producers[name] = coordinated[0] if ids == ["None"] else "".join(ids)
@@ -191,17 +215,31 @@ class Player:
                 return self._begun[begun]
             return self._answer(self.recording.acts[begun], self._begun[begun], act.done)
         name = act.words[0]
+        if op == "p.offsets":
+            partition, offset = act.words[2].split("=")
+            self._producer(name).send_offsets(act.words[1], ((self.partition(partition), int(offset), -1),))
+            return self._answer(act, len(self.events), act.done)
         asked: acts.Act
         if op == "p.send":
-            partition, records = self.partition(act.words[1]), int(act.words[2])
+            target, records = self.partition(act.words[1]), int(act.words[2])
             acks = self.settings[name].get("acks", "all")
-            asked = acts.Produce(partition.topic, records, partition.partition, producer=name, acks=acks)
+            idempotence = not self.producers[name] and self.settings[name].get("enable.idempotence") == "true"
+            keys, value = "", ""
+            if self.recording.is_compacted:
+                value, keys = ("none" if act.words[3] == "<null>" else act.words[3]), act.words[4]
+            size, config = 100, ()
+            if self.recording.collects_records:
+                size, keys = content_of(act)
+                config = tuple((key, each) for key, each in self.settings[name].items() if key in ("linger.ms", "batch.size"))
+            asked = acts.Produce(
+                target.topic, records, target.partition, acks, size, self._names[name], idempotence, config=config, keys=keys, value=value
+            )
         elif op == "p.init":
             config = tuple((key, value) for key, value in self.settings[name].items() if key == "transaction.timeout.ms")
             topic = self.partition(self.recording.partitions[0]).topic
-            asked = acts.InitTransactions(topic, self.producers[name], name, config)
+            asked = acts.InitTransactions(topic, self.producers[name], self._names[name], config)
         else:
-            asked = CALLS[op](name)
+            asked = CALLS[op](self._names[name])
         start = len(self.events)
         refusal = self._do(asked)
         if when == "begun)":
@@ -222,18 +260,24 @@ class Player:
 
     def _answered(self, act: TransactionAct, start: int) -> str | None:
         name, op = act.words[0], act.op.partition(" (")[0]
+        if op == "p.offsets":
+            return None if self._producer(name).sends_offsets else "ok"
         if op != "p.send":
             return self._state(name) if op == "p.begin" or self._producer(name).state.value not in BUSY else None
         acknowledged: list[str] = []
         for event in self.events[start:]:
-            if event[3] == events.ProduceAcked.kind and event[4] == name and TopicPartition(*event[5:7]) == self.partition(act.words[1]):
+            if (
+                event[3] == events.ProduceAcked.kind
+                and event[4] == self._names[name]
+                and TopicPartition(*event[5:7]) == self.partition(act.words[1])
+            ):
                 acknowledged += map(str, range(event[7], event[8]))
-            if event[3] == events.ProduceGivenUp.kind and event[4] == name:
+            if event[3] == events.ProduceGivenUp.kind and event[4] == self._names[name]:
                 return f"EXC {event[9]}"
         return f"ok {act.words[1]} {','.join(acknowledged)}" if len(acknowledged) >= int(act.words[2]) else None
 
     def _producer(self, name: str) -> Any:
-        found = self.cluster.producer(name)
+        found = self.cluster.producer(self._names[name])
         assert found is not None, name
         assert found.transactions is not None, name
         return found.transactions
@@ -273,6 +317,9 @@ class Player:
         # When the scan for timeouts comes is no evidence: the clock of the recording is set to the model's.
         self.shift = self.cluster.now - self.lead - round(act.done * SECOND)
         return state
+
+    def _reads(self, isolation: str) -> dict[str, tuple[list[int], int]]:
+        return read_all(self.cluster, {name: self.partition(name) for name in self.recording.partitions}, isolation)
 
     def state_of(self, transactional_id: str) -> str | None:
         """Return the coordinator's state of an ID."""
@@ -316,8 +363,20 @@ class Player:
         return None
 
 
+def content_of(act: TransactionAct) -> tuple[int, str]:
+    """Return the size of a sent record, bytes, and the keys: `@text:100`, `abc key`, or `abc k#` for the keys k#0, k#1, and so on."""
+    value, *keys = act.words[3:]
+    size = int(value.partition(":")[2]) if value.startswith("@") else len(f"{value}0")  # the client numbers the values
+    if not keys:
+        return size, ""
+    named = [f"{keys[0]}{number}" if keys[0].endswith("#") else keys[0] for number in range(int(act.words[2]))]
+    return size + len(named[0]), ",".join(dict.fromkeys(named))
+
+
 def partition_in(recording: TransactionRecording, name: str) -> TopicPartition:
     """Return the model's partition for a recorded one."""
+    if name.startswith("__"):
+        return TopicPartition.parse(name)
     if recording.deletes_a_topic:
         topic, _, number = name.rpartition("-")
         return TopicPartition(topic, int(number))
@@ -340,12 +399,22 @@ def _spec(recording: TransactionRecording) -> ClusterSpec:
         (
             *(TopicSpec(name, assignment=tuple(data), config=tuple(recording.config.items())) for name, data in topics.items()),
             TopicSpec(STATE_TOPIC, assignment=tuple(state), config=STATE_CONFIG),
+            *_offsets_topic(recording),
         ),
         settings=(
             *SETTINGS,
             *((name, value) for name, value in recording.settings.items() if name in KAFKA_SETTINGS and isinstance(value, int)),
+            *((("log.cleaner.backoff.ms", 1000),) if recording.is_compacted else ()),
         ),
         network=NetworkSpec(latency=300, jitter=100),
         features=recording.features,
         clients=CLIENTS,
     )
+
+
+def _offsets_topic(recording: TransactionRecording) -> tuple[TopicSpec, ...]:
+    """Return `__consumer_offsets` if the recording has groups."""
+    if not any(act.op == "p.offsets" for act in recording.acts):
+        return ()
+    replicas = tuple(PartitionSpec((number % 3 + 1, (number + 1) % 3 + 1, (number + 2) % 3 + 1)) for number in range(OFFSETS_PARTITIONS))
+    return (TopicSpec(GROUP_METADATA_TOPIC, assignment=replicas, config=(("cleanup.policy", "compact"),)),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from core.kafka.group_coordinator.messages import OffsetCommitResponse, OffsetFetchResponse
 from core.kafka.ids import broker_address
 from core.kafka.messages import InitProducerIdResponse, ProduceResponse
 from core.kafka.transaction.messages import (
@@ -26,6 +27,8 @@ RESPONSES: Final = (
     EndTxnResponse,
     ProduceResponse,
     WriteTxnMarkersResponse,
+    OffsetCommitResponse,
+    OffsetFetchResponse,
 )
 """The responses that the client understands."""
 

@@ -150,14 +150,25 @@ class TransactionRecording:
         return {row["id"]: row["timeout"] for look in self.looks() for row in described_rows(look)}
 
     @property
+    def is_compacted(self) -> bool:
+        """Whether the data topic is compacted, so that records need keys."""
+        return self.config.get("cleanup.policy") == "compact"
+
+    @property
+    def collects_records(self) -> bool:
+        """Whether producers collect records in batches, whose sizes were recorded."""
+        return "batch.size" in str(self.settings.get("client", ""))
+
+    @property
     def config(self) -> dict[str, str]:
         """The settings of the topics."""
         text = " ".join(map(str, self.settings.values()))
         config = {"min.insync.replicas": max(re.findall(r"min ISR (\d)", text), default="1")}
         if "unclean election on" in text:
             config["unclean.leader.election.enable"] = "true"
-        if found := re.search(r"segment\.ms (\d+)", text):
-            config["segment.ms"] = found[1]
+        for name in ("segment.ms", "cleanup.policy", "min.cleanable.dirty.ratio", "delete.retention.ms"):
+            if found := re.search(rf"{re.escape(name)} ([\w.]+)", text):
+                config[name] = found[1]
         return config
 
 

@@ -18,7 +18,8 @@ from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.release import Release
 from core.sim.units import US_PER_MS
 
-RECORDED: Final = json.loads((Path(__file__).parent / "data" / "k-compaction.json").read_text("utf-8"))
+DRILLS: Final = Path(__file__).parents[4] / "fidelity" / "drills-transactions"
+RECORDED: Final = json.loads((DRILLS / "k-compaction.json").read_text("utf-8"))
 STAGES: Final[list[dict[str, Any]]] = [seen for act in RECORDED["acts"] for seen in act.get("seen", ())]
 RELEASE: Final = Release.named("4.1")
 
