@@ -101,8 +101,23 @@ class Group:
             for holders, values in self.codec.new_values(places, states, former):
                 if visit(values):
                     for at in holders:
-                        self._alike.setdefault(at - at % AT_ONCE, set()).add(at % AT_ONCE)
+                        self._mark_alike(at)
         return len(self.states) + PLACE * len(places)
+
+    def pruned(self, reachable: set[int]) -> Group:
+        """Return a group with those of the objects whose ids are in `reachable`. Their states are kept."""
+        other = Group(self.codec)
+        for at, each in enumerate(self.objects):
+            if id(each) in reachable:
+                if at % AT_ONCE in self._alike.get(at - at % AT_ONCE, ()):
+                    other._mark_alike(len(other.objects))
+                other.objects.append(each)
+                if at < len(self.states):
+                    other.states.append(self.states[at])
+        return other
+
+    def _mark_alike(self, at: int) -> None:
+        self._alike.setdefault(at - at % AT_ONCE, set()).add(at % AT_ONCE)
 
     def restore(self, states: list[State]) -> None:
         """Write states back to the objects."""
@@ -127,28 +142,65 @@ class Objects:
 
     Attributes:
         groups: the groups of objects.
-        first: the number of objects at the start. Objects that become unreachable are kept (`has_outgrown`).
+        first: the number of objects at the start. Objects that become unreachable are kept until `pruned`.
     """
 
-    def __init__(self, roots: tuple[object, ...]) -> None:
+    def __init__(self, roots: tuple[object, ...], former: Objects | None = None) -> None:
+        """Find the objects that can be reached from the roots.
+
+        Args:
+            roots: the roots.
+            former: objects of the same roots, whose states at the last snapshot are kept; None to read everything.
+        """
         self.roots = roots
-        self._few = FewOfManyCodec()
-        self._group_of_few = Group(self._few)
-        self.groups = [self._group_of_few]
-        self._group_of: dict[type, Group] = {}
-        self._known: dict[int, tuple[object, bool]] = {}  # visited values; kept alive, so that they keep their ids
         self._found: dict[type, list[object]] = {}
-        self._visit(list(roots))
-        self._update_found()
+        if former is None:
+            self._few = FewOfManyCodec()
+            self.groups = [Group(self._few)]
+            self._group_of: dict[type, int] = {}
+            self._known: dict[int, tuple[object, bool]] = {}  # visited values; kept alive, so that they keep their ids
+            self._visit(list(roots))
+            self._update_found()
+        else:
+            reachable = former._reachable()
+            self._few, self._group_of = former._few, former._group_of
+            self.groups = [group.pruned(reachable) for group in former.groups]
+            self._known = {key: entry for key, entry in former._known.items() if key in reachable}
         self.first = len(self)
+
+    def _reachable(self) -> set[int]:
+        """Return the ids of the values that can be reached from the roots at the last snapshot, except those of tuples."""
+        places = {id(each): (group, at) for group in self.groups for at, each in enumerate(group.objects)}
+        seen: set[int] = set()
+        values: list[FieldValue] = list(self.roots)
+        while values:
+            parts: list[FieldValue] = []
+            for value in values:
+                if isinstance(value, tuple):
+                    parts += value
+                elif id(value) not in seen:
+                    seen.add(id(value))
+                    if id(value) in places:
+                        group, at = places[id(value)]
+                        parts += group.codec.read_final(value)
+                        if group.codec.leads:
+                            parts += group.states[at]
+                    else:
+                        parts += parts_of(value) or ()
+            values = [part for part in parts if type(part) not in ATOMS]
+        return seen
 
     def __len__(self) -> int:
         return sum(len(group.objects) for group in self.groups)
 
     @property
     def has_outgrown(self) -> bool:
-        """Whether so many objects have been added since the start that starting over is faster."""
-        return len(self) > self.first + self.first // 4 + 200 or len(self._known) > 3 * self.first + 10_000
+        """Whether so many objects have been added since the start that it is worth looking for those that are unreachable now."""
+        return len(self) > self.first + self.first // 8 + 64 or len(self._known) > 3 * self.first + 10_000
+
+    def pruned(self) -> Objects:
+        """Return the objects that can still be reached. Earlier snapshots keep the others."""
+        return Objects(self.roots, self)
 
     def update(self) -> int:
         """Read all objects, including new ones. Return how many places are no longer shared with the last snapshot."""
@@ -172,17 +224,17 @@ class Objects:
 
     def _group(self, cls: type, found: int) -> Group:
         """Return the group of a class of which that many objects were found."""
-        group = self._group_of.get(cls)
-        if group is None:
+        number = self._group_of.get(cls)
+        if number is None:
             codec = codec_of(cls)
             if isinstance(codec, FieldsCodec) and codec.changes and found < FEW_OF_CLASS:
                 self._few.include(codec)
-                group = self._group_of_few
+                number = 0
             else:
-                group = Group(codec)
-                self.groups.append(group)
-            self._group_of[cls] = group
-        return group
+                number = len(self.groups)
+                self.groups.append(Group(codec))
+            self._group_of[cls] = number
+        return self.groups[number]
 
     def _visit(self, values: list[FieldValue]) -> bool:
         """Find the objects that values lead to. Return whether a mutable object in them can equal another object.
@@ -289,7 +341,7 @@ class Snapshots:
     @property
     def shares(self) -> bool:
         """Whether the next snapshot shares states with the last one, and is therefore fast."""
-        return self._objects is not None and not self._objects.has_outgrown
+        return self._objects is not None
 
     def take(self, root: Root, *also: object) -> Snapshot[Root]:
         """Take a snapshot of a simulation between two steps, and of further objects that belong to it.
@@ -300,9 +352,11 @@ class Snapshots:
         roots = (root, *also)
         with _garbage_collection_paused():
             objects, self._objects = self._objects, None  # after an error, the known objects are incomplete
-            if objects is None or objects.has_outgrown or list(map(id, roots)) != list(map(id, objects.roots)):
+            if objects is None or list(map(id, roots)) != list(map(id, objects.roots)):
                 objects, changed = Objects(roots), 0
             else:
+                if objects.has_outgrown:
+                    objects = objects.pruned()
                 changed = objects.update()
             self._objects = objects
             return Snapshot(root, self, objects, changed)

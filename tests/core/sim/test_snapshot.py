@@ -185,9 +185,9 @@ def test_what_grows_may_grow_otherwise() -> None:
     root.held.append(2)
     root.more = [InSlots(number) for number in range(1_000)]
     crowded = snapshots.take(root)
-    assert not snapshots.shares
     anew = snapshots.take(root)
     assert anew.objects is not crowded.objects
+    assert anew.weight < len(root.more) < len(anew)
     start.restore()
     root.held.append(3)
     other = snapshots.take(root)
@@ -195,6 +195,36 @@ def test_what_grows_may_grow_otherwise() -> None:
         snapshot.restore()
         assert root.held == grown
         assert snapshot.copy().held == grown
+
+
+def test_what_cannot_be_reached_any_more_is_read_no_more() -> None:
+    """Snapshots that were taken before still bring it back, and then it is read again."""
+    snapshots = Snapshots()
+    root = InDict([InSlots([number]) for number in range(1_000)])
+    root.grown = AppendOnlyList([1])
+    gone = root.held[1:]
+    before = snapshots.take(root)
+    root.held = root.held[:1]
+    snapshots.take(root)
+    root.more = [InSlots(number) for number in range(1_000)]
+    snapshots.take(root)
+    after = snapshots.take(root)
+    assert len(after) < len(gone) + len(root.more)
+    root.grown.append(2)
+    before.restore()
+    assert root.held[1:] == gone
+    gone[0].held.append(2)
+    root.grown.append(3)
+    root.others = [InSlots([number]) for number in range(1_000)]
+    snapshots.take(root)
+    again = snapshots.take(root)
+    for snapshot, held, grown in ((before, [1], [1]), (again, [1, 2], [1, 3]), (before, [1], [1])):
+        snapshot.restore()
+        assert (root.held[1].held, root.grown) == (held, grown)
+        copy = snapshot.copy()
+        assert (copy.held[1].held, copy.grown) == (held, grown)
+    after.restore()
+    assert (len(root.held), len(root.more), root.grown) == (1, 1_000, [1])
 
 
 def test_one_of_other_roots_shares_nothing() -> None:
