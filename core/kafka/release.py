@@ -1,7 +1,7 @@
-"""Rules by Kafka release. Each rule that changed between releases is a field of `Release`.
+"""The rules of each Kafka release. Each rule that changed between releases is a field of `Release`.
 
 Code that applies a rule reads its field, for example `release.truncation` or `release.strict_min_isr`, and never compares versions. The
-field's definition names the releases in which the rule is in force. The class docstring names the sources.
+field's definition names the releases in which the rule is in force. The docstring of the class names the sources.
 """
 
 from __future__ import annotations
@@ -19,61 +19,61 @@ T = TypeVar("T")
 
 
 class Truncation(enum.IntEnum):
-    """The way a follower determines the offset to truncate its log to before it fetches from a leader."""
+    """How a follower determines the offset to which it truncates its log before it fetches from a leader."""
 
     HIGH_WATERMARK = 0
     """The follower truncates to its own high watermark (before 0.11)."""
     EPOCH = 1
-    """The follower asks once with OffsetsForLeaderEpoch. The response is an end offset without an epoch (KIP-101, 0.11)."""
+    """The follower sends OffsetsForLeaderEpoch once. The response contains an end offset, but no epoch (KIP-101, 0.11)."""
     EPOCH_ROUNDS = 2
-    """The response also contains the epoch. The follower asks again until both logs have that epoch (KIP-279, 2.0)."""
+    """The response also contains the epoch. The follower repeats the request until both logs contain that epoch (KIP-279, 2.0)."""
     ON_FETCH = 3
-    """The fetch contains the last fetched epoch, and the response contains the diverging epoch (KIP-595, in the fetcher since 2.8)."""
+    """The fetch contains the last fetched epoch, and the response contains the diverging epoch (KIP-595; used by the fetcher since 2.8)."""
 
 
 class HighWatermarkRule(enum.IntEnum):
-    """The replicas whose minimum LEO is the high watermark (`Partition#maybeIncrementLeaderHW`)."""
+    """The replicas whose smallest LEO is the high watermark (`Partition#maybeIncrementLeaderHW`)."""
 
     ISR = 0
     """The members of the ISR (up to 0.10.1)."""
     ISR_OR_RECENT = 1
-    """The members of the ISR, and replicas whose lastCaughtUpTime is within replica.lag.time.max.ms (0.10.2 to 3.2)."""
+    """The members of the ISR, and the replicas that were caught up within replica.lag.time.max.ms (0.10.2 to 3.2)."""
     MAXIMAL_ISR_OR_CAUGHT_UP = 2
-    """The members of the ISR, pending members, and replicas that are caught up by time or by LEO (since 3.3)."""
+    """The members of the ISR, the pending members, and the replicas that are caught up by time or by LEO (since 3.3)."""
 
 
 class IsrOrder(enum.IntEnum):
-    """The order in which a leader lists the members of an ISR that it changes (`core.kafka.broker.isr_order`)."""
+    """The order in which a leader lists the members of an ISR that it has changed (`core.kafka.broker.isr_order`)."""
 
     INSERTION_TRIE = 0
-    """Up to four members in the order of insertion; more than four in the order of Scala 2.12's hash trie (up to 2.5)."""
+    """Up to four members are in insertion order; more than four are in the order of Scala 2.12's hash trie (up to 2.5)."""
     INSERTION_TRIE_2_13 = 1
-    """Up to four members in the order of insertion; more than four in the order of Scala 2.13's hash trie (2.6 to 4.1)."""
+    """Up to four members are in insertion order; more than four are in the order of Scala 2.13's hash trie (2.6 to 4.1)."""
     HASH_TABLE = 2
-    """The order of a hash table, which is ascending for small ids (since 4.2)."""
+    """All members are in the order of a hash table, which is ascending for small ids (since 4.2)."""
 
 
 class GroupsTool(enum.IntEnum):
-    """The form of the output of `kafka-consumer-groups`. Each form has what the earlier forms have, unless its text says otherwise."""
+    """The output format of `kafka-consumer-groups`. Each format includes the changes in the earlier formats, unless stated otherwise."""
 
     COMMAS = 0
-    """`--describe` prints the columns with commas between them (0.9)."""
+    """`--describe` separates the columns with commas (0.9)."""
     FIXED_WIDTHS = 1
     """The columns have fixed widths (0.10.2)."""
     VIEWS = 2
-    """`--describe` has `--members` and `--state`, and the columns are as wide as their longest value (KIP-175, 1.1)."""
+    """`--describe` supports `--members` and `--state`, and each column is as wide as its longest value (KIP-175, 1.1)."""
     GROUP_COLUMN = 3
     """`--describe` accepts several groups, and its tables begin with the column GROUP (KIP-222, between 2.0.1 and 2.3.1)."""
     JAVA = 4
-    """The tool is written in Java: it prints partitions in the order of a hash table, and `--list` has `--type` (3.8)."""
+    """The tool is written in Java. It prints partitions in the order of a hash table, and `--list` supports `--type` (3.8)."""
     EPOCHS = 5
     """`--verbose` prints epochs (KIP-1099, 4.0)."""
     SORTED = 6
-    """`--describe` sorts the partitions of a member, and prints `-` for a partition without a leader (4.3)."""
+    """`--describe` sorts each member's partitions, and prints `-` for a partition that has no leader (4.3)."""
 
 
 class DeadTarget(enum.IntEnum):
-    """The result of a reassignment to a broker that is not alive."""
+    """What happens if a partition is reassigned to a broker that is not alive."""
 
     FAILED = 0
     """The controller fails the reassignment (before 0.10.1)."""
@@ -82,11 +82,11 @@ class DeadTarget(enum.IntEnum):
     NOT_EXISTENT = 2
     """`kafka-reassign-partitions` reads the live brokers from ZooKeeper and refuses the reassignment (0.11 to 2.5)."""
     UNKNOWN = 3
-    """`kafka-reassign-partitions` asks the cluster for its brokers and refuses the reassignment (KIP-455's tool, 2.6)."""
+    """`kafka-reassign-partitions` asks the cluster for its brokers and refuses the reassignment (KIP-455, 2.6)."""
 
 
 class UnknownProducer(enum.IntEnum):
-    """A leader's response to a batch whose producer the log does not know, if the batch does not begin with sequence number 0."""
+    """A leader's response if its log does not know a batch's producer and the batch does not begin with sequence number 0."""
 
     OUT_OF_ORDER = 0
     """OUT_OF_ORDER_SEQUENCE_NUMBER (0.11)."""
@@ -100,11 +100,12 @@ class StickyAlgorithm(enum.IntEnum):
     """The algorithm of the sticky assignors for members that all subscribe to the same topics."""
 
     GENERAL = 0
-    """The same algorithm as for different subscriptions (before 2.6)."""
+    """The algorithm is the same as for different subscriptions (before 2.6)."""
     MAXIMUM_QUOTA = 1
-    """Each member keeps up to the maximum quota, and gives up partitions again to members that have too few (KAFKA-9987, 2.6)."""
+    """Each member keeps as many partitions as the maximum quota allows, and later gives up some of them to members that have too few
+    (KAFKA-9987, 2.6)."""
     EXPECTED_MEMBERS = 2
-    """Only as many members as expected keep the maximum quota (KAFKA-12464, 3.0)."""
+    """Only the expected number of members keep as many partitions as the maximum quota allows (KAFKA-12464, 3.0)."""
 
 
 _NAMES: Final = (
@@ -114,7 +115,7 @@ _NAMES: Final = (
 
 
 def _by_release(at_first: T, *changes: tuple[str, T]) -> T:
-    """Return a field whose value is `at_first` in the oldest release and changes in each of the given releases."""
+    """Return a field whose value is `at_first` in the oldest release and changes in the given releases."""
 
     values = [at_first] * len(_NAMES)
     for since, value in changes:
@@ -141,196 +142,210 @@ class Release(ReprMixin):
 
     Attributes:
         name: the name of the release, such as `0.10.2` or `4.3`.
-        order: the release's position in time, only for comparisons in the table of defaults.
-        unknown_producer: the response to a batch whose producer the log does not know, if the batch does not begin with sequence number 0.
-        marker_only_is_unknown: a producer that has only a marker left in the log gets UNKNOWN_PRODUCER_ID (KAFKA-7298, 2.0.1 to 2.4).
-        retained_batches: the number of batches of each producer that a leader recognizes as duplicates (KAFKA-5494, 1.0).
-        markers_have_timestamps: a marker counts as activity by its producer. Before that, a producer that has only a marker left expires at
-            the next check (KAFKA-9144, 2.4.1).
-        producers_outlive_segments: a log knows a producer until it expires. Before that, the log forgets a producer when the segment of the
-            producer's last record is deleted (KAFKA-7190, 2.3).
-        ignores_empty_transactions: a marker without an open transaction leaves no transaction. Before that, it counts as a transaction
-            without records, and an ABORT gets an entry in the transaction index (KAFKA-10702, 2.8).
-        producer_expiration_setting: the setting after which a leader forgets an idle producer (KIP-854, 3.4).
-        transactions: producers can have a transactional.id, and consumers an isolation level (KIP-98, 0.11).
+        order: the position of the release in the order of releases, which is used only to look up defaults.
+        unknown_producer: the response if the log does not know a batch's producer and the batch does not begin with sequence number 0.
+        marker_only_is_unknown: if only a marker from a producer is left in the log, the producer gets UNKNOWN_PRODUCER_ID (KAFKA-7298,
+            2.0.1 to 2.4).
+        retained_batches: the number of batches from each producer that a leader can recognize as duplicates (KAFKA-5494, 1.0).
+        markers_have_timestamps: a marker counts as activity by its producer. Before that, if only a marker from a producer is left, the
+            producer expires at the next check (KAFKA-9144, 2.4.1).
+        producers_outlive_segments: a log knows a producer until the producer expires. Before that, the log forgets a producer when the
+            segment that contains its last record is deleted (KAFKA-7190, 2.3).
+        ignores_empty_transactions: if there is no open transaction, a marker does not count as one. Before that, it counts as a transaction
+            that has no records, and an ABORT marker gets an entry in the transaction index (KAFKA-10702, 2.8).
+        producer_expiration_setting: the setting that determines when a leader forgets an idle producer (KIP-854, 3.4).
+        transactions: producers can have a transactional.id, and consumers can have an isolation level (KIP-98, 0.11).
         idempotent_in_flight: the number of batches per partition that an idempotent producer can have in flight (KAFKA-5494, 1.0).
         retries_first_partition_soon: a producer repeats the first AddPartitionsToTxn of a transaction after 20 ms while the previous
             transaction is being completed (KAFKA-5477, 1.0).
-        bumps_producer_epoch: a producer that does not know the fate of a batch continues in another epoch (KIP-360, 2.5). Before that, an
-            idempotent producer gets another producer ID, and the error is fatal to a transactional producer.
-        producer_fenced: coordinators answer a fenced producer with PRODUCER_FENCED, so INVALID_PRODUCER_EPOCH from a leader is not fatal
-            anymore (KIP-588, 2.7).
-        invalid_transition_is_fatal: an impossible change in the state of a transactional producer is fatal (KAFKA-14831, 3.6).
-        unknown_producer_is_fatal: INVALID_PRODUCER_ID_MAPPING is fatal to a transactional producer again (KIP-1050, 4.1).
-        end_txn_epoch_must_match: the producer epoch of an EndTxn must equal that of the coordinator (KAFKA-9600, 2.6).
-        fence_survives_failed_append: a new attempt at an abort whose write failed does not bump the producer epoch again (KAFKA-9666, 2.6).
-        tests_pending_first: the coordinator checks for a pending transition before it checks producer ID and epoch (KAFKA-18660, 4.0).
-        timeout_fences_producer: the abort of a transaction that timed out bumps the producer epoch (KAFKA-6119, 0.11.0.2 and 1.0).
-        verifies_transactions: a leader asks the coordinator whether the transaction has the partition before it appends the first batch
-            (KIP-890, 3.6).
+        bumps_producer_epoch: a producer that does not know whether a batch was appended continues in another epoch (KIP-360, 2.5). Before
+            that, an idempotent producer gets another producer ID, and for a transactional producer, the error is fatal.
+        producer_fenced: coordinators respond to a fenced producer with PRODUCER_FENCED, so INVALID_PRODUCER_EPOCH from a leader is no
+            longer fatal (KIP-588, 2.7).
+        invalid_transition_is_fatal: an invalid state transition of a transactional producer is fatal (KAFKA-14831, 3.6).
+        unknown_producer_is_fatal: INVALID_PRODUCER_ID_MAPPING is again fatal for a transactional producer (KIP-1050, 4.1).
+        end_txn_epoch_must_match: the producer epoch in EndTxn must equal the epoch that the coordinator knows (KAFKA-9600, 2.6).
+        fence_survives_failed_append: if the write of an abort fails, the next attempt does not bump the producer epoch again (KAFKA-9666,
+            2.6).
+        tests_pending_first: the coordinator checks for a pending transition before it checks the producer ID and epoch (KAFKA-18660, 4.0).
+        timeout_fences_producer: when the coordinator aborts a transaction that has timed out, it bumps the producer epoch (KAFKA-6119,
+            0.11.0.2 and 1.0).
+        verifies_transactions: before a leader appends the first batch, it asks the coordinator whether the partition belongs to the
+            transaction (KIP-890, 3.6).
         verifies_current_epoch: a leader refuses a batch from an old producer epoch without asking the coordinator (KAFKA-18042, 4.1).
         checks_epoch_before_guard: a leader checks the producer epoch of a batch before its verification guard (KAFKA-19690, 4.1.1).
         transaction_abortable: a batch that fails the verification of its transaction gets TRANSACTION_ABORTABLE; before that,
             INVALID_TXN_STATE (KIP-890, 3.8).
-        answers_producer_fenced: a coordinator answers PRODUCER_FENCED to a fenced producer; before that, INVALID_PRODUCER_EPOCH (KIP-588,
-            2.7).
-        ignores_late_marker_answers: a coordinator ignores the answer to a marker from a previous coordinator epoch. Before that, the answer
-            can make it forget the markers from the current epoch, and the transaction never completes (KAFKA-16352, 3.8).
-        expires_uninitialized_ids: a transactional ID that never got a producer epoch expires like any other (KAFKA-14880, 3.4.1).
+        answers_producer_fenced: a coordinator responds to a fenced producer with PRODUCER_FENCED; before that, with INVALID_PRODUCER_EPOCH
+            (KIP-588, 2.7).
+        ignores_late_marker_answers: a coordinator ignores responses to markers from a previous coordinator epoch. Before that, such a
+            response can make it forget the markers from the current epoch, so that the transaction never completes (KAFKA-16352, 3.8).
+        expires_uninitialized_ids: a transactional ID that never got a producer epoch expires like any other ID (KAFKA-14880, 3.4.1).
         transaction_feature: the release has the feature `transaction.version`, which a cluster can raise or lower (4.0,
             `core.kafka.features`).
-        transaction_version: the feature level `transaction.version` of a new cluster; with 2, each transaction has its own producer epoch,
-            and leaders add partitions to transactions (KIP-890, 4.0).
-        marker_epoch_must_rise: with transaction.version 2, the epoch of a marker must be greater than the producer's (KIP-1228, 4.2).
-        skips_markers_of_offline_partitions: a coordinator assumes that a partition without a leader has been deleted, and skips its marker
-            (KAFKA-20734, 4.3).
-        stable_offsets: OffsetFetch can require stable offsets: a partition with an offset in an open transaction has no committed offset
-            until the transaction has ended (KIP-447, 2.5).
-        transactional_commits_name_members: a TxnOffsetCommit names the member and its generation, and the coordinator checks them (KIP-447,
+        transaction_version: the level of the feature `transaction.version` in a new cluster. At level 2, each transaction has its own
+            producer epoch, and leaders add partitions to transactions (KIP-890, 4.0).
+        marker_epoch_must_rise: with transaction.version 2, the epoch of a marker must be greater than the producer's epoch (KIP-1228, 4.2).
+        skips_markers_of_offline_partitions: if a partition has no leader, a coordinator assumes that the partition has been deleted, and
+            skips its marker (KAFKA-20734, 4.3).
+        stable_offsets: OffsetFetch can require stable offsets. If an open transaction contains an offset for a partition, the partition
+            then has no committed offset until the transaction has ended (KIP-447, 2.5).
+        transactional_commits_name_members: TxnOffsetCommit names the member and its generation, and the coordinator checks them (KIP-447,
             2.5).
-        verifies_offset_commits: a group coordinator verifies a TxnOffsetCommit like a produce request (KAFKA-15784, 3.7).
-        commits_below_min_isr: a group coordinator appends offsets even if the ISR of their partition is smaller than min.insync.replicas. The
-            commit waits for the high watermark (the coordinator of KIP-848, 4.0).
-        responses_wait_for_writes: a group coordinator responds, even to a request that writes nothing, when all records that it has written so
-            far are committed (`CoordinatorRuntime`, 4.0). Before that, only the response to a write waits.
-        plain_commits_unstable: an offset that is being committed outside of a transaction is unstable too (before 4.0).
-        unknown_group_not_found: an OffsetCommit with a generation for an unknown group gets GROUP_ID_NOT_FOUND; before 4.0,
-            ILLEGAL_GENERATION.
-        consumer_groups: brokers coordinate groups of consumers (the consumer of 0.9). Before that, consumers balance themselves in ZooKeeper.
+        verifies_offset_commits: a group coordinator verifies TxnOffsetCommit in the same way as a leader verifies a produce request (KAFKA-15784, 3.7).
+        commits_below_min_isr: a group coordinator appends offsets even if the ISR of their partition is smaller than min.insync.replicas.
+            The commit then waits for the high watermark (KIP-848's coordinator, 4.0).
+        responses_wait_for_writes: a group coordinator responds only when all records that it has written so far are committed, even if the
+            request writes nothing (`CoordinatorRuntime`, 4.0). Before that, only the response to a write waits.
+        plain_commits_unstable: an offset that is being committed outside of a transaction is also unstable (before 4.0).
+        unknown_group_not_found: if OffsetCommit names a generation and the group is unknown, the error is GROUP_ID_NOT_FOUND; before 4.0,
+            it is ILLEGAL_GENERATION.
+        consumer_groups: brokers coordinate consumer groups (0.9's consumer). Before that, consumers coordinate themselves through
+            ZooKeeper.
         requires_member_id: a dynamic member first gets a member ID, and then joins with it (KIP-394, 2.2).
-        new_members_expire: a new member waits at most 5 minutes for its first generation (KAFKA-7610, 2.2).
+        new_members_expire: a new member waits for its first generation for at most 5 minutes (KAFKA-7610, 2.2).
         delays_first_rebalance: a group that was empty waits for more members before its first generation (KIP-134, 0.11).
         limits_group_size: group.max.size limits the number of members (KIP-389, 2.2).
         static_members: a member with a group.instance.id keeps its place when its process restarts (KIP-345, 2.3).
-        skips_assignment: a static leader that returns learns that it leads, and keeps the assignment (KIP-814, 3.2). Before that, it
-            believes that it is a follower.
-        stores_new_groups: a coordinator writes a group to the log when it gives out the first member ID (the coordinator of KIP-848, 4.0).
+        skips_assignment: a static leader that returns learns that it is still the leader, and keeps the assignment (KIP-814, 3.2). Before
+            that, it believes that it is a follower.
+        stores_new_groups: a coordinator writes a group to the log when it assigns the first member ID (KIP-848's coordinator, 4.0).
         syncs_expire: a member that does not sync within the rebalance timeout is removed (KAFKA-12890, 3.0).
         heartbeats_while_completing: a heartbeat is accepted while the group is waiting for the assignment (KAFKA-10122, 2.7).
-        checks_protocol_of_sync: a SyncGroup names the assignor of the group (KIP-559, 2.5).
-        background_heartbeats: consumers send heartbeats while they process records, and leave the group after max.poll.interval.ms (KIP-62,
-            0.10.1). Before that, they send heartbeats only in poll(), and rejoin within session.timeout.ms.
-        sticky_assignor: consumers have the assignor `sticky` (KIP-54, 0.11).
-        cooperative_rebalances: consumers have the assignor `cooperative-sticky`, and keep partitions during a rebalance (KIP-429, 2.4).
-        cooperative_by_default: partition.assignment.strategy is range and cooperative-sticky (KAFKA-12477, 3.0). Before that, it is range.
+        checks_protocol_of_sync: SyncGroup names the group's assignor, and the coordinator checks it (KIP-559, 2.5).
+        background_heartbeats: consumers send heartbeats while they are processing records, and leave the group after max.poll.interval.ms
+            (KIP-62, 0.10.1). Before that, they send heartbeats only in poll(), and rejoin within session.timeout.ms.
+        sticky_assignor: consumers support the assignor `sticky` (KIP-54, 0.11).
+        cooperative_rebalances: consumers support the assignor `cooperative-sticky`, with which they keep partitions during a rebalance
+            (KIP-429, 2.4).
+        cooperative_by_default: the default of partition.assignment.strategy is range and cooperative-sticky (KAFKA-12477, 3.0). Before
+            that, it is range.
         owners_name_generations: subscriptions name the generation of the owned partitions (KIP-792, 3.2).
         resets_by_duration: auto.offset.reset can be a duration (KIP-1106, 4.0).
-        offsets_expire_with_group: committed offsets expire after the group has become empty (KIP-211, 2.1). Before that, they expire after their
-            commit, even while the group has members.
+        offsets_expire_with_group: the retention time of committed offsets begins when the group becomes empty (KIP-211, 2.1). Before that,
+            it begins when they are committed, even if the group has members.
         keyless_error: the error that is returned if a record without a key is written to a compacted topic (KIP-467, 2.4).
         cleans_below_high_watermark: the log cleaner does not clean records above the high watermark (KAFKA-13194, 3.1).
-        delete_horizon_in_batches: a batch with a tombstone, and a marker without data, carries the time from which the cleaner can remove it
-            (KIP-534, 3.1). Before that, the cleaner goes by the modification times of segments.
-        cleans_with_whole_index: when the cleaner cleans a part of a segment, it knows the aborted transactions of the whole segment
+        delete_horizon_in_batches: a batch that contains a tombstone, and a marker whose transaction has no records left, carries the time
+            after which the cleaner can remove it (KIP-534, 3.1). Before that, the cleaner uses the modification times of segments.
+        cleans_with_whole_index: when the cleaner cleans part of a segment, it knows the aborted transactions in the whole segment
             (KAFKA-13727, 2.8.2).
-        cleaner_carries_transactions: the cleaner remembers the transactions of a segment when it cleans the next one (KAFKA-8351, 2.3). Before that,
-            it can remove the COMMIT marker of a transaction whose records are in an earlier segment.
-        cleaner_skips_gaps: a pass of the cleaner ends at the next segment even if the last offsets of a segment are missing (KAFKA-8764, 2.4.1).
-            Before that, the cleaner cleans the same part again and again.
-        marker_keys_do_not_count: a record whose key equals that of a marker does not replace the marker (KAFKA-14055, 3.3).
-        keeps_batch_of_last_sequence: the cleaner keeps an empty batch if it ends with the last sequence number of its producer (before 2.2.1,
-            KAFKA-8335). Since then, it keeps the batch at the last offset of its producer.
-        keeps_last_batch_of_round: the cleaner keeps the last batch of the range that it cleans, even without records (KAFKA-17076, 4.0).
-        truncation: the way a follower determines the offset to truncate its log to.
-        high_watermark: the replicas whose minimum LEO is the high watermark.
-        isr_order: the order in which a leader lists the members of a changed ISR.
+        cleaner_carries_transactions: the cleaner remembers a segment's transactions when it cleans the next segment (KAFKA-8351, 2.3).
+            Before that, it can remove the COMMIT marker of a transaction whose records are in an earlier segment.
+        cleaner_skips_gaps: a cleaning pass ends at the next segment even if the last offsets in a segment are missing (KAFKA-8764, 2.4.1).
+            Before that, the cleaner repeatedly cleans the same part.
+        marker_keys_do_not_count: a record whose key equals a marker's key does not replace the marker (KAFKA-14055, 3.3).
+        keeps_batch_of_last_sequence: the cleaner keeps an empty batch if the batch ends with its producer's last sequence number (before
+            2.2.1, KAFKA-8335). Since then, the cleaner keeps the batch that contains the producer's last offset.
+        keeps_last_batch_of_round: the cleaner keeps the last batch in the range that it cleans, even if the batch has no records left
+            (KAFKA-17076, 4.0).
+        truncation: how a follower determines the offset to which it truncates its log.
+        high_watermark: the replicas whose smallest LEO is the high watermark.
+        isr_order: the order in which a leader lists the members of an ISR that it has changed.
         maximal_isr: a pending ISR member counts for the high watermark immediately (KIP-497, 2.7).
-        hw_needs_eligible: a replica outside the ISR holds the high watermark back only if it is eligible for the ISR (KAFKA-15021, 3.6).
+        hw_needs_eligible: a replica outside the ISR holds back the high watermark only if it is eligible for the ISR (KAFKA-15021, 3.6).
         strict_min_isr: the high watermark does not advance while the ISR is smaller than min.insync.replicas (KIP-966, 3.7).
         capped_min_isr: the effective min.insync.replicas is at most the replication factor (KAFKA-15583, 3.7).
-        epoch_at_start: a new leader records the start offset of its epoch immediately, even before its first record. It also answers
-            requests for epochs older than all epochs that it knows (KIP-279, 2.0). Before that, an epoch starts with its first record, and
-            such a request gets no answer.
-        hides_stale_hw: a new leader whose high watermark is below the start of its epoch does not return its end offset to clients
-            (KIP-207, 2.2).
+        epoch_at_start: a new leader immediately records the start offset of its epoch, even before its first record. It also answers
+            requests for epochs that are older than all epochs that it knows (KIP-279, 2.0). Before that, an epoch starts with its first
+            record, and the leader has no answer to such a request.
+        hides_stale_hw: while a new leader's high watermark is below the start of its epoch, the leader does not return its end offset to
+            clients (KIP-207, 2.2).
         hw_completes_fetch: a leader completes a follower's fetch immediately if the follower does not have the latest high watermark
             (KIP-392, 2.4; reverted in 2.6, KAFKA-9952).
-        halts_on_truncation: if a broker's log is longer than that of its leader, the broker halts instead of truncating it, unless unclean
-            leader election is enabled (up to 1.1, KAFKA-2015).
-        halved_isr_check: `isr-expiration` runs twice per replica.lag.time.max.ms (0.10.2); before that, once.
-        caught_up_as_of_last_fetch: a follower whose fetch reaches the LEO that the leader had at the previous fetch counts as caught up at
-            the time of that fetch (KAFKA-4485, 0.10.2). Before that, only a fetch from the log end counts, so a follower can leave the ISR
-            although it is never far behind.
-        expand_needs_epoch_start: a replica joins the ISR only if it has reached the start offset of the leader's epoch (KAFKA-7128, 2.0).
-        shrink_spares_equal_leo: a follower whose LEO equals the leader's is never removed from the ISR (KAFKA-7152, 2.1).
+        halts_on_truncation: if a broker's log is longer than its leader's log, the broker halts instead of truncating the log, unless
+            unclean leader election is enabled (up to 1.1, KAFKA-2015).
+        halved_isr_check: `isr-expiration` runs twice per replica.lag.time.max.ms (0.10.2). Before that, it runs once.
+        caught_up_as_of_last_fetch: if a follower's fetch reaches the LEO that the leader had at the previous fetch, the follower counts as
+            caught up at the time of the previous fetch (KAFKA-4485, 0.10.2). Before that, only a fetch from the log end counts, so a
+            follower can leave the ISR even though it is never far behind.
+        expand_needs_epoch_start: a replica can join the ISR only if it has reached the start offset of the leader's epoch (KAFKA-7128,
+            2.0).
+        shrink_spares_equal_leo: a follower whose LEO equals the leader's LEO is never removed from the ISR (KAFKA-7152, 2.1).
         fetch_epoch_fencing: fetches carry the leader epoch, and a leader refuses other epochs (KIP-320, 2.1).
         truncation_epoch_fencing: OffsetsForLeaderEpoch and ListOffsets requests carry the leader epoch, and a leader refuses other epochs
             (KIP-320, 2.1).
-        hw_same_epoch: only fetches in the leader's own epoch count for the high watermark and the ISR. Epoch fencing ensures this; here,
-            the rule can also be switched off on its own (KIP-320, 2.1).
-        truncate_on_epoch_change: a follower that has missed an epoch truncates again, even under the same leader (KAFKA-7164; here since
-            2.0).
-        truncate_in_next_epoch: a follower also truncates again if it has not missed an epoch, so it truncates in every new epoch
-            (KAFKA-7164 as repaired in 2.1).
+        hw_same_epoch: only fetches in the leader's own epoch count for the high watermark and the ISR. In Kafka, epoch fencing ensures
+            this; in isrlab, the rule can also be switched off separately (KIP-320, 2.1).
+        truncate_on_epoch_change: a follower that has missed an epoch truncates its log again, even if the leader is the same (KAFKA-7164;
+            in isrlab since 2.0).
+        truncate_in_next_epoch: a follower truncates its log again even if it has not missed an epoch, so it truncates in every new epoch
+            (KAFKA-7164, as fixed in 2.1).
         isr_eligibility: fenced brokers and brokers in controlled shutdown cannot join an ISR (KIP-841, 3.3).
         broker_epoch_in_isr: an ISR change names the broker epochs of the members, and stale epochs are refused (KIP-903, 3.5).
         alter_partition_v2: AlterPartition names topics by id, and has new error codes (version 2, 3.3).
-        partition_epoch_check: an ISR change based on an older state of the partition is refused (KIP-497; before that, by the version of
-            the znode).
+        partition_epoch_check: an ISR change that is based on an older state of the partition is refused (KIP-497; before that, the version
+            of the znode ensures this).
         bump_epoch_on_shrink: an ISR shrink raises the leader epoch (KRaft before 3.6, KAFKA-15021).
-        bump_epoch_on_removal: an ISR shrink that the controller itself makes raises the leader epoch (the ZooKeeper controller's
-            LeaderAndIsr, before 2.8).
-        request_time_leo: the leader takes a follower's LEO from its fetch offset, not from the records sent to it (in all Kafka releases).
-        ignores_diverging_fetch: a fetch whose response is a diverging epoch does not count as progress (KAFKA-13141).
+        bump_epoch_on_removal: if the controller itself shrinks an ISR, the leader epoch rises (the ZooKeeper controller's LeaderAndIsr,
+            before 2.8).
+        request_time_leo: the leader takes a follower's LEO from the offset that the follower fetches from, and not from the records that
+            the leader sends to it (in all Kafka releases).
+        ignores_diverging_fetch: a fetch that is answered with a diverging epoch does not count as progress (KAFKA-13141).
         recovery_state: an uncleanly elected leader is marked RECOVERING (KIP-704, 3.2).
-        survives_failed_dir: a broker with a failed log directory continues with its other directories (KIP-112, 1.0). In KRaft this
+        survives_failed_dir: a broker that has a failed log directory continues to use its other directories (KIP-112, 1.0). In KRaft, this
             requires 3.7; before that, a KRaft broker can have only one log directory (KIP-858).
-        fences_periodically: the KRaft controller checks for stale brokers eight times per session timeout, so it fences up to an eighth of
-            the timeout late (KAFKA-17793, 4.0). Before that, it checks when the oldest session may have expired.
-        elects_unclean_later: the KRaft controller periodically checks whether unclean leader election has become enabled (KAFKA-12670,
+        fences_periodically: the KRaft controller checks for stale brokers eight times per session timeout, so a broker can be fenced late
+            by up to an eighth of the timeout (KAFKA-17793, 4.0). Before that, the controller checks when the oldest session might have
+            expired.
+        elects_unclean_later: the KRaft controller periodically checks whether unclean leader election has been enabled (KAFKA-12670,
             3.9).
-        elr_feature: the release has the feature `eligible.leader.replicas.version`, which a cluster can turn on or off (4.0,
+        elr_feature: the release has the feature `eligible.leader.replicas.version`, which can be turned on or off in a cluster (4.0,
             `core.kafka.features`).
-        elr: the controller keeps eligible leader replicas (KIP-966; on in new clusters since 4.1).
+        elr: the controller keeps eligible leader replicas (KIP-966; enabled in new clusters since 4.1).
         unclean_broker_leaves_elr: a broker that registers after an unclean shutdown leaves the ELR (KIP-966, with ELR).
-        elect_from_isr: a clean leader comes from the ISR or the ELR. If this rule is off, which is the case in no Kafka release, the replica
-            with the longest log leads. If two logs are equally long, the one with the higher last epoch leads.
-        counts_lag: a follower that is more than replica.lag.max.messages behind leaves the ISR. A follower that fetches, however slowly, is
-            not late (before 0.9, KAFKA-1546).
-        zookeeper: the controller is a broker elected through ZooKeeper (here before 3.3); otherwise it is the leader of the KRaft quorum.
+        elect_from_isr: in a clean election, the leader comes from the ISR or the ELR (in all Kafka releases). If this rule is switched off,
+            the replica that has the longest log becomes leader. If two logs are equally long, the replica that has the higher last epoch
+            becomes leader.
+        counts_lag: a follower that is more than replica.lag.max.messages behind leaves the ISR. As long as a follower fetches at all, even
+            slowly, it does not lag in time (before 0.9, KAFKA-1546).
+        zookeeper: the controller is a broker that is elected through ZooKeeper (in isrlab, before 3.3). Otherwise, it is the leader of the
+            KRaft quorum.
         takes_out_dead_at_start: a new ZooKeeper controller removes dead brokers from ISRs and leaderships (KAFKA-3143, 2.3). Before that,
-            dead brokers are removed only by the controller that is active when they fail.
+            only the controller that is active when a broker fails removes this broker.
         alters_reassignments: a running reassignment can be canceled or replaced (KIP-455, 2.4). Before that, the tool does not start a
             reassignment while another one is running.
-        dead_target: the result of a reassignment to a broker that is not alive.
-        leader_writes_isr: a leader writes its ISR to ZooKeeper itself, and the controller learns of it later (before 2.7, KIP-497).
+        dead_target: what happens if a partition is reassigned to a broker that is not alive.
+        leader_writes_isr: a leader writes its ISR to ZooKeeper itself, and the controller learns about it later (before 2.7, KIP-497).
         publishes_isr_changes: a leader that writes its ISR publishes the change in /isr_change_notification (KAFKA-1367, 0.9). Before that,
-            the controller learns only of partitions that are being reassigned.
-        validates_positions: a consumer that learns of a new leader asks for the end offset of the last read record's epoch. If that offset is
-            below the consumer's position, the consumer goes back to it (KIP-320's consumer, 2.3).
-        keeps_paused_records: the records that a consumer has fetched from a partition survive a pause of the partition (KAFKA-7548). Before
+            the controller learns about such changes only in partitions that are being reassigned.
+        validates_positions: when a consumer learns about a new leader, it asks where the epoch of the last record that it has read ends. If
+            that offset is below the consumer's position, the consumer goes back to it (KIP-320's consumer, 2.3).
+        keeps_paused_records: when a consumer pauses a partition, it keeps the records that it has already fetched (KAFKA-7548). Before
             that, the consumer drops them and fetches them again.
         finds_by_time: ListOffsets finds the first record at or after a timestamp (KIP-79, 0.10.1). Before that, it uses the modification
             times of segments.
         reads_from_followers: consumers send their rack, and followers serve consumers that send one (KIP-392, 2.4).
         controller_epoch_fencing: brokers refuse requests from a controller with an older epoch (in all Kafka releases).
-        newer_clients: producers double their retry back-off (KIP-580), and retry immediately when they learn of a new leader (KAFKA-15415,
-            3.7).
-        sticky_partitioner: producers send records without keys to one partition until its batch is full or sent (KIP-480, 2.4).
-        partitions_by_bytes: producers change that partition after batch.size bytes, and prefer partitions with short queues (KIP-794, 3.3).
+        newer_clients: producers double their retry back-off (KIP-580), and retry immediately when they learn about a new leader
+            (KAFKA-15415, 3.7).
+        sticky_partitioner: producers send records that have no key to one partition until its batch is full or sent (KIP-480, 2.4).
+        partitions_by_bytes: producers switch to another partition after batch.size bytes, and prefer partitions that have short queues
+            (KIP-794, 3.3).
         transactions_tool: the release has `kafka-transactions` (KIP-664, 3.0).
         transactions_tool_filters_duration: `kafka-transactions list` has the option `--duration-filter` (KIP-994, 3.8).
-        groups_tool: the form of the output of `kafka-consumer-groups`.
-        groups_tool_resets: `kafka-consumer-groups` has `--reset-offsets` (KIP-122, 0.11).
-        groups_tool_lists_states: `kafka-consumer-groups --list` has `--state` (KIP-518, 2.6).
-        describe_asks_brokers: `kafka-topics` asks the brokers (2.2), lists topics in the order of a hash table, and fails if `--topic`
-            matches no topic. Before that, it reads ZooKeeper, sorts the topics, and prints nothing if no topic matches.
+        groups_tool: the output format of `kafka-consumer-groups`.
+        groups_tool_resets: `kafka-consumer-groups` supports `--reset-offsets` (KIP-122, 0.11).
+        groups_tool_lists_states: `kafka-consumer-groups --list` supports `--state` (KIP-518, 2.6).
+        describe_asks_brokers: `kafka-topics` sends its requests to brokers, lists topics in the order of a hash table, and fails if
+            `--topic` matches no topic (2.2). Before that, it reads ZooKeeper, sorts the topics, and prints nothing if no topic matches.
         describe_topic_id: `kafka-topics --describe` prints TopicId (2.8).
         describe_elr: `kafka-topics --describe` prints Elr and LastKnownElr (3.8).
         describe_spaced: `kafka-topics --describe` prints `Topic: t` in the headline; before 2.2, `Topic:t`.
-        describe_no_leader: the text that `kafka-topics --describe` prints if a partition has no leader: `none`, or `-1` before 0.11.
+        describe_no_leader: the text that `kafka-topics --describe` prints for a partition that has no leader: `none` or, before 0.11, `-1`.
         sticky_algorithm: the algorithm of the sticky assignors for members that all subscribe to the same topics.
-        rack_aware_assignors: the assignors of clients prefer partitions with a replica in the rack of the member (KIP-881, 3.5).
+        rack_aware_assignors: client-side assignors prefer partitions that have a replica in the member's rack (KIP-881, 3.5).
         claims_by_partition: sticky assignors compare generations for each partition that two members claim (KAFKA-14639, 3.5). Before that,
             only members of the highest generation own anything.
-        sorts_owned_partitions: a member that owns too much keeps the lowest partition numbers of all topics (KAFKA-16277, 3.7.1). Before that,
-            it keeps the partitions that it reports first.
-        extra_goes_to_any_member: the server-side assignor `uniform` lets any member have one partition more than others. Before that, only
-            the first members can (KAFKA-18688, 4.1).
-        consumer_protocol: brokers coordinate groups whose partitions they assign themselves (KIP-848, 4.0; early access in 3.7 is left out).
+        sorts_owned_partitions: a member that owns too many partitions keeps those that have the lowest numbers, across all topics
+            (KAFKA-16277, 3.7.1). Before that, it keeps the partitions that it reports first.
+        extra_goes_to_any_member: with the server-side assignor `uniform`, any member can have one partition more than other members. Before
+            that, only the first members can (KAFKA-18688, 4.1).
+        consumer_protocol: brokers coordinate groups for which they assign the partitions themselves (KIP-848, 4.0; the early access in 3.7
+            is not modeled).
         stores_subscription_metadata: a coordinator stores the topics of a consumer group in a separate record. Since 4.1, the record of the
-            group epoch has a hash of them.
-        spaces_assignments: a coordinator computes the target assignment of a consumer group at most once in
+            group epoch contains a hash of the topics.
+        spaces_assignments: a coordinator computes a consumer group's target assignment at most once per
             group.consumer.assignment.interval.ms (4.3).
         consumer_groups_begin_at: the epoch of a consumer group before its first member joins (1 since 4.3).
     """
@@ -490,7 +505,7 @@ class Release(ReprMixin):
         return "zookeeper" if self.zookeeper else "kraft"
 
     def without(self, guards: Iterable[str]) -> Release:
-        """Return this release with some guards switched off. Its name lists these guards.
+        """Return this release with some guards switched off. The name of the result lists these guards.
 
         Raises:
             ValueError: there is no such guard. The message names a similar guard.
@@ -513,7 +528,7 @@ class Release(ReprMixin):
 
     @staticmethod
     def named(name: str) -> Release:
-        """Return the release with this name.
+        """Return the release that has this name.
 
         Raises:
             ValueError: there is no such release. The message lists the known releases.
@@ -554,7 +569,7 @@ GUARDS: Final = (
 """The rules that can be switched off one by one, to show the purpose of each rule. A guard has the name of its field, with dashes."""
 
 RELEASES: Final = {name: Release(name, order) for order, name in enumerate(_NAMES)}
-"""The known releases by name, oldest first."""
+"""The known releases, by name, oldest first."""
 
 CURRENT: Final = RELEASES[_NAMES[-1]]
 """The newest release, which is the default."""

@@ -1,9 +1,9 @@
-"""The kinds of events, their columns, and the sentence that explains each kind.
+"""The kinds of events, with the columns of each kind and the sentence that explains it.
 
 The journal stores an event as a plain tuple `(seq, time, cause, kind, *columns)`. `seq` counts from 1 in a session, and `time` is
 virtual µs. `cause` is the `seq` of the event that led to this one; 0 means that a node's own timer led to it. `kind` is the name of the
-kind. The columns follow in the order of the class's fields. A column name has the same type in all kinds, so that all
-kinds fit in one wide table. Offsets are as in Kafka, and `to_offset` is exclusive. An id of -1 means none.
+kind. The columns follow in the order of the class's fields. A column has the same type in all kinds that have it, so that all kinds fit in
+one wide table. Offsets are Kafka's, and `to_offset` is exclusive. An id of -1 means none.
 """
 
 from __future__ import annotations
@@ -229,14 +229,14 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     ServiceStarted, ServiceEnded, ServiceRewound, RecordsHeld, ServicePaused, ServiceResumed, DelayedForwarded,
     RecordsTried, DeadLettered, SucceededTwice, RetryDropped,
 )  # fmt: skip
-"""All kinds, from user actions to the durability account."""
+"""All kinds of events, from user actions to the durability account."""
 
 KINDS: Final[dict[str, type[Event]]] = {event.kind: event for event in EVENTS}
-"""All kinds, by name."""
+"""All kinds of events, by name."""
 
 
 def column_types(event: type[Event]) -> dict[str, str]:
-    """Return the columns of a kind with their types: `int`, `str`, `bool`, or `tuple[int, ...]`."""
+    """Return the columns of a kind and their types: `int`, `str`, `bool`, or `tuple[int, ...]`."""
     return dict(event.columns)
 
 

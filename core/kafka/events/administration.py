@@ -1,4 +1,4 @@
-"""Events of acts, settings, and clocks."""
+"""Events about acts, settings, features, and clocks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Acted(Event, kind="act", level=NOTABLE):
 
 
 class SettingChanged(Event, kind="setting-changed", source="DynamicBrokerConfig, KIP-226", level=NOTABLE):
-    """A new value of a setting takes effect. `subject` is the broker or topic; it is empty for the whole cluster."""
+    """A new value of a setting took effect. `subject` is the broker or topic; it is empty for the whole cluster."""
 
     name: str
     subject: str
@@ -32,7 +32,7 @@ class SettingChanged(Event, kind="setting-changed", source="DynamicBrokerConfig,
 
 
 class FeatureLevelChanged(Event, kind="feature-level-changed", source="FeatureControlManager, KIP-584", level=NOTABLE):
-    """An administrator changed the finalized level of a feature. Clients learn of the new level with their next connection."""
+    """An administrator changed the finalized level of a feature. Clients learn about the new level when they next connect to a broker."""
 
     feature: str
     old_level: int
@@ -41,11 +41,11 @@ class FeatureLevelChanged(Event, kind="feature-level-changed", source="FeatureCo
     def sentence(self) -> str:
         if self.old_level == self.new_level:
             return f"the level of {self.feature} stays {self.new_level}"
-        return f"the level of {self.feature} is now {self.new_level} (it was {self.old_level}); a client learns of it with its next connection to a broker"
+        return f"the level of {self.feature} is now {self.new_level} (it was {self.old_level}); clients learn about the new level when they next connect to a broker"
 
 
 class ClockSet(Event, kind="clock-set", source="Time#milliseconds", level=NOTABLE):
-    """The clock of a node becomes wrong, or correct again."""
+    """The clock of a node became wrong or was corrected."""
 
     node: str
     skew_us: int

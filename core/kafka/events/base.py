@@ -1,4 +1,4 @@
-"""The base of Kafka's events, and the words that their sentences share."""
+"""The base class of Kafka's events, and the phrases that their sentences share."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ __all__ = [
 
 
 class Event(events.Event, kind=""):
-    """The base class of all kinds of Kafka's events. Some have a topic and a partition."""
+    """The base class of all kinds of events in Kafka. Some kinds have a topic and a partition."""
 
     @property
     def tp(self) -> str:
-        """The partition of the event, as Kafka prints it."""
+        """The event's partition, in the form in which Kafka prints it."""
         return f"{self.__dict__['topic']}-{self.__dict__['partition']}"
 
     @property
     def record_range(self) -> str:
-        """The records [from_offset, to_offset) of the event: `2 records of orders-0 (offsets 3–4)`."""
+        """The event's records [from_offset, to_offset) in words: `2 records of orders-0 (offsets 3–4)`."""
         start, end = self.__dict__["from_offset"], self.__dict__["to_offset"]
         return f"{records(end - start)} of {self.tp} ({offsets(start, end)})"
 
@@ -34,11 +34,11 @@ INSTANCE_ENDINGS: Final = {
     "stopped": "stopped",
     "failed": "failed",
 }
-"""The ways in which an instance of a process or of a worker ends, in words."""
+"""How an instance of a process or a worker can end, in words."""
 
 
 def name_of(topic: str, partition: int) -> str:
-    """Return a partition as Kafka prints it."""
+    """Return a partition in the form in which Kafka prints it."""
     return f"{topic}-{partition}"
 
 
@@ -48,7 +48,7 @@ def ids(ids: Sequence[int]) -> str:
 
 
 def count_of(count: int, singular: str, plural: str = "") -> str:
-    """Return a count with its noun: `1 partition`, `2,000 partitions`. If the plural is not formed with an s, pass `plural`."""
+    """Return a count with its noun: `1 partition`, `2,000 partitions`. Pass `plural` if the plural does not just add an s."""
     return f"1 {singular}" if count == 1 else f"{count:,} {plural or singular + 's'}"
 
 
@@ -58,12 +58,12 @@ def records(count: int) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as a list in a sentence: `b1`, `b1 and b2`, `b1, b2, and b3`."""
+    """Return names as a list for a sentence: `b1`, `b1 and b2`, `b1, b2, and b3`."""
     return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"
 
 
 def brokers(ids: Sequence[int]) -> str:
-    """Return brokers as a list in a sentence."""
+    """Return brokers as a list for a sentence."""
     return listed([f"b{i}" for i in ids]) or "no broker"
 
 

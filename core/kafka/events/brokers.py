@@ -1,4 +1,4 @@
-"""Events of a broker's process and its registration."""
+"""Events about brokers' processes and registrations."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _CANNOT_LEAD: Final = "can no longer lead, and leaves ISRs that have other membe
 class BrokerStopped(Event, kind="broker-stopped", source="BrokerServer#shutdown", level=NOTABLE, words={"how": tuple(_STOPPED)}):
     """A broker's process ended.
 
-    `how` is `killed`, `power-loss`, `shutdown`, `halted` (because of failed log directories), `unheard` (halted because it could not
-    report a failed log directory to the controller), or `exited` (because it must not truncate its log).
+    `how` is `killed`, `power-loss`, `shutdown`, `halted` (because of failed log directories), `unheard` (the broker halted because it could
+    not report a failed log directory to the controller), or `exited` (because the broker must not truncate its log).
     """
 
     broker: int
@@ -35,9 +35,9 @@ class BrokerStopped(Event, kind="broker-stopped", source="BrokerServer#shutdown"
 
 
 class UnflushedLost(Event, kind="unflushed-lost", source="log.flush.interval.messages", level=NOTABLE):
-    """A broker lost the tail of a log, because the tail was only in the page cache of the broker's machine.
+    """A broker lost the end of a log, because this part was only in the page cache of the broker's machine.
 
-    `offset` is the recovery point: everything below it was flushed.
+    `offset` is the recovery point. Everything below it had been flushed.
     """
 
     broker: int
@@ -55,9 +55,7 @@ class UnflushedLost(Event, kind="unflushed-lost", source="log.flush.interval.mes
 
 
 class BrokerStarted(Event, kind="broker-started", source="LogManager#loadLogs", level=NOTABLE):
-    """A broker's process is running again. If the last shutdown was not clean, the broker first recovered its logs, which took
-    `recovery_us`.
-    """
+    """A broker's process is running again. If the last shutdown was unclean, the broker first recovered its logs, which took `recovery_us`."""
 
     broker: int
     clean: bool
@@ -73,7 +71,7 @@ class BrokerStarted(Event, kind="broker-started", source="LogManager#loadLogs", 
 
 
 class BrokerPaused(Event, kind="broker-paused", source="broker.session.timeout.ms, BrokerHeartbeatManager", level=NOTABLE):
-    """A broker's process is paused."""
+    """A broker's process was paused."""
 
     broker: int
 
@@ -82,7 +80,7 @@ class BrokerPaused(Event, kind="broker-paused", source="broker.session.timeout.m
 
 
 class BrokerResumed(Event, kind="broker-resumed", source="BrokerLifecycleManager", level=NOTABLE):
-    """A paused broker resumes."""
+    """A paused broker resumed."""
 
     broker: int
     paused_us: int
@@ -102,7 +100,7 @@ class BrokerRegistered(Event, kind="broker-registered", source="ClusterControlMa
 
 
 class BrokerUnregistered(Event, kind="broker-unregistered", source="ReplicationControlManager#handleBrokerUnregistered", level=NOTABLE):
-    """A broker's registration was removed. Its replicas remain assigned to it."""
+    """A broker's registration was removed. The broker's replicas remain assigned to it."""
 
     broker: int
     broker_epoch: int
@@ -133,13 +131,13 @@ class BrokerFenced(Event, kind="broker-fenced", source="ReplicationControlManage
         if self.limit_us < 0:
             return f"the controller fenced b{self.broker}, which {_CANNOT_LEAD}"
         return (
-            f"the controller fenced b{self.broker} after no heartbeat for broker.session.timeout.ms ({format_duration(self.limit_us)}); "
+            f"the controller received no heartbeat from b{self.broker} for broker.session.timeout.ms ({format_duration(self.limit_us)}) and fenced it; "
             f"b{self.broker} can no longer lead"
         )
 
 
 class BrokerUnfenced(Event, kind="broker-unfenced", source="ReplicationControlManager#handleBrokerUnfenced", level=NOTABLE):
-    """A registered broker has caught up with the metadata and can lead again. The broker is not added to any ISR yet."""
+    """A registered broker has caught up with the metadata and can lead again. This does not add the broker to any ISR."""
 
     broker: int
 

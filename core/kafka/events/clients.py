@@ -1,4 +1,4 @@
-"""Events of producers and consumers."""
+"""Events about producers and consumers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.sim.units import format_duration
 
 
 class ProduceAcked(Event, kind="produce-acked", source="DelayedProduce#onComplete"):
-    """A producer's batch was acknowledged `latency_us` after its creation. With acks=0, no broker responds, and the offsets are -1."""
+    """A producer's batch was acknowledged, `latency_us` after it was created. With acks=0, no broker responds, and the offsets are -1."""
 
     producer: str
     topic: str
@@ -49,8 +49,8 @@ class ProduceFailed(Event, kind="produce-failed", source="Sender#failBatch, Send
 
 
 class ProduceWaiting(Event, kind="produce-waiting", source="ProducerBatch#createdMs"):
-    """A batch has had no response for more than a second. This event is recorded once for each batch. `waited_us` is measured like
-    `latency_us` of `produce-acked`."""
+    """A batch has had no response for more than a second. This event is recorded once for each batch. `waited_us` is measured in the same
+    way as `latency_us` in `produce-acked`."""
 
     producer: str
     topic: str
@@ -73,7 +73,7 @@ class ProduceWaiting(Event, kind="produce-waiting", source="ProducerBatch#create
 
 
 class ProduceGivenUp(Event, kind="produce-given-up", source="Sender#failBatch", level=NOTABLE):
-    """A producer gave up on a batch after `waited_us`. The producer does not know whether a log contains the records."""
+    """A producer gave up on a batch after `waited_us`. The producer does not know whether a log contains the batch's records."""
 
     producer: str
     topic: str
@@ -88,10 +88,10 @@ class ProduceGivenUp(Event, kind="produce-given-up", source="Sender#failBatch", 
 
 
 class BatchCompleted(Event, kind="batch-completed", source="RecordAccumulator#drain", level=DETAIL):
-    """A producer with batching sends a batch for the first time. No more records are added to the batch.
+    """A producer that collects records in batches sends a batch for the first time. After this, no more records are added to the batch.
 
     `wire_bytes` is the size of the batch on the network. `waited_us` is the time since its first record. `full` is true if the next record
-    did not fit, and false if linger.ms has passed, the memory is full, or the transaction is ending.
+    did not fit. It is false if linger.ms has elapsed, the memory is full, or the transaction is ending.
     """
 
     producer: str
@@ -118,7 +118,7 @@ class ProducerBlocked(Event, kind="producer-blocked", source="BufferPool#allocat
     def sentence(self) -> str:
         return (
             f"send() blocks the application of {self.producer}: unacknowledged batches for {self.topic} occupy its buffer.memory of "
-            f"{self.memory:,} bytes, and {records(self.records)} wait"
+            f"{self.memory:,} bytes, and {records(self.records)} {'is' if self.records == 1 else 'are'} waiting"
         )
 
 
@@ -135,7 +135,7 @@ class SendTimedOut(Event, kind="send-timed-out", source="KafkaProducer#doSend", 
         what = "its memory was full" if self.metadata else f"the leaders of {self.topic} were unknown"
         return (
             f"send() of {self.producer} failed with a TimeoutException, because {what} for {format_duration(self.waited_us)}; "
-            f"{records(self.records)} still wait"
+            f"{records(self.records)} {'is' if self.records == 1 else 'are'} still waiting"
         )
 
 
@@ -173,8 +173,7 @@ class DuplicateDropped(Event, kind="duplicate-dropped", source="ProducerStateEnt
 class ProducerEpochBumped(
     Event, kind="producer-epoch-bumped", source="TransactionManager#requestIdempotentEpochBumpForPartition", level=NOTABLE
 ):
-    """An idempotent producer does not know whether a batch was appended. The producer starts a new epoch with sequence 0 in that
-    partition."""
+    """An idempotent producer started a new epoch with sequence 0 in a partition, because it does not know whether a batch was appended."""
 
     producer: str
     topic: str
@@ -206,11 +205,11 @@ _REPHRASED: Final = {
     "another leader epoch": "the leader epoch has changed",
     "metadata.max.age.ms is over": "metadata.max.age.ms has elapsed",
 }
-"""A reason in the log, and its wording in a sentence."""
+"""The wordings that sentences use for reasons in the log."""
 
 
 class ReadReplica(Event, kind="read-replica", source="ReplicaManager#findPreferredReadReplica, RackAwareReplicaSelector, KIP-392"):
-    """A consumer now reads a partition from a follower that the leader chose, or, because of `reason`, from the leader again."""
+    """A consumer now reads a partition from a follower that the leader chose or, because of `reason`, from the leader again."""
 
     consumer: str
     topic: str
@@ -232,7 +231,7 @@ class ReadReplica(Event, kind="read-replica", source="ReplicaManager#findPreferr
 
 
 class ConsumerReset(Event, kind="consumer-reset", source="auto.offset.reset", level=NOTABLE):
-    """A consumer reset its position, because the offset is not in the log."""
+    """A consumer reset its position, because its offset is not in the log."""
 
     consumer: str
     topic: str
@@ -249,7 +248,7 @@ class ConsumerReset(Event, kind="consumer-reset", source="auto.offset.reset", le
 class ConsumerTruncated(Event, kind="consumer-truncated", source="SubscriptionState#maybeCompleteValidation, KIP-320", level=NOTABLE):
     """A consumer found that the new leader's log lacks records that the consumer has read.
 
-    The consumer goes back to the offset where the logs diverge.
+    The consumer goes back to the offset at which the logs diverge.
     """
 
     consumer: str

@@ -1,4 +1,5 @@
-"""Groups of the consumer protocol (KIP-848), as their coordinators see them: epochs, target assignments, and the steps of members."""
+"""Events about groups that use the consumer protocol (KIP-848), recorded by their coordinators: epochs, target assignments, and the steps
+of members."""
 
 from __future__ import annotations
 
@@ -7,13 +8,13 @@ from core.kafka.events.base import NOTABLE, Event, count_of
 STEPS: dict[str, str] = {
     "Stable": "has reached the target assignment",
     "UnrevokedPartitions": "must give up {pending}",
-    "UnreleasedPartitions": "waits for other members to give up partitions",
+    "UnreleasedPartitions": "is waiting for other members to give up partitions",
 }
-"""What the state of a member means, in words."""
+"""The meaning of each state of a member, in words."""
 
 
 class GroupEpochBumped(Event, kind="group-epoch", source="GroupMetadataManager#consumerGroupHeartbeat", level=NOTABLE):
-    """The epoch of a group grew, because its members, their subscriptions, or the partitions of their topics changed."""
+    """The epoch of a group increased, because its members, their subscriptions, or the partitions of their topics changed."""
 
     broker: int
     group: str
@@ -31,7 +32,7 @@ class GroupConverted(
     level=NOTABLE,
     words={"protocol": ("classic", "consumer")},
 ):
-    """A group changed its protocol. `members` members speak the classic protocol."""
+    """A group changed its protocol. `members` is the number of members that use the classic protocol."""
 
     broker: int
     group: str
@@ -44,17 +45,17 @@ class GroupConverted(
         if self.protocol == "consumer":
             s = "s" if self.members == 1 else ""
             return (
-                f"b{self.broker} makes group {self.group} a consumer group at epoch {self.group_epoch}, which was its generation; "
-                f"{who} still speak{s} the classic protocol"
+                f"b{self.broker} converts group {self.group} to a consumer group; its generation {self.group_epoch} becomes its epoch, "
+                f"and {who} still use{s} the classic protocol"
             )
         return (
-            f"b{self.broker} makes group {self.group} a classic group of generation {self.group_epoch}, which was its epoch, with {who}; "
-            "no member speaks the consumer protocol anymore"
+            f"b{self.broker} converts group {self.group}, which has {who}, to a classic group; its epoch {self.group_epoch} becomes its generation, "
+            "and no member uses the consumer protocol anymore"
         )
 
 
 class TargetAssigned(Event, kind="target-assigned", source="TargetAssignmentBuilder#build", level=NOTABLE):
-    """A coordinator computed which partitions each member of a group should have."""
+    """A coordinator computed which partitions each member of a group is to have."""
 
     broker: int
     group: str
@@ -87,7 +88,7 @@ class MemberReconciled(
 
 
 class ConsumerGroupStateChanged(Event, kind="group-state", source="ConsumerGroup#maybeUpdateGroupState", level=NOTABLE):
-    """The state of a group changed, or the group is stable at another epoch."""
+    """The state of a group changed, or the group became stable at another epoch."""
 
     broker: int
     group: str
@@ -96,5 +97,5 @@ class ConsumerGroupStateChanged(Event, kind="group-state", source="ConsumerGroup
     group_epoch: int
 
     def sentence(self) -> str:
-        was = f", formerly {self.old_state}" if self.old_state != self.new_state else ""
+        was = f" (it was {self.old_state})" if self.old_state != self.new_state else ""
         return f"group {self.group} is {self.new_state} at epoch {self.group_epoch} on b{self.broker}{was}"

@@ -1,4 +1,4 @@
-"""Events of the controller: changes to the metadata, elections, and refusals."""
+"""Events about the controller: changes to the metadata, elections, and refused requests."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TopicDeleted(
 ):
     """A topic was deleted.
 
-    With KRaft, the brokers delete their replicas afterwards. With ZooKeeper, they have already deleted them.
+    With KRaft, the brokers delete their replicas after this event. With ZooKeeper, they have already deleted them.
     """
 
     topic: str
@@ -44,15 +44,16 @@ class TopicDeleted(
     partitions: int
 
     def sentence(self) -> str:
-        return f"topic {self.topic} was deleted, with {count_of(self.partitions, 'partition')}"
+        return f"topic {self.topic} was deleted, together with its {count_of(self.partitions, 'partition')}"
 
 
 class TopicDeletionDelayed(
     Event, kind="topic-deletion-delayed", source="TopicDeletionManager#markTopicIneligibleForDeletion", level=NOTABLE
 ):
-    """A ZooKeeper-mode controller, `broker`, cannot complete the deletion of a topic, because some of its replicas cannot be deleted now.
+    """A ZooKeeper-mode controller, `broker`, cannot complete the deletion of a topic, because some of the topic's replicas cannot be
+    deleted now.
 
-    `brokers` are the brokers with these replicas.
+    `brokers` are the brokers that have these replicas.
     """
 
     broker: int
@@ -64,7 +65,7 @@ class TopicDeletionDelayed(
 
 
 class TopicRefused(Event, kind="topic-refused", source="ReplicationControlManager#createTopic", level=NOTABLE):
-    """The controller refused to create a topic, or more partitions of a topic."""
+    """The controller refused to create a topic or to add partitions to a topic."""
 
     topic: str
     error: str
@@ -83,7 +84,8 @@ _BROKERS_DID: Final = {
     " registered anew": ("registered again", "registered again"),
     " shuts down": ("is shutting down", "are shutting down"),
 }
-"""How a reason in the log that begins with brokers can end, and the wording of that end for one broker and for several."""
+"""For reasons in the log that begin with brokers: how such a reason can end, and the wording of this end for one broker and for several
+brokers."""
 
 _REPHRASED: Final = {
     "asked for": "as requested",
@@ -91,11 +93,11 @@ _REPHRASED: Final = {
     " does without": " excludes it",
     " has it in a log directory that works": " has it in a working log directory",
 }
-"""How other reasons in the log can end, and the wording of that end in a sentence."""
+"""For other reasons in the log: how such a reason can end, and the wording of this end in a sentence."""
 
 
 def _because(reason: str) -> str:
-    """Return the wording of a reason in a sentence. Logs keep the original wording."""
+    """Return the wording of a reason for a sentence. Logs keep the original wording."""
     if reason.endswith(" voters in touch"):
         return f"it reaches {reason.removesuffix(' in touch')}"
     for end, (one, several) in _BROKERS_DID.items():
@@ -109,7 +111,7 @@ def _because(reason: str) -> str:
 
 
 class PartitionChanged(Event, kind="partition-changed", source="PartitionChangeBuilder#build"):
-    """The controller committed the new state of a partition, with all fields of `PartitionRegistration`."""
+    """The controller committed a new state of a partition. The event contains all fields of `PartitionRegistration`."""
 
     topic: str
     partition: int
@@ -136,7 +138,7 @@ class PartitionChanged(Event, kind="partition-changed", source="PartitionChangeB
 
 _ELECTED: Final = {
     "clean": "it is the first live ISR member in replica order",
-    "preferred": "it is the preferred replica and in the ISR",
+    "preferred": "it is the preferred replica, and it is in the ISR",
     "unclean": "the election was unclean, so the records that it lacks are lost",
     "eligible": "it is an eligible leader replica (ELR), and the ISR was empty",
     "last-known": "it is the last known leader, and the ISR and the ELR were empty",
@@ -158,7 +160,7 @@ class LeaderElected(
     reason: str
 
     def sentence(self) -> str:
-        before = "a time without a leader" if self.old_leader < 0 else f"b{self.old_leader}"
+        before = "a period without a leader" if self.old_leader < 0 else f"b{self.old_leader}"
         return f"b{self.leader} leads {self.tp} in epoch {self.leader_epoch} after {before}: {_ELECTED[self.election]} ({_because(self.reason)})"
 
 
@@ -217,9 +219,9 @@ class ControllerCandidate(Event, kind="controller-candidate", source="QuorumStat
 class ControllerElected(
     Event, kind="controller-elected", source="QuorumController.QuorumMetaLogListener#handleLeaderChange", level=NOTABLE
 ):
-    """A voter became the active controller: a majority of voters has the first entry of its epoch.
+    """A voter became the active controller, because a majority of voters has the first entry of its epoch.
 
-    With ZooKeeper, a broker became the controller because it created /controller. `voters` is then 0.
+    With ZooKeeper, a broker became the controller because it created /controller. In this case, `voters` is 0.
     """
 
     controller: str
@@ -239,7 +241,7 @@ class ControllerElected(
 
 
 class ControllerResigned(Event, kind="controller-resigned", source="KafkaRaftClient#transitionToResigned", level=NOTABLE):
-    """A voter no longer leads the quorum. Its `uncommitted` writes survive only if its successor has them."""
+    """A voter stopped leading the quorum. Its `uncommitted` writes survive only if its successor has them."""
 
     controller: str
     controller_epoch: int
@@ -252,7 +254,7 @@ class ControllerResigned(Event, kind="controller-resigned", source="KafkaRaftCli
 
 
 class UncommittedDropped(Event, kind="uncommitted-dropped", source="ReplicatedLog#truncateToEndOffset", level=NOTABLE):
-    """A voter dropped writes that its new leader lacks. These writes never reached a majority, and no broker saw them."""
+    """A voter dropped writes that its new leader does not have. These writes never reached a majority, and no broker saw them."""
 
     controller: str
     controller_epoch: int
@@ -264,7 +266,7 @@ class UncommittedDropped(Event, kind="uncommitted-dropped", source="ReplicatedLo
 
 
 class NoMajority(Event, kind="no-majority", source="KIP-595", level=NOTABLE):
-    """No majority of the controllers can communicate. The metadata does not change until a majority can."""
+    """No majority of controllers can communicate with each other. Until a majority can, the metadata does not change."""
 
     controller: str
     in_touch: int
@@ -288,7 +290,7 @@ class ControllerStopped(Event, kind="controller-stopped", source="KIP-595", leve
 
 
 class ControllerStarted(Event, kind="controller-started", source="KafkaRaftClient#initialize", level=NOTABLE):
-    """The process of a dedicated controller is running again."""
+    """The process of a dedicated controller started again."""
 
     controller: str
 
@@ -297,7 +299,7 @@ class ControllerStarted(Event, kind="controller-started", source="KafkaRaftClien
 
 
 class ControllerPaused(Event, kind="controller-paused", source="KIP-595", level=NOTABLE):
-    """The process of a dedicated controller is paused."""
+    """The process of a dedicated controller was paused."""
 
     controller: str
 
@@ -306,7 +308,7 @@ class ControllerPaused(Event, kind="controller-paused", source="KIP-595", level=
 
 
 class ControllerResumed(Event, kind="controller-resumed", source="KafkaRaftClient#poll", level=NOTABLE):
-    """A paused controller resumes."""
+    """A paused controller resumed."""
 
     controller: str
     paused_us: int

@@ -1,4 +1,4 @@
-"""Events of logs, log directories, and disks."""
+"""Events about logs, log directories, and disks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from core.sim.units import format_duration
 
 
 class LogsRecovered(Event, kind="logs-recovered", source="LogManager#loadLogs, LogLoader#recoverLog"):
-    """A broker that starts without a clean-shutdown file recovers the logs of a directory, from their recovery points to their ends."""
+    """A broker that started without a clean-shutdown file recovers the logs in a directory, from their recovery points to their ends."""
 
     broker: int
     dir: int
@@ -26,7 +26,7 @@ class LogsRecovered(Event, kind="logs-recovered", source="LogManager#loadLogs, L
 
 
 class LogFlushed(Event, kind="log-flushed", source="LogManager#flushDirtyLogs"):
-    """A broker flushed a log because log.flush.interval.ms had elapsed. Records below `to_offset` survive a power loss."""
+    """A broker flushed a log because log.flush.interval.ms had elapsed. Now all records below `to_offset` survive a power loss."""
 
     broker: int
     topic: str
@@ -61,10 +61,10 @@ class SegmentsDeleted(Event, kind="segments-deleted", source="UnifiedLog#deleteO
 
 
 class LogCleaned(Event, kind="log-cleaned", source="Cleaner#doClean", level=NOTABLE):
-    """The log cleaner of a broker ran a pass through a compacted log, from the first offset that was never cleaned to `to_offset`.
+    """The log cleaner of a broker made a pass over a compacted log, from the first offset that had never been cleaned to `to_offset`.
 
-    The pass removed `records` records, among them `tombstones` tombstones and `markers` markers. `delete_horizon_us` is the time from which
-    a later pass can remove the tombstones and markers whose delete horizon was set by this pass; -1 if there are none.
+    The pass removed `records` records, among them `tombstones` tombstones and `markers` markers. `delete_horizon_us` is the time after
+    which a later pass can remove the tombstones and markers whose delete horizon this pass has set; -1 if there are none.
     """
 
     broker: int
@@ -95,7 +95,8 @@ class LogCleaned(Event, kind="log-cleaned", source="Cleaner#doClean", level=NOTA
 
 
 class LogStartMoved(Event, kind="log-start", source="UnifiedLog#maybeIncrementLogStartOffset"):
-    """The start offset of a log increased. `rule` is `delete-records`, or `leader` if a follower adopts the start offset of its leader."""
+    """The start offset of a log increased. `rule` is `delete-records`, or it is `leader` if a follower adopted its leader's start
+    offset."""
 
     broker: int
     topic: str
@@ -129,7 +130,7 @@ class DeleteRecordsRefused(Event, kind="delete-records-refused", source="Partiti
 class LogRestarted(
     Event, kind="log-restarted", source="AbstractFetcherThread#fetchOffsetAndTruncate, UnifiedLog#truncateFullyAndStartAt", level=NOTABLE
 ):
-    """A follower whose log ended below the leader's log start offset deleted its log, and starts again at that offset."""
+    """A follower whose log ended below the leader's log start offset deleted its log. Its new log starts at that offset."""
 
     broker: int
     topic: str
@@ -157,7 +158,8 @@ class LogDirFailed(Event, kind="log-dir-failed", source="ReplicaManager#handleLo
 
 
 class DirectoriesOffline(Event, kind="directories-offline", source="ReplicationControlManager#handleDirectoriesOffline", level=NOTABLE):
-    """The controller learned of a failed directory. The broker can no longer lead the partitions in the directory, nor be in their ISRs."""
+    """The controller learned about a failed directory. The broker can no longer lead the partitions in the directory or be in their
+    ISRs."""
 
     broker: int
     dir: int
@@ -171,7 +173,7 @@ class DirectoriesOffline(Event, kind="directories-offline", source="ReplicationC
 
 
 class LogDirRepaired(Event, kind="log-dir-repaired", source="KIP-112, KIP-858", level=NOTABLE):
-    """A failed directory works again. The broker uses the directory after its next start."""
+    """A failed log directory was repaired. The broker uses the directory after its next start."""
 
     broker: int
     dir: int
@@ -183,7 +185,8 @@ class LogDirRepaired(Event, kind="log-dir-repaired", source="KIP-112, KIP-858", 
 
 
 class OfflineReplicaFound(Event, kind="offline-replica-found", source="ReplicaManager#markPartitionOffline"):
-    """A broker learned of a replica in its failed log directory. The replica counts as offline until the process ends."""
+    """A broker learned that it should host a replica that is in a failed log directory. The replica counts as offline until the process
+    ends."""
 
     broker: int
     topic: str
@@ -237,7 +240,7 @@ class ReplicaMoveBegun(Event, kind="replica-move-begun", source="ReplicaManager#
 
 
 class ReplicaMoved(Event, kind="replica-moved", source="Partition#maybeReplaceCurrentWithFutureReplica", level=NOTABLE):
-    """The future replica caught up with the current one and replaced it."""
+    """The copy of a replica in another log directory caught up with the current replica and replaced it."""
 
     broker: int
     topic: str
@@ -262,11 +265,11 @@ class DiskSlowed(Event, kind="disk-slowed", source="LocalLog#append", level=NOTA
     def sentence(self) -> str:
         if not self.delay_us:
             return f"the disk of b{self.broker} is back to normal speed"
-        return f"each disk write of b{self.broker} now takes {format_duration(self.delay_us)}; writes by its fetchers and by producers wait in the same queue"
+        return f"each disk write on b{self.broker} now takes {format_duration(self.delay_us)}; writes by its fetchers and by producers wait in the same queue"
 
 
 class DiskBehind(Event, kind="disk-behind", source="LocalLog#append", level=DETAIL):
-    """A write that arrives now would wait for longer than `core.kafka.health.STALL_BOUND` on the broker's slow disk."""
+    """On the broker's slow disk, a write that arrives now would wait longer than `core.kafka.health.STALL_BOUND`."""
 
     broker: int
     write_wait_us: int

@@ -1,4 +1,4 @@
-"""Events of the durability account: lost, exposed, diverged, and duplicated records."""
+"""Events from the durability account: lost, exposed, diverged, and duplicated records."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ LEADS = "leads"
 
 
 UNKNOWN: Final = -1
-"""The count of lost records in logs of earlier isrlab versions, which did not write this column."""
+"""The number of lost records in logs from earlier isrlab versions, which did not write this column."""
 
 
 def _whose(acknowledged: int, read: int, count: int) -> str:
-    """Return whether lost records were acknowledged, read, or both, in words."""
+    """Return the words that say whether lost records were acknowledged, read, or both."""
     if acknowledged == UNKNOWN:
         return "acknowledged or read"
     some = [(many, what) for many, what in ((acknowledged, "acknowledged"), (read, "read")) if many]
@@ -36,8 +36,9 @@ class RecordsLost(
     """Records that were acknowledged or read are not in the log of the leader, `broker`.
 
     `doomed_by` is the event that removed the records: a truncation, a power loss, or the election of a leader that never had them.
-    `lost_acknowledged` is the number of lost records that were acknowledged to their producer (acks 1 or all). `lost_read` is the number of
-    lost records that a consumer had read. A record can count in both. Logs of earlier isrlab versions lack these two columns.
+    `lost_acknowledged` is the number of lost records that had been acknowledged to their producer (acks 1 or all). `lost_read` is the
+    number of lost records that a consumer had read. A record can be counted in both columns. Logs from earlier isrlab versions do not have
+    these two columns.
     """
 
     topic: str
@@ -62,10 +63,10 @@ class RecordsLost(
 
 
 class LostRecordsSeen(Event, kind="lost-records-seen", source="durability account", level=NOTABLE):
-    """Records were acknowledged to their producer, or read by a consumer, after they were lost.
+    """Records were acknowledged to their producer or read by a consumer after they had been lost.
 
-    These records count only once in `lost`. The totals `lost_acknowledged` and `lost_read` increase by the values in the columns of the
-    same names.
+    These records count only once in `lost`. The totals `lost_acknowledged` and `lost_read` increase by the values in the columns that have
+    these names.
     """
 
     topic: str
@@ -83,7 +84,7 @@ class LostRecordsSeen(Event, kind="lost-records-seen", source="durability accoun
 
 
 class RecordsExposed(Event, kind="records-exposed", source="durability account", level=NOTABLE):
-    """Committed records are at risk: `broker` lacks some of the records in [from, to), and can be elected."""
+    """Committed records are at risk, because `broker` lacks some of the records in [from, to) and can be elected."""
 
     topic: str
     partition: int
@@ -94,7 +95,7 @@ class RecordsExposed(Event, kind="records-exposed", source="durability account",
 
     def sentence(self) -> str:
         return (
-            f"EXPOSED: b{self.broker} can be elected leader of {self.tp} although it lacks {count_of(self.records, 'committed record')} "
+            f"EXPOSED: b{self.broker} can be elected leader of {self.tp} even though it lacks {count_of(self.records, 'committed record')} "
             f"{'at' if self.to_offset == self.from_offset + 1 else 'within'} {offsets(self.from_offset, self.to_offset)}"
         )
 
@@ -125,10 +126,10 @@ class RecordsRecovered(
     level=NOTABLE,
     defaults={"lost_acknowledged": UNKNOWN, "lost_read": UNKNOWN},
 ):
-    """Records that counted as lost are in the leader's log again, because a replica that kept them became leader.
+    """Records that counted as lost are in the leader's log again, because a replica that had kept them became leader.
 
-    The totals `lost_acknowledged` and `lost_read` decrease by the values in the columns of the same names. Logs of earlier isrlab versions
-    lack these two columns.
+    The totals `lost_acknowledged` and `lost_read` decrease by the values in the columns that have these names. Logs from earlier isrlab
+    versions do not have these two columns.
     """
 
     topic: str
@@ -149,7 +150,7 @@ class RecordsRecovered(
 
 
 class RecordsDiverged(Event, kind="records-diverged", source="durability account", level=NOTABLE):
-    """Two replicas have different records at the same offsets, and replication does not detect this."""
+    """Two replicas have different records at the same offsets, and replication does not detect the difference."""
 
     topic: str
     partition: int
@@ -166,7 +167,7 @@ class RecordsDiverged(Event, kind="records-diverged", source="durability account
 
 
 class RecordsDuplicated(Event, kind="records-duplicated", source="durability account", level=NOTABLE):
-    """A retry of a batch was appended, although the log already contains the first attempt."""
+    """A retry of a batch was appended, even though the log already contains the first attempt."""
 
     topic: str
     partition: int
@@ -178,5 +179,5 @@ class RecordsDuplicated(Event, kind="records-duplicated", source="durability acc
     def sentence(self) -> str:
         return (
             f"duplicated: b{self.broker} appended a retry of a batch from {self.producer} at "
-            f"{offsets(self.from_offset, self.to_offset)} of {self.tp}, although the batch is already in the log"
+            f"{offsets(self.from_offset, self.to_offset)} of {self.tp}, even though the batch is already in the log"
         )

@@ -1,4 +1,5 @@
-"""The members of groups: who joins, leaves, and owns what. First come the events of the coordinator, then those of the members."""
+"""Events about group members: who joins, who leaves, and who owns which partitions. The coordinator's events come first, and then the
+members' own events."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "delete-offsets": ("deleted offsets of", "delete offsets of"),
     "delete-group": ("deleted", "delete"),
 }
-"""What an administrator did with a group, or could not do, in words."""
+"""What an administrator did or could not do with a group, in words."""
 
 REMOVALS: dict[str, str] = {
     "left": "it left the group",
@@ -21,21 +22,21 @@ REMOVALS: dict[str, str] = {
     "revocation-timeout": "it did not give up partitions within its rebalance timeout",
     "join-timeout": "it waited for its first generation for too long",
 }
-"""Why a coordinator removes a member, in words."""
+"""Why a coordinator removed a member, in words."""
 
 ENDINGS: dict[str, str] = {"closed": "closed", "killed": "was killed", "crashed": "crashed, as requested,", "failed": "failed and closed"}
-"""The ways in which a consumer of a group ends, in words."""
+"""How a consumer in a group can end, in words."""
 
 
 class MemberIdGiven(Event, kind="member-id-given", source="KIP-394"):
-    """A group coordinator gave a member ID to a client that asked to join. The client joins with this ID next."""
+    """A group coordinator assigned a member ID to a client that asked to join. Next, the client joins with this ID."""
 
     broker: int
     group: str
     member_id: str
 
     def sentence(self) -> str:
-        return f"b{self.broker} gave out member ID {self.member_id} for group {self.group}; the client is to join with it"
+        return f"b{self.broker} assigned member ID {self.member_id} in group {self.group}; the client must now join with this ID"
 
 
 class GroupMemberJoined(Event, kind="member-joined", source="GroupMetadataManager#addMemberThenRebalanceOrCompleteJoin", level=NOTABLE):
@@ -54,7 +55,7 @@ class GroupMemberJoined(Event, kind="member-joined", source="GroupMetadataManage
 
 
 class StaticMemberReplaced(Event, kind="static-member-replaced", source="KIP-345", level=NOTABLE):
-    """A new process with a known group.instance.id took the place of the former one, whose member ID is no longer valid."""
+    """A new process with a known group.instance.id replaced the previous process, whose member ID is no longer valid."""
 
     broker: int
     group: str
@@ -70,7 +71,7 @@ class StaticMemberReplaced(Event, kind="static-member-replaced", source="KIP-345
 
 
 class GroupRebalancing(Event, kind="group-rebalancing", source="GroupMetadataManager#prepareRebalance", level=NOTABLE):
-    """A group began to rebalance: its members must join again. `generation` is the generation before the rebalance."""
+    """A group began to rebalance, so its members must join again. `generation` is the generation before the rebalance."""
 
     broker: int
     group: str
@@ -86,7 +87,7 @@ class GroupRebalancing(Event, kind="group-rebalancing", source="GroupMetadataMan
 
 
 class GroupGeneration(Event, kind="group-generation", source="GroupMetadataManager#completeClassicGroupJoin", level=NOTABLE):
-    """A generation of a group began: all members have joined, and the leader assigns the partitions next."""
+    """A new generation of a group began. All members have joined, and the leader assigns the partitions next."""
 
     broker: int
     group: str
@@ -103,7 +104,7 @@ class GroupGeneration(Event, kind="group-generation", source="GroupMetadataManag
 
 
 class GroupStable(Event, kind="group-stable", source="GroupMetadataManager#classicGroupSync", level=NOTABLE):
-    """The assignment of a generation is in `__consumer_offsets`, and the members get their parts."""
+    """The assignment for a generation was written to `__consumer_offsets`, and each member gets its part of it."""
 
     broker: int
     group: str
@@ -116,7 +117,7 @@ class GroupStable(Event, kind="group-stable", source="GroupMetadataManager#class
 
 
 class GroupEmptied(Event, kind="group-emptied", source="GroupMetadataManager#completeClassicGroupJoin", level=NOTABLE):
-    """A group has no members anymore. This counts as a generation."""
+    """A group no longer has members. The empty group counts as a generation."""
 
     broker: int
     group: str
@@ -133,7 +134,7 @@ class GroupMemberRemoved(
     level=NOTABLE,
     words={"why": tuple(REMOVALS)},
 ):
-    """A coordinator removed a member from a group. The group has `members` members left."""
+    """A coordinator removed a member from a group, which now has `members` members."""
 
     broker: int
     group: str
@@ -149,7 +150,7 @@ class GroupMemberRemoved(
 
 
 class OffsetDeleted(Event, kind="offset-deleted", source="GroupCoordinator#onPartitionsDeleted", level=NOTABLE):
-    """A group coordinator deleted a committed offset of a group, because the topic was deleted."""
+    """A group coordinator deleted a group's committed offset, because the topic was deleted."""
 
     broker: int
     group: str
@@ -162,7 +163,7 @@ class OffsetDeleted(Event, kind="offset-deleted", source="GroupCoordinator#onPar
 
 
 class OffsetExpired(Event, kind="offset-expired", source="OffsetMetadataManager#cleanupExpiredOffsets", level=NOTABLE):
-    """A committed offset of a group expired (offsets.retention.minutes)."""
+    """A group's committed offset expired (offsets.retention.minutes)."""
 
     broker: int
     group: str
@@ -175,7 +176,7 @@ class OffsetExpired(Event, kind="offset-expired", source="OffsetMetadataManager#
 
 
 class OffsetRemoved(Event, kind="offset-removed", source="OffsetMetadataManager#deleteOffsets", level=NOTABLE):
-    """An administrator deleted a committed offset of a group."""
+    """An administrator deleted a group's committed offset."""
 
     broker: int
     group: str
@@ -192,7 +193,7 @@ class OffsetRemoved(Event, kind="offset-removed", source="OffsetMetadataManager#
 class GroupAdministered(
     Event, kind="group-administered", source="ConsumerGroupCommand", level=NOTABLE, words={"operation": tuple(OPERATIONS)}
 ):
-    """An administrator's command on a group ended. `error` is empty if the command succeeded."""
+    """An administrator's command for a group ended. `error` is empty if the command succeeded."""
 
     group: str
     operation: str
@@ -206,7 +207,7 @@ class GroupAdministered(
 
 
 class GroupDeleted(Event, kind="group-deleted", source="GroupMetadataManager#maybeDeleteGroup", level=NOTABLE):
-    """An empty group without offsets was deleted."""
+    """An empty group that had no offsets was deleted."""
 
     broker: int
     group: str
@@ -216,7 +217,7 @@ class GroupDeleted(Event, kind="group-deleted", source="GroupMetadataManager#may
 
 
 class MemberStarted(Event, kind="member-started", source="KafkaConsumer#subscribe", level=NOTABLE):
-    """A consumer of a group started; `topics` are the topics that it subscribes to."""
+    """A consumer in a group started. `topics` are the topics that it subscribes to."""
 
     client: str
     group: str
@@ -230,7 +231,7 @@ class MemberStarted(Event, kind="member-started", source="KafkaConsumer#subscrib
 
 
 class MemberEnded(Event, kind="member-ended", source="KafkaConsumer#close", level=NOTABLE, words={"how": tuple(ENDINGS)}):
-    """A consumer of a group ended. `error` is the exception behind a failure."""
+    """A consumer in a group ended. `error` is the exception that caused a failure."""
 
     client: str
     group: str
@@ -243,7 +244,7 @@ class MemberEnded(Event, kind="member-ended", source="KafkaConsumer#close", leve
 
 
 class PollFailed(Event, kind="poll-failed", source="KafkaConsumer#poll", level=NOTABLE):
-    """poll() threw an exception, and the application of a member does not call it anymore. The consumer is not closed."""
+    """poll() threw an exception, and a member's application no longer calls it. The consumer is not closed."""
 
     client: str
     group: str
@@ -254,7 +255,7 @@ class PollFailed(Event, kind="poll-failed", source="KafkaConsumer#poll", level=N
 
 
 class MemberFrozen(Event, kind="member-frozen", source="SIGSTOP", level=NOTABLE):
-    """The process of a consumer was stopped with SIGSTOP: it does nothing, but it still exists."""
+    """A consumer's process was stopped with SIGSTOP. The process still exists, but does nothing."""
 
     client: str
     group: str
@@ -264,7 +265,7 @@ class MemberFrozen(Event, kind="member-frozen", source="SIGSTOP", level=NOTABLE)
 
 
 class MemberThawed(Event, kind="member-thawed", source="SIGCONT", level=NOTABLE):
-    """The process of a frozen consumer continued."""
+    """The process of a frozen consumer continued to run."""
 
     client: str
     group: str
@@ -286,7 +287,7 @@ class CoordinatorFound(Event, kind="coordinator-found", source="AbstractCoordina
 
 
 class CoordinatorLost(Event, kind="coordinator-lost", source="AbstractCoordinator#markCoordinatorUnknown", level=NOTABLE):
-    """A member does not know the coordinator of its group anymore, and looks it up again."""
+    """A member no longer knows its group's coordinator, and looks it up again."""
 
     client: str
     group: str
@@ -298,7 +299,7 @@ class CoordinatorLost(Event, kind="coordinator-lost", source="AbstractCoordinato
 
 
 class RejoinNeeded(Event, kind="rejoin-needed", source="AbstractCoordinator#requestRejoin"):
-    """A member is going to join its group again in its next poll()."""
+    """A member will join its group again in its next poll()."""
 
     client: str
     group: str
@@ -310,7 +311,7 @@ class RejoinNeeded(Event, kind="rejoin-needed", source="AbstractCoordinator#requ
 
 
 class PartitionsAssigned(Event, kind="partitions-assigned", source="ConsumerRebalanceListener#onPartitionsAssigned", level=NOTABLE):
-    """A member took over partitions. The list is empty if it got no new ones."""
+    """A member took over partitions. The list is empty if the member got no new partitions."""
 
     client: str
     group: str
@@ -322,7 +323,8 @@ class PartitionsAssigned(Event, kind="partitions-assigned", source="ConsumerReba
 
 
 class PartitionsRevoked(Event, kind="partitions-revoked", source="ConsumerRebalanceListener#onPartitionsRevoked", level=NOTABLE):
-    """A member gave up partitions, and could commit their offsets first. The list is empty if it had none."""
+    """A member gave up partitions, after it had the opportunity to commit their offsets. The list is empty if the member had no
+    partitions."""
 
     client: str
     group: str
@@ -330,11 +332,11 @@ class PartitionsRevoked(Event, kind="partitions-revoked", source="ConsumerRebala
     partition_names: str
 
     def sentence(self) -> str:
-        return f"consumer {self.client} gave up {self.partition_names or 'no partitions'} of generation {self.generation} of group {self.group}"
+        return f"consumer {self.client} gave up {self.partition_names or 'no partitions'} in generation {self.generation} of group {self.group}"
 
 
 class PartitionsLost(Event, kind="partitions-lost", source="ConsumerRebalanceListener#onPartitionsLost", level=NOTABLE):
-    """A member lost partitions, because it is not a member anymore. It could not commit their offsets."""
+    """A consumer lost partitions, because it is no longer a member of its group. It was unable to commit their offsets."""
 
     client: str
     group: str
@@ -356,7 +358,7 @@ class PollTooLate(Event, kind="poll-interval-exceeded", source="KIP-62, Abstract
 
 
 class CommitFailed(Event, kind="commit-failed", source="ConsumerCoordinator#commitOffsetsSync", level=NOTABLE):
-    """A commit by a member failed. `error` is the exception or the error that the application gets."""
+    """A member's commit failed. `error` is the exception or the error that the application gets."""
 
     client: str
     group: str
@@ -368,7 +370,8 @@ class CommitFailed(Event, kind="commit-failed", source="ConsumerCoordinator#comm
 
 
 class PositionSet(Event, kind="position-set", source="SubscriptionState#resetInitializingPositions"):
-    """A member begins to read a partition that it got. `policy` is `committed`, or the auto.offset.reset that gave the position."""
+    """A member begins to read a partition that was assigned to it. `policy` is `committed` or the value of auto.offset.reset that
+    determined the position."""
 
     client: str
     group: str
@@ -384,7 +387,7 @@ class PositionSet(Event, kind="position-set", source="SubscriptionState#resetIni
 
 
 class RecordsProcessed(Event, kind="records-processed", source="KafkaConsumer#poll"):
-    """The application of a member processed the records of a poll."""
+    """A member's application processed the records from a poll."""
 
     client: str
     group: str
@@ -398,7 +401,7 @@ class RecordsProcessed(Event, kind="records-processed", source="KafkaConsumer#po
 
 
 class ProcessedAgain(Event, kind="processed-again", source="durability account", level=NOTABLE):
-    """A member processed records that the group had processed before; `doomed_by` is the event that gave the member its position."""
+    """A member processed records that the group had already processed. `doomed_by` is the event that set the member's position."""
 
     group: str
     client: str
@@ -412,12 +415,12 @@ class ProcessedAgain(Event, kind="processed-again", source="durability account",
     def sentence(self) -> str:
         return (
             f"PROCESSED AGAIN: {records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)}, epoch "
-            f"{self.epoch}) by group {self.group}: {self.client} read them because of the position that event {self.doomed_by} gave it"
+            f"{self.epoch}) by group {self.group}: {self.client} read them again from the position that event {self.doomed_by} set"
         )
 
 
 class RecordsSkipped(Event, kind="records-skipped", source="durability account", level=NOTABLE):
-    """A group skipped records: no member has processed them, and `doomed_by` is the event that committed or set a higher offset."""
+    """A group skipped records, because no member has processed them. `doomed_by` is the event that committed or set a higher offset."""
 
     group: str
     topic: str

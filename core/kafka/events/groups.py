@@ -1,4 +1,4 @@
-"""Groups: their coordinators, and the offsets that their members commit."""
+"""Events about groups: their coordinators, and the offsets that their members commit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class GroupsLoaded(Event, kind="groups-loaded", source="GroupMetadataManager#loa
     def sentence(self) -> str:
         pending = f" and {count_of(self.pending_offsets, 'offset')} of open transactions" if self.pending_offsets else ""
         return (
-            f"b{self.broker} now coordinates the groups of {self.tp} (coordinator epoch {self.coordinator_epoch}); it loaded "
+            f"b{self.broker} now coordinates the groups in {self.tp} (coordinator epoch {self.coordinator_epoch}); it loaded "
             f"{count_of(self.groups, 'group')} with {count_of(self.committed_offsets, 'committed offset')}{pending} from the log"
         )
 
@@ -33,11 +33,11 @@ class GroupsUnloaded(Event, kind="groups-unloaded", source="GroupMetadataManager
     coordinator_epoch: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} no longer coordinates the groups of {self.tp}"
+        return f"b{self.broker} no longer coordinates the groups in {self.tp}"
 
 
 class OffsetCommitted(Event, kind="offset-committed", source="GroupMetadata#onOffsetCommitAppend"):
-    """A group coordinator committed an offset outside a transaction; `former_offset` is -1 if the group had none."""
+    """A group coordinator committed an offset outside of a transaction. `former_offset` is -1 if the group had no committed offset."""
 
     broker: int
     group: str

@@ -1,4 +1,4 @@
-"""Events of ISR changes: proposals by leaders, and their results."""
+"""Events about ISR changes: proposals by leaders, and their results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from core.sim.units import format_duration
 
 
 class IsrShrinkProposed(Event, kind="isr-shrink-proposed", source="Partition#maybeShrinkIsr"):
-    """A leader wants to remove followers that have not caught up in time. Before 0.9, the followers have not fetched in time."""
+    """A leader wants to remove followers that have not caught up in time (before 0.9: that have not fetched in time)."""
 
     broker: int
     topic: str
@@ -25,7 +25,7 @@ class IsrShrinkProposed(Event, kind="isr-shrink-proposed", source="Partition#may
 
 
 class IsrShrinkByCount(Event, kind="isr-shrink-by-count", source="Partition#getOutOfSyncReplicas"):
-    """A leader before 0.9 wants to remove followers that fetch in time but lack too many records."""
+    """A leader wants to remove followers that fetch in time but lack too many records (only before 0.9)."""
 
     broker: int
     topic: str
@@ -43,8 +43,8 @@ class IsrShrinkByCount(Event, kind="isr-shrink-by-count", source="Partition#getO
 
 
 class IsrExpandProposed(Event, kind="isr-expand-proposed", source="Partition#maybeExpandIsr"):
-    """A leader wants to add a follower that has reached the high watermark. The leader asks the controller; before 2.7, it writes to
-    ZooKeeper itself."""
+    """A leader wants to add a follower that has reached the high watermark. The leader asks the controller; before 2.7, it writes the ISR
+    to ZooKeeper itself."""
 
     broker: int
     topic: str
@@ -64,7 +64,8 @@ class IsrExpandProposed(Event, kind="isr-expand-proposed", source="Partition#may
 class IsrShrunk(
     Event, kind="isr-shrunk", source="Partition#handleAlterPartitionUpdate, before 2.7 Partition#maybeShrinkIsr", level=NOTABLE
 ):
-    """A smaller ISR that the leader proposed was committed by the controller; before 2.7, by the leader's own write to ZooKeeper."""
+    """A smaller ISR was committed: by the controller, to which the leader had proposed it, or, before 2.7, by the leader's own write to
+    ZooKeeper."""
 
     broker: int
     topic: str
@@ -81,7 +82,8 @@ class IsrShrunk(
 class IsrExpanded(
     Event, kind="isr-expanded", source="Partition#handleAlterPartitionUpdate, before 2.7 Partition#maybeExpandIsr", level=NOTABLE
 ):
-    """A larger ISR that the leader proposed was committed by the controller; before 2.7, by the leader's own write to ZooKeeper."""
+    """A larger ISR was committed: by the controller, to which the leader had proposed it, or, before 2.7, by the leader's own write to
+    ZooKeeper."""
 
     broker: int
     topic: str

@@ -1,4 +1,4 @@
-"""Events of links between nodes."""
+"""Events about links between nodes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from core.sim.units import format_duration
 
 
 class LinkCut(Event, kind="link-cut", source="NetworkClient#handleTimedOutRequests", level=NOTABLE):
-    """The link from `src` to `dst` is cut: from now on, messages wait until the link heals."""
+    """The link from `src` to `dst` was cut. From now on, messages wait until the link is repaired."""
 
     src: str
     dst: str
@@ -17,7 +17,7 @@ class LinkCut(Event, kind="link-cut", source="NetworkClient#handleTimedOutReques
 
 
 class LinkHealed(Event, kind="link-healed", source="NetworkClient#ready", level=NOTABLE):
-    """Messages from `src` to `dst` arrive again."""
+    """The link from `src` to `dst` was repaired, so messages arrive again."""
 
     src: str
     dst: str
@@ -44,7 +44,7 @@ class LinkChanged(Event, kind="link-changed", source="Selector#poll", level=NOTA
 
 
 class LinkProxied(Event, kind="link-proxied", source="NetworkClient#correlate", level=NOTABLE):
-    """A proxy on a client's link now repeats or reorders different shares of the requests."""
+    """A change in how many requests a proxy on a client's link repeats or reorders."""
 
     src: str
     dst: str
@@ -53,7 +53,7 @@ class LinkProxied(Event, kind="link-proxied", source="NetworkClient#correlate", 
 
     def sentence(self) -> str:
         if not self.duplicate_ppm and not self.reorder_ppm:
-            return f"the link {self.src} → {self.dst} has no proxy that repeats or reorders requests"
+            return f"no proxy repeats or reorders requests on the link {self.src} → {self.dst}"
         shares = []
         if self.duplicate_ppm:
             shares.append(f"{self.duplicate_ppm / 10_000:g}% of requests twice")
@@ -63,7 +63,7 @@ class LinkProxied(Event, kind="link-proxied", source="NetworkClient#correlate", 
 
 
 class LinkHeld(Event, kind="link-held", source="NetworkClient#handleTimedOutRequests", level=NOTABLE):
-    """Messages from `src` to `dst` are held back."""
+    """From now on, messages from `src` to `dst` are held back."""
 
     src: str
     dst: str
@@ -73,7 +73,7 @@ class LinkHeld(Event, kind="link-held", source="NetworkClient#handleTimedOutRequ
 
 
 class LinkReleased(Event, kind="link-released", source="Selector#poll", level=NOTABLE):
-    """Held messages are delivered."""
+    """Messages that were held back are delivered."""
 
     src: str
     dst: str

@@ -1,4 +1,4 @@
-"""Processes that read one topic, write another, and commit their offsets; and the harm that their restarts can do."""
+"""Events about processes that read one topic, write to another, and commit their offsets, and about the harm that their restarts can do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from core.kafka.events.base import INSTANCE_ENDINGS, NOTABLE, Event
 
 
 class ProcessStarted(Event, kind="process-started", source="KafkaProducer, KafkaConsumer", level=NOTABLE):
-    """An instance of a process started. Without transactions, `transactional_id` is empty."""
+    """An instance of a process started. If it uses no transactions, `transactional_id` is empty."""
 
     process: str
     instance: int
@@ -20,7 +20,7 @@ class ProcessStarted(Event, kind="process-started", source="KafkaProducer, Kafka
 
 
 class ProcessStepDone(Event, kind="process-step", source="KafkaProducer, KafkaConsumer"):
-    """A process completed a step of its loop. `input_offsets` names the input records of the step; it is empty if there are none."""
+    """A process completed a step of its loop. `input_offsets` names the step's input records; it is empty if there are none."""
 
     process: str
     instance: int
@@ -63,7 +63,7 @@ class ProcessEnded(Event, kind="process-ended", source="KafkaProducer#close", le
 
 
 class ProcessedRange(Event, kind=""):
-    """Input records of a process that were not processed exactly once; `doomed_by` is the event that led to this."""
+    """Input records that a process did not process exactly once. `doomed_by` is the event that led to this."""
 
     group: str
     process: str
@@ -76,7 +76,8 @@ class ProcessedRange(Event, kind=""):
 
 
 class ProcessedTwice(ProcessedRange, kind="processed-twice", source="durability account", level=NOTABLE):
-    """Consumers with read_committed see the output for some input records more than once; `doomed_by` is the event that led to the last of these outputs."""
+    """Consumers with read_committed see the output for some input records more than once. `doomed_by` is the event that led to the last of
+    these outputs."""
 
     def sentence(self) -> str:
         return (
@@ -86,7 +87,8 @@ class ProcessedTwice(ProcessedRange, kind="processed-twice", source="durability 
 
 
 class NeverProcessed(ProcessedRange, kind="never-processed", source="durability account", level=NOTABLE):
-    """The committed offset is above some input records that have no output; `doomed_by` is the event that committed it. `process` is empty."""
+    """The committed offset is above some input records that have no output. `doomed_by` is the event that committed the offset. `process`
+    is empty."""
 
     def sentence(self) -> str:
         return (
@@ -96,7 +98,7 @@ class NeverProcessed(ProcessedRange, kind="never-processed", source="durability 
 
 
 class HalfVisible(ProcessedRange, kind="half-visible", source="durability account", level=NOTABLE):
-    """Consumers with read_committed see only part of the output for some input records; `doomed_by` is the event that led to this part."""
+    """Consumers with read_committed see only part of the output for some input records. `doomed_by` is the event that led to this part."""
 
     def sentence(self) -> str:
         return (

@@ -1,4 +1,4 @@
-"""Events of replicas: roles, appends, fetches, high watermarks, and truncation."""
+"""Events about replicas: roles, appends, fetches, high watermarks, and truncations."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class FollowerFetched(Event, kind="follower-fetched", source="Partition#updateFo
 
 
 class FollowerAppended(Event, kind="follower-append", source="ReplicaFetcherThread#processPartitionData", level=DETAIL):
-    """A follower appended the records of a fetch response. `high_watermark` is the follower's own high watermark after the response."""
+    """A follower appended the records in a fetch response. `high_watermark` is the follower's own high watermark after that."""
 
     broker: int
     topic: str
@@ -116,7 +116,7 @@ class FollowerAppended(Event, kind="follower-append", source="ReplicaFetcherThre
 
 
 class FollowerHighWatermark(Event, kind="follower-high-watermark", source="UnifiedLog#maybeUpdateHighWatermark", level=DETAIL):
-    """A follower's high watermark changed without new records."""
+    """A follower's high watermark changed, but the response contained no new records."""
 
     broker: int
     topic: str
@@ -147,7 +147,7 @@ class HighWatermarkAdvanced(Event, kind="high-watermark", source="Partition#mayb
 class EpochAnswered(Event, kind="epoch-answered", source="AbstractFetcherThread#getOffsetTruncationState, KIP-101, KIP-279"):
     """A follower asked where its last epoch ends (OffsetsForLeaderEpoch), and the leader answered with `epoch` and `end_offset`.
 
-    `epoch` and `end_offset` are -1 if the leader does not know the epoch. Before 2.0, the answer has no epoch.
+    If the leader does not know the epoch, `epoch` and `end_offset` are -1. Before 2.0, the answer does not contain an epoch.
     """
 
     broker: int
@@ -208,7 +208,7 @@ class FetchFailed(Event, kind="fetch-failed", source="AbstractFetcherThread#proc
 
 
 class FetcherLags(Event, kind="fetcher-lags", source="FetcherLagMetrics#lag", level=DETAIL):
-    """A follower appended the records of a fetch response, but still lacks committed records. `high_watermark` is the leader's high
+    """A follower appended the records in a fetch response, but still lacks committed records. `high_watermark` is the leader's high
     watermark."""
 
     broker: int
@@ -226,7 +226,7 @@ class FetcherLags(Event, kind="fetcher-lags", source="FetcherLagMetrics#lag", le
 
 
 class FetcherDisconnected(Event, kind="fetcher-disconnected", source="ReplicaFetcherBlockingSend", level=DETAIL):
-    """A follower lost the connection to a leader. The fetcher's partitions are fetched again after a backoff."""
+    """A follower lost its connection to a leader. The follower fetches the partitions again after a back-off."""
 
     broker: int
     leader: int

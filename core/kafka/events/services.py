@@ -1,4 +1,4 @@
-"""Services on top of Kafka: delayed records, which a service holds until they are due; retries, and dead letters."""
+"""Events about services on top of Kafka: delayed records, which a service holds until they are due, retries, and dead letters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from core.sim.units import format_duration
 
 
 class ServiceStarted(Event, kind="service-started", source="KafkaConsumer, KafkaProducer", level=NOTABLE):
-    """An instance of a worker of a service started. Without transactions, `transactional_id` is empty."""
+    """An instance of a worker in a service started. If it uses no transactions, `transactional_id` is empty."""
 
     worker: str
     instance: int
@@ -20,7 +20,7 @@ class ServiceStarted(Event, kind="service-started", source="KafkaConsumer, Kafka
     def sentence(self) -> str:
         identity = f" and transactional ID {self.transactional_id}" if self.transactional_id else ""
         delay = f", with a delay of {format_duration(self.delay_us)}" if self.delay_us else ""
-        return f"instance {self.instance} of {self.worker} reads {self.reads} and writes {self.writes}{delay}; it has group {self.group}{identity}"
+        return f"instance {self.instance} of {self.worker} reads {self.reads} and writes to {self.writes}{delay}; its group is {self.group}{identity}"
 
 
 class ServiceEnded(Event, kind="service-ended", source="KafkaProducer#close", level=NOTABLE, words={"how": tuple(INSTANCE_ENDINGS)}):
@@ -59,7 +59,7 @@ class WorkerRecords(Event, kind=""):
 
 
 class HeldRecords(Event, kind=""):
-    """How many records of a partition a worker holds, and how many it may hold."""
+    """The number of a partition's records that a worker holds, and the bound for this number."""
 
     worker: str
     topic: str
@@ -79,24 +79,25 @@ class RecordsHeld(WorkerRecords, kind="records-held", source="delay service"):
 
 
 class ServicePaused(HeldRecords, kind="service-paused", source="KafkaConsumer#pause"):
-    """A worker paused a partition, because it holds as many of its records as the bound allows."""
+    """A worker paused a partition, because it holds as many records from this partition as the bound allows."""
 
     def sentence(self) -> str:
-        return f"{self.worker} pauses {self.tp}: it holds {records(self.held)} of the partition, and its bound is {self.bound}"
+        return f"{self.worker} pauses {self.tp}, because it holds {records(self.held)} from the partition (bound: {self.bound})"
 
 
 class ServiceResumed(HeldRecords, kind="service-resumed", source="KafkaConsumer#resume"):
-    """A worker resumed a partition, because it holds fewer of its records than the bound."""
+    """A worker resumed a partition, because it holds fewer records from this partition than the bound allows."""
 
     def sentence(self) -> str:
-        return f"{self.worker} resumes {self.tp}: it holds {records(self.held)} of the partition, and its bound is {self.bound}"
+        return f"{self.worker} resumes {self.tp}, because it holds only {records(self.held)} from the partition (bound: {self.bound})"
 
 
 class DelayedForwarded(WorkerRecords, kind="delayed-forwarded", source="delay service"):
-    """A broker acknowledged delayed records in their real topic, `late_us` after they were due. A negative lateness means that they came too early.
+    """A broker acknowledged delayed records in their real topic, `late_us` after they were due. If the value is negative, the records came
+    too early.
 
     `rounding_us` is the time by which the level is longer than the requested delay. `total_error_us` is the time since the records were sent, minus the
-    requested delay. Logs of earlier isrlab versions have neither of them.
+    requested delay. Logs from earlier isrlab versions do not have these two columns.
     """
 
     late_us: int
@@ -122,7 +123,8 @@ class RecordsTried(WorkerRecords, kind="records-tried", source="retry service"):
 
 
 class DeadLettered(WorkerRecords, kind="dead-lettered", source="DeadLetterPublishingRecoverer", level=NOTABLE):
-    """Records that failed in every try reached the dead-letter topic. The offsets are those where the application produced the records."""
+    """Records that failed in every try reached the dead-letter topic. The offsets are those at which the application originally produced
+    the records."""
 
     tries: int
     reason: str
@@ -133,7 +135,7 @@ class DeadLettered(WorkerRecords, kind="dead-lettered", source="DeadLetterPublis
 
 
 class SucceededTwice(Event, kind="succeeded-twice", source="durability account", level=NOTABLE):
-    """Records of a retry service succeeded again; `doomed_by` is the event that led to this."""
+    """Records in a retry service succeeded more than once. `doomed_by` is the event that led to this."""
 
     worker: str
     instance: int
@@ -151,7 +153,8 @@ class SucceededTwice(Event, kind="succeeded-twice", source="durability account",
 
 
 class RetryDropped(Event, kind="retry-dropped", source="durability account", level=NOTABLE):
-    """The committed offset is above records that neither succeeded nor reached the next topic; `doomed_by` is the event that committed it."""
+    """The committed offset is above records that neither succeeded nor reached the next topic. `doomed_by` is the event that committed this
+    offset."""
 
     group: str
     topic: str

@@ -1,4 +1,4 @@
-"""Transactions: their coordinators, their markers, and their clients."""
+"""Events about transactions: their coordinators, their markers, and their clients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class CoordinatorLoaded(Event, kind="coordinator-loaded", source="TransactionSta
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} now coordinates the transactional IDs of {self.tp} (coordinator epoch {self.coordinator_epoch}); it loaded "
+            f"b{self.broker} now coordinates the transactional IDs in {self.tp} (coordinator epoch {self.coordinator_epoch}); it loaded "
             f"{count_of(self.transactional_ids, 'ID')} from the log"
         )
 
@@ -31,11 +31,11 @@ class CoordinatorUnloaded(Event, kind="coordinator-unloaded", source="Transactio
     coordinator_epoch: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} no longer coordinates the transactional IDs of {self.tp}"
+        return f"b{self.broker} no longer coordinates the transactional IDs in {self.tp}"
 
 
 class TransactionStateChanged(Event, kind="transaction-state", source="TransactionMetadata#completeTransitionTo", level=NOTABLE):
-    """A transactional ID entered another state: the coordinator's record in `__transaction_state` was committed."""
+    """A transactional ID entered another state, because the coordinator's record in `__transaction_state` was committed."""
 
     broker: int
     transactional_id: str
@@ -81,7 +81,8 @@ class TransactionTimedOut(Event, kind="transaction-timed-out", source="Transacti
 
 
 class MarkerAppended(Event, kind="marker-appended", source="ProducerAppendInfo#appendEndTxnMarker"):
-    """A leader appended the marker that ends a transaction in its partition; `first_offset` is -1 if the producer had no open transaction."""
+    """A leader appended the marker that ends a transaction in its partition. `first_offset` is -1 if the producer had no open
+    transaction."""
 
     broker: int
     topic: str
@@ -97,7 +98,7 @@ class MarkerAppended(Event, kind="marker-appended", source="ProducerAppendInfo#a
         what = (
             f"ends the transaction that began at offset {self.first_offset}"
             if self.first_offset >= 0
-            else "ends nothing, because no transaction of the producer was open"
+            else "ends nothing, because the producer had no open transaction"
         )
         return (
             f"b{self.broker} appended the {self.marker} marker of producer ID {self.producer_id}, epoch {self.producer_epoch}, "
@@ -125,7 +126,7 @@ class MarkerRefused(Event, kind="marker-refused", source="ProducerAppendInfo#che
 
 
 class MarkerSkipped(Event, kind="marker-skipped", source="TransactionMarkerChannelManager#addTxnMarkersToBrokerQueue", level=NOTABLE):
-    """A coordinator skipped the marker for a partition without a leader, because it assumes that the partition was deleted."""
+    """A coordinator skipped the marker for a partition that has no leader, because it assumes that the partition was deleted."""
 
     broker: int
     topic: str
@@ -138,7 +139,7 @@ class MarkerSkipped(Event, kind="marker-skipped", source="TransactionMarkerChann
 
 
 class LastStableOffsetAdvanced(Event, kind="last-stable-offset", source="UnifiedLog#lastStableOffset"):
-    """The last stable offset of a leader rose. Consumers with read_committed can read up to this offset."""
+    """A leader's last stable offset rose. Consumers with read_committed can read up to this offset."""
 
     broker: int
     topic: str
@@ -170,7 +171,7 @@ class VerificationFailed(Event, kind="verification-failed", source="AddPartition
 
 
 class TransactionBegun(Event, kind="transaction-begun", source="KafkaProducer#beginTransaction"):
-    """A producer began a transaction. No broker knows of the transaction until its first partition is added."""
+    """A producer began a transaction. No broker knows about the transaction until its first partition is added."""
 
     producer: str
     transactional_id: str

@@ -1,4 +1,4 @@
-"""Events of clusters with ZooKeeper: sessions, znodes, and requests from the controller."""
+"""Events in clusters with ZooKeeper: sessions, znodes, and requests from the controller."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SessionExpired(Event, kind="session-expired", source="zookeeper.session.ti
 
 
 class BrokerJoined(Event, kind="broker-joined", source="KafkaZkClient#registerBroker", level=NOTABLE):
-    """A broker's znode was created. The broker counts as alive."""
+    """A broker's znode was created. From now on, the broker counts as alive."""
 
     broker: int
     broker_epoch: int
@@ -39,11 +39,11 @@ class BrokerLeft(Event, kind="broker-left", source="KafkaController#processBroke
     broker_epoch: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} is gone: its znode /brokers/ids/{self.broker} was deleted; the controller elects new leaders for its partitions"
+        return f"b{self.broker} is no longer alive: its znode /brokers/ids/{self.broker} was deleted; the controller elects new leaders for its partitions"
 
 
 class ControllerRequestRefused(Event, kind="controller-request-refused", source="ReplicaManager#becomeLeaderOrFollower", level=NOTABLE):
-    """A broker refused a request from a controller that has been replaced."""
+    """A broker refused a request from a controller that had been replaced."""
 
     broker: int
     sender: int
@@ -77,8 +77,7 @@ class LeaderAndIsrIgnored(Event, kind="leader-and-isr-ignored", source="ReplicaM
 class LeaderUnavailable(Event, kind="leader-unavailable", source="ReplicaManager#makeFollowers"):
     """A broker cannot become a follower, because the leader is not alive or the partition has no leader.
 
-    The broker keeps its old role: it still follows `old_leader` in `old_epoch`. `old_leader` and `old_epoch` are -1 if the broker had no
-    role.
+    The broker keeps its previous role and still follows `old_leader` in `old_epoch`. If it had no role, both columns are -1.
     """
 
     broker: int
@@ -118,7 +117,7 @@ class ReplicasOffline(Event, kind="replicas-offline", source="KafkaController#pr
 
 
 class IsrChangesPublished(Event, kind="isr-changes-published", source="ReplicaManager#maybePropagateIsrChanges"):
-    """A leader reported to the controller the partitions whose ISRs it has changed."""
+    """A leader informed the controller about the partitions whose ISRs it has changed."""
 
     broker: int
     partitions: int
