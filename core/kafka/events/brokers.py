@@ -131,7 +131,7 @@ class BrokerFenced(Event, kind="broker-fenced", source="ReplicationControlManage
         if self.limit_us < 0:
             return f"the controller fenced b{self.broker}, which {_CANNOT_LEAD}"
         return (
-            f"the controller received no heartbeat from b{self.broker} for broker.session.timeout.ms ({format_duration(self.limit_us)}) and fenced it; "
+            f"the controller fenced b{self.broker} after receiving no heartbeat for broker.session.timeout.ms ({format_duration(self.limit_us)}); "
             f"b{self.broker} can no longer lead"
         )
 

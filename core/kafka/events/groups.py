@@ -17,7 +17,7 @@ class GroupsLoaded(Event, kind="groups-loaded", source="GroupMetadataManager#loa
     pending_offsets: int
 
     def sentence(self) -> str:
-        pending = f" and {count_of(self.pending_offsets, 'offset')} of open transactions" if self.pending_offsets else ""
+        pending = f" and {count_of(self.pending_offsets, 'offset')} from open transactions" if self.pending_offsets else ""
         return (
             f"b{self.broker} now coordinates the groups in {self.tp} (coordinator epoch {self.coordinator_epoch}); it loaded "
             f"{count_of(self.groups, 'group')} with {count_of(self.committed_offsets, 'committed offset')}{pending} from the log"

@@ -20,7 +20,7 @@ class ServiceStarted(Event, kind="service-started", source="KafkaConsumer, Kafka
     def sentence(self) -> str:
         identity = f" and transactional ID {self.transactional_id}" if self.transactional_id else ""
         delay = f", with a delay of {format_duration(self.delay_us)}" if self.delay_us else ""
-        return f"instance {self.instance} of {self.worker} reads {self.reads} and writes to {self.writes}{delay}; its group is {self.group}{identity}"
+        return f"instance {self.instance} of {self.worker} reads {self.reads} and writes to {self.writes}{delay}; it uses group {self.group}{identity}"
 
 
 class ServiceEnded(Event, kind="service-ended", source="KafkaProducer#close", level=NOTABLE, words={"how": tuple(INSTANCE_ENDINGS)}):

@@ -111,7 +111,7 @@ def test_every_kind_of_event_has_a_glyph() -> None:
 def test_an_event_line_says_when_what_and_why() -> None:
     event = (5, 19_000_000, 0, "broker-fenced", 2, 9_100_000, 9_000_000)
     line = paint_event(event, COLOR, 110, False, False).text
-    assert line.startswith(" 00:19.000 ○ the controller received no heartbeat from b2 for broker.session.timeout.ms (9s) and fenced it")
+    assert line.startswith(" 00:19.000 ○ the controller fenced b2 after receiving no heartbeat for broker.session.timeout.ms (9s)")
     assert line.endswith("…")
     assert len(line) == 110
 
