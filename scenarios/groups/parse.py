@@ -18,7 +18,7 @@ from core.kafka.topic_spec import MAX_LEADER_EPOCH, MAX_OFFSET
 from scenarios.describe.lines import is_prompt, plain_lines, shown
 from scenarios.groups.described import DescribedEnd, GroupsError, GroupsImport
 from scenarios.groups.facts import CLASSIC, CONSUMER, Committed, Group, Member
-from scenarios.groups.table_rows import Table, body, coordinator_of, table_of
+from scenarios.groups.table_rows import CELLS, Table, body, coordinator_of, table_of
 
 MAX_NOTES: Final = 1_000
 """The maximum number of notes about single lines. Further notes are only counted."""
@@ -218,7 +218,7 @@ class _Reader:
         if "UPGRADED" in cells:
             member.upgraded = cells["UPGRADED"] == "true"
         if member.target_epoch is not None:
-            member.target = tuple(self._listed(group, cells["TARGET-ASSIGNMENT"], line))
+            member.target = tuple(self._listed(group, cells.get("TARGET-ASSIGNMENT", ""), line))
         for tp in self._listed(group, cells.get("CURRENT-ASSIGNMENT") or cells.get("ASSIGNMENT", ""), line):
             self._own(group, member_id, member, tp, line)
 
@@ -227,7 +227,7 @@ class _Reader:
         `(0,1), (2)`."""
         if text in ("", "-"):
             return []
-        if ":" in text and "(" not in text:
+        if CELLS["CURRENT-ASSIGNMENT"].fullmatch(text):
             parts = [(topic, numbers) for topic, _, numbers in (part.rpartition(":") for part in text.split(";"))]
         else:
             parts = [(found[1], found[2]) for found in _ASSIGNED.finditer(text)]

@@ -52,8 +52,12 @@ CELLS: Final[dict[str, re.Pattern[str]]] = {
 }
 """The columns of all views and releases, each with the pattern of its cells."""
 
-MARKS: Final = ("CURRENT-OFFSET", "#PARTITIONS", "#MEMBERS")
-"""The columns that distinguish the three views: offsets, members, and state."""
+VIEWS: Final = {
+    "CURRENT-OFFSET": frozenset({"TOPIC", "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET"}),
+    "#PARTITIONS": frozenset({"CONSUMER-ID", "HOST", "CLIENT-ID", "#PARTITIONS"}),
+    "#MEMBERS": frozenset({"COORDINATOR (ID)", "ASSIGNMENT-STRATEGY", "STATE", "#MEMBERS"}),
+}
+"""The columns that tell the views (offsets, members, and state) apart, each with the columns that the view has in all releases."""
 
 MAX_LINE: Final = 100_000
 """The longest line that is read as a row."""
@@ -79,8 +83,8 @@ class Table:
 
     @property
     def view(self) -> str:
-        """The column of `MARKS` that the table has."""
-        return next(mark for mark in MARKS if mark in self.titles)
+        """The column of `VIEWS` that the table has."""
+        return next(mark for mark in VIEWS if mark in self.titles)
 
     def cells(self, line: str) -> dict[str, str] | None:
         """Return the cells of a row by their titles; None if the line is not a row of this table."""
@@ -134,12 +138,14 @@ def body(line: str) -> str:
 
 def table_of(line: str) -> Table | None:
     """Return the table that begins with a line of titles; None for any other line."""
-    if len(line) > MAX_LINE or not any(mark in line for mark in (*MARKS, "CURRENT OFFSET")):
+    if len(line) > MAX_LINE or not any(mark in line for mark in (*VIEWS, "CURRENT OFFSET")):
         return None
     bare = body(line)
     found = list(_TITLE.finditer(bare))
     titles = tuple(each.group().replace(" OFFSET", "-OFFSET").replace("LOG END", "LOG-END") for each in found)
-    if len(set(titles)) < len(titles) or not set(titles) <= CELLS.keys() or not any(mark in titles for mark in MARKS):
+    if len(set(titles)) < len(titles) or not set(titles) <= CELLS.keys():
+        return None
+    if not any(needed <= set(titles) for needed in VIEWS.values()) or sum(mark in titles for mark in VIEWS) != 1:
         return None
     if re.sub(r"[\s,]", "", _TITLE.sub("", bare)):
         return None

@@ -28,6 +28,7 @@ from scenarios.describe import selection
 from scenarios.describe.parse import parse_describe
 from scenarios.describe.render import render_describe
 from scenarios.describe.spec import to_cluster_spec
+from scenarios.groups.cluster_facts import coordinators_of
 from scenarios.io.text_file import decode
 from scenarios.language.script import Scenario, read_script
 from scenarios.logs.log_check import check_log
@@ -37,6 +38,7 @@ from scenarios.logs.log_writer import LogWriter
 from scenarios.logs.metadata_state import read_metadata_state
 from scenarios.logs.replay import replay
 from scenarios.releases import release_named
+from scenarios.running.imported_cluster import as_script, import_cluster, settled_cluster
 from scenarios.running.runner import Run
 from spark_reports.sweep.command import GRIDS
 from spark_reports.sweep.grid_file.read_grid import read_grid
@@ -189,6 +191,73 @@ def _read_described(case: bytes, draw: random.Random) -> None:
     if draw.random() < 0.02 and _is_small(spec):
         with contextlib.suppress(KafkaError, ValueError):
             Cluster(spec, CURRENT).run_until(SECOND)
+
+
+# --- the output of kafka-consumer-groups ---------------------------------------------------------------------------
+
+TOPICS: Final = """\
+Topic: orders	PartitionCount: 2	ReplicationFactor: 2	Configs:
+	Topic: orders	Partition: 0	Leader: 1	Replicas: 1,2	Isr: 1,2
+	Topic: orders	Partition: 1	Leader: 2	Replicas: 2,1	Isr: 2
+"""
+"""The topics of the clusters to which groups are added."""
+
+
+@functools.cache
+def _groups() -> Sequence[bytes]:
+    head = b"GROUP           TOPIC           PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG             CONSUMER-ID     HOST            CLIENT-ID\n"
+    rows = (
+        b"g               orders          0          5               9               4               m1-b0072cb7     /10.0.0.7       m1\n"
+        b"g               orders          1          -               3               -               m2-86a730c7     /10.0.0.8       m2\n"
+        b"h               orders          0          20              9               -11             -               -               -\n"
+    )
+    epochs = rows.replace(b"  5        ", b"  2               5        ", 1).split(b"\n")[0] + b"\n"
+    members = (
+        b"GROUP           CONSUMER-ID     GROUP-INSTANCE-ID HOST            CLIENT-ID       #PARTITIONS     ASSIGNMENT\n"
+        b"g               i1-b0072cb7     i1                /10.0.0.7       m1              1               orders(0)\n"
+        b"g               m2-86a730c7                       /10.0.0.8       m2              2               orders(1), pay(0,1)\n"
+    )
+    consumers = (
+        b"GROUP           CONSUMER-ID            HOST            CLIENT-ID       #PARTITIONS     CURRENT-EPOCH   CURRENT-ASSIGNMENT   TARGET-EPOCH    "
+        b"TARGET-ASSIGNMENT    UPGRADED\n"
+        b"g               kOMPk5aKQ6WGzCJdSXT43w /127.0.0.1      n2              1               6               orders:0             6               "
+        b"orders:0             true\n"
+        b"g               MefvM7ktRKSnpurMXrQWOw /127.0.0.1      b1              1               6               orders:1             6               "
+        b"orders:1             false\n"
+    )
+    state = (
+        b"GROUP                     COORDINATOR (ID)          ASSIGNMENT-STRATEGY  STATE           #MEMBERS\n"
+        b"g                         127.0.0.1:23192 (2)       range                Stable          2\n"
+        b"h                         127.0.0.1:23192 (2)                            Empty           0\n"
+    )
+    old = b"GROUP, TOPIC, PARTITION, CURRENT OFFSET, LOG END OFFSET, LAG, OWNER\ng, orders, 0, 5, 9, 4, m1_/10.0.0.7\ng, orders, 1, unknown, 3, unknown, none\n"
+    verbose = head.replace(b"CURRENT-OFFSET", b"LEADER-EPOCH    CURRENT-OFFSET") + epochs
+    nameless = b"$ kafka-consumer-groups.sh --describe --group g\n" + b"".join(
+        line[16:] + b"\n" for line in (head + rows).split(b"\n")[:-1]
+    )
+    return [
+        head + rows,
+        members + state + head + rows,
+        consumers,
+        old,
+        verbose,
+        nameless,
+        b"\nConsumer group 'h' has no active members.\n\n" + head + rows,
+    ]
+
+
+def _read_groups(case: bytes, draw: random.Random) -> None:
+    release = release_named(draw.choice(["4.3", "2.8", "1.1", "0.9"]))
+    imported = import_cluster(parse_describe(TOPICS, "topics.txt"), [(decode(case, "fuzz.txt"), "fuzz.txt")], release)
+    spec = imported.scenario.spec
+    if draw.random() < 0.1 and read_script(as_script(imported), "fuzz.yaml").spec != spec:
+        raise Broken("the script of an import is another cluster")
+    if draw.random() < 0.02 and _is_small(spec):
+        cluster = settled_cluster(imported, release, 0, SECOND // 100)
+        for group in spec.groups:
+            for tp, offset, _ in group.offsets:
+                if coordinators_of(cluster).groups[group.name].offsets[tp].offset != offset:
+                    raise Broken(f"group {group.name} has another offset for {tp}")
 
 
 # --- grids, keymaps ------------------------------------------------------------------------------------------------
@@ -381,7 +450,8 @@ TARGETS: Final = {
     for target in (
         Target("scripts", _scripts, _read_script, 0.06),
         Target("logs", _logs, _read_log, 0.04),
-        Target("describe", _described, _read_described, 0.44),
+        Target("describe", _described, _read_described, 0.40),
+        Target("groups", _groups, _read_groups, 0.04),
         Target("grids", _grids, _read_grid, 0.01),
         Target("keys", _keymaps, _read_keymap, 0.40),
         _Lines("arguments", _lines, _run_line, 0.05),
