@@ -209,10 +209,10 @@ def compute_tables(loaded: LoadedLogs, wanted: int, write: Sequence[Write], char
         write: the functions that are called to write each table.
     """
     sessions = session_table(loaded.interpreting, loaded.logs)
+    few = sum(log.events for log in loaded.logs) <= SMALL_EVENTS
     if loaded.interpreting is loaded.frames.events.sparkSession:
-        inputs = summary_inputs(loaded.frames, sessions, loaded.found)
+        inputs = summary_inputs(loaded.frames, sessions, loaded.found, few)
     else:
-        few = sum(log.events for log in loaded.logs) <= SMALL_EVENTS
         inputs = single_partition_inputs(loaded.frames, loaded.interpreting, sessions, loaded.found, few)
     progress(f"computing {len(SUMMARIES)} summaries …")
     return Computation(inputs, loaded.logs, wanted, write, progress).report(charts)

@@ -44,22 +44,31 @@ def session_table(spark: SparkSession, logs: Sequence[SessionLog]) -> DataFrame:
     return spark.range(1).select(F.inline(F.from_json(F.lit(rows), f"array<{schema.simpleString()}>")))
 
 
-def summary_inputs(frames: EventFrames, sessions: DataFrame, found: frozenset[str]) -> SummaryInputs:
+def summary_inputs(frames: EventFrames, sessions: DataFrame, found: frozenset[str], few: bool = False) -> SummaryInputs:
     """Return the inputs of the summaries. Inputs that several summaries need are cached.
 
     Args:
         found: the event kinds that occur among the infrequent events.
+        few: whether there are so few events that preparing a query takes longer than running it.
     """
-    still = Lazy(lambda: high_watermark_stalls(frames.events))
+    events, infrequent = frames.events, frames.infrequent
+    if few:
+        events, infrequent, sessions = _checkpoints(events, infrequent, sessions)
     return _inputs(
-        frames.events,
-        frames.infrequent,
+        events,
+        infrequent,
         sessions,
         found,
-        still,
-        Lazy(lambda: event_counts(frames.events).cache()),
-        Lazy(lambda: lag_counts(frames.events)),
+        Lazy(lambda: high_watermark_stalls(events)),
+        Lazy(lambda: event_counts(events).cache()),
+        Lazy(lambda: lag_counts(events)),
+        few=few,
     )
+
+
+def _checkpoints(*frames: DataFrame) -> tuple[DataFrame, ...]:
+    """Return the frames without their plans. Each query contains the plans of its inputs several times, and Spark analyzes all of it."""
+    return tuple(frame.localCheckpoint() for frame in frames)
 
 
 def single_partition_inputs(
@@ -88,8 +97,7 @@ def single_partition_inputs(
     events = there(frames.events, "events") if few else frames.events
     infrequent = there(frames.infrequent, "rare").coalesce(1)
     if few:
-        # Each query contains the plans of its inputs several times. Checkpoints of few rows make these plans as small as possible.
-        events, infrequent, sessions = (frame.localCheckpoint() for frame in (events.coalesce(1), infrequent, sessions))
+        events, infrequent, sessions = _checkpoints(events.coalesce(1), infrequent, sessions)
     still = Lazy(lambda: in_one_partition(high_watermark_stalls, "still"))
     sums = Lazy(lambda: in_one_partition(event_counts, "counted")), Lazy(lambda: in_one_partition(lag_counts, "behind"))
     return _inputs(events, infrequent, sessions, found, still, *sums, single_partition=True, few=few)
