@@ -21,7 +21,7 @@ from core.lab.cluster import Cluster
 from core.lab.history.branch import MAIN_BRANCH, Bookmark, Branch, BranchLogWriter, EventLogWriter
 from core.lab.history.destination import Destination, RetainedEvents
 from core.lab.history.event_buffer import EventBuffer
-from core.lab.history.incremental_task import IncrementalTask, ShouldYield, never_yield
+from core.lab.history.incremental_task import IncrementalTask, ShouldYield, TaskRunner, do_nothing, never_yield, run_to_completion
 from core.lab.history.keyframe_cache import KeyframeCache, no_time
 from core.lab.history.log_replay import LogReplayTask, RecordedSession
 from core.lab.history.playable import ClusterLike, PlayableCluster, PlayableFactory
@@ -35,12 +35,7 @@ from core.lab.views.cluster_view import ClusterView
 from core.sim.units import format_clock
 
 
-def run_to_completion(task: IncrementalTask) -> ShouldYield:
-    """Return the default policy: every task runs to its end without a pause."""
-    return never_yield
-
-
-class History:
+class History(TaskRunner):
     """A session with its past.
 
     A method that can need many steps starts a task. The first slice of the task runs immediately. `continue_task` runs the other slices.
@@ -54,12 +49,9 @@ class History:
         branches: all branches.
         bookmarks: moments that people marked.
         keyframe_cache: the keyframes.
-        task: the running task; None if there is none.
-        task_target: the target of that task in words; None if there is no task.
         limit: the virtual time that the session does not pass, µs; None for no limit.
         notices: messages about results that differ from the request, until they are shown.
         on_event: the function that receives every event; None after the cluster was moved without sending events.
-        yield_policy: the function that returns, for a task, the function that ends its slices.
         on_pause: the function to call when the history stops at the present moment.
     """
 
@@ -80,21 +72,17 @@ class History:
                 cost.
             yield_policy: returns, for a task, the function that ends its slices.
         """
+        super().__init__(yield_policy)
         self.start = start
         self.event_buffer = EventBuffer()
         self.branch = Branch(MAIN_BRANCH)
         self.branches = [self.branch]
         self.bookmarks: list[Bookmark] = []
         self.keyframe_cache = KeyframeCache(clock)
-        self.task: IncrementalTask | None = None
-        self.task_target: str | None = None
         self.limit: int | None = None
         self.notices: list[str] = []
         self.on_event: Callable[[EventTuple], object] | None = None
-        self.on_pause: Callable[[], None] = _nothing
-        self.yield_policy = yield_policy
-        self._on_done: Callable[[], None] = _nothing
-        self._search: SearchTask | None = None
+        self.on_pause: Callable[[], None] = do_nothing
         self._log = BranchLogWriter(log)
         self._pending_events: list[EventTuple] | None = None
         self._branch_end = Position(0, 0, 0)
@@ -123,8 +111,9 @@ class History:
             self._record(event)
         if self.on_event is not None:
             self.on_event(event)
-        if self._search is not None:
-            self._search.on_event(event, level)
+        task = self.task
+        if task is not None and isinstance(task, SearchTask):
+            task.on_event(event, level)
 
     def _record(self, event: EventTuple) -> None:
         """Write a new event to the log and the branch. A repeated event changes nothing."""
@@ -157,48 +146,11 @@ class History:
         """Whether the branch has a future that was already played."""
         return self.replay_run.position.place < self._branch_end.place
 
-    @property
-    def progress(self) -> float | None:
-        """The completed share of the running task, from 0 to 1; None if there is no task or its length is unknown."""
-        return None if self.task is None else self.task.progress
-
-    # --- tasks -----------------------------------------------------------------------------------------------------
-
-    def start_task(self, what: str, task: IncrementalTask, arrived: Callable[[], None]) -> None:
-        """Start a task and run its first slice.
-
-        Args:
-            what: the target in words.
-            task: the task.
-            arrived: the function to call when the task has finished.
-        """
-        self.task_target, self.task, self._on_done = what, task, arrived
-        self._search = task if isinstance(task, SearchTask) else None
-        self.continue_task()
-
     def continue_task(self) -> None:
-        """Run the next slice of the running task."""
-        task = self.task
-        if task is None:
-            return
-        if task.advance(self.yield_policy(task)):
-            self._end_task()()
-        elif isinstance(task, LogReplayTask):
+        """Run the next slice of the running task. A replay of a recorded session leaves keyframes behind."""
+        super().continue_task()
+        if isinstance(self.task, LogReplayTask):
             self.keyframe_cache.maybe_add(self.replay_run, seen=False)
-
-    def _end_task(self) -> Callable[[], None]:
-        arrived = self._on_done
-        self.task = self.task_target = self._search = None
-        self._on_done = _nothing
-        return arrived
-
-    def cancel_task(self) -> None:
-        """Cancel the running task. A journey into the past that is canceled on the way changes nothing."""
-        task = self.task
-        if task is not None:
-            arrived = self._end_task()
-            if task.cancel():
-                arrived()
 
     def pause(self) -> None:
         """Stop at the present moment."""
@@ -507,7 +459,7 @@ class History:
             if 0 <= at < self.cluster.now:
                 self.go_to(Destination("that moment", time=at))
 
-        self.task_target, self.task, self._on_done = f"the end of {old.source}", opening, arrived
+        self.prepare_task(f"the end of {old.source}", opening, arrived)
 
     def close(self) -> None:
         """End the session at the end of its branch, even if the present moment is in the past. Complete the event log."""
@@ -527,10 +479,6 @@ class History:
         self._retained = RetainedEvents(self.event_buffer, [], (0, 0, 0))
         self.branch = Branch(MAIN_BRANCH)
         self.branches, self.bookmarks = [self.branch], []
-
-
-def _nothing() -> None:
-    """Do nothing on arrival."""
 
 
 def _nothing_of(found: bool) -> None:
