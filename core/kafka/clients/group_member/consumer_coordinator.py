@@ -7,12 +7,13 @@ even while the application is processing records. If the application does not ca
 from __future__ import annotations
 
 import enum
-from typing import Any, Final, Protocol
+from typing import Final
 
 from core.kafka import errors, events
 from core.kafka.clients.client import RETRY_BACKOFF
 from core.kafka.clients.group_member import assignors
-from core.kafka.clients.group_member.coordinator_calls import DISCONNECTED, CallingClient, CoordinatorCalls
+from core.kafka.clients.group_member.abstract_membership import NO_DEADLINE, AbstractMembership, Application
+from core.kafka.clients.group_member.coordinator_calls import COORDINATOR_ERRORS, DISCONNECTED
 from core.kafka.clients.group_member.member_config import MemberConfig
 from core.kafka.group_coordinator.classic.messages import (
     HeartbeatRequest,
@@ -28,16 +29,11 @@ from core.kafka.group_coordinator.classic.messages import (
     SyncGroupResponse,
 )
 from core.kafka.group_coordinator.messages import NO_GENERATION, NOT_A_MEMBER, GroupMembership
-from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
-from core.kafka.transaction.messages import FindCoordinatorResponse
 from core.sim.units import SECOND, US_PER_MS
 
 JOIN_TIMEOUT_LAPSE: Final = 5 * SECOND
 """How much longer than the rebalance timeout a JoinGroup request can take, µs (`AbstractCoordinator#JOIN_GROUP_TIMEOUT_LAPSE`)."""
-
-COORDINATOR_ERRORS: Final = frozenset({errors.NOT_COORDINATOR, errors.COORDINATOR_NOT_AVAILABLE})
-"""The errors after which a member looks up the coordinator again."""
 
 FATAL: Final = {
     errors.FENCED_INSTANCE_ID: "FencedInstanceIdException",
@@ -47,9 +43,6 @@ FATAL: Final = {
     errors.GROUP_MAX_SIZE_REACHED: "GroupMaxSizeReachedException",
 }
 """The errors that make poll() fail, and the exceptions that it throws."""
-
-NO_DEADLINE: Final = 10**15
-"""A deadline that virtual time never reaches, µs."""
 
 
 class MemberState(enum.Enum):
@@ -61,46 +54,12 @@ class MemberState(enum.Enum):
     STABLE = "Stable"
 
 
-class Application(CallingClient, Protocol):
-    """The interface of the consumer that its membership uses."""
-
-    @property
-    def handlers(self) -> dict[type, Any]:
-        """The message handlers, by message type."""
-
-    @property
-    def timers(self) -> dict[str, Any]:
-        """The timer functions, by timer name."""
-
-    @property
-    def is_polling(self) -> bool:
-        """Whether the application is in poll()."""
-
-    def poll_fails(self, error: str, /) -> None:
-        """Make poll() fail with an exception."""
-
-    def partition_counts(self, topics: tuple[str, ...], /) -> dict[str, int] | None:
-        """The number of partitions of each of these topics; None if the metadata for one of them is missing."""
-
-    def partitions_gone(self, tps: Partitions, /) -> None:
-        """Stop reading these partitions."""
-
-    def partitions_added(self, tps: Partitions, /) -> None:
-        """Begin to read these partitions."""
-
-    def left(self) -> None:
-        """Continue after the response to LeaveGroup."""
-
-
-class ConsumerCoordinator:
+class ConsumerCoordinator(AbstractMembership):
     """The membership of one consumer.
 
     Attributes:
-        does: the configuration of the consumer.
-        calls: the requests to the coordinator.
         state: the state of the member.
         membership: the member ID and the generation. If there is no generation, the consumer is not a member.
-        owned: the partitions that the consumer owns, in assignment order.
         rejoin_needed: whether the consumer must join in its next poll().
         revoked: whether the consumer has prepared for the rebalance by committing offsets and giving up the partitions that it must.
         rejoin_at: the earliest time for the next JoinGroup, µs.
@@ -123,25 +82,15 @@ class ConsumerCoordinator:
     """
 
     __slots__ = (
-        "assign_time", "calls", "client", "does", "group_topics", "heartbeat_in_flight", "heartbeat_timer", "heartbeats", "joined", "joining", "known_counts", "last", "leads",
-        "leaving", "membership", "next_heartbeat", "owned", "poll_deadline", "protocol", "received", "rejoin_at", "rejoin_needed", "release",
-        "revoked", "session_deadline", "state",
+        "assign_time", "group_topics", "heartbeat_in_flight", "heartbeat_timer", "heartbeats", "joined", "joining", "known_counts",
+        "last", "leads", "leaving", "membership", "next_heartbeat", "poll_deadline", "protocol", "received", "rejoin_at",
+        "rejoin_needed", "revoked", "session_deadline", "state",
     )  # fmt: skip
 
-    client: Final[Application]
-    does: Final[MemberConfig]
-    release: Final[Release]
-    calls: Final[CoordinatorCalls]
-    owned: Final[dict[TopicPartition, None]]
-
     def __init__(self, client: Application, does: MemberConfig, release: Release) -> None:
-        self.client = client
-        self.does = does
-        self.release = release
-        self.calls = CoordinatorCalls(client, does.group)
+        super().__init__(client, does, release)
         self.state = MemberState.UNJOINED
         self.membership = NOT_A_MEMBER._replace(instance_id=does.instance_id)
-        self.owned = {}
         self.rejoin_needed = True
         self.revoked = False
         self.rejoin_at = 0
@@ -163,7 +112,6 @@ class ConsumerCoordinator:
         self.leaving = 0
         client.handlers.update(
             {
-                FindCoordinatorResponse: self._handle_coordinator,
                 JoinGroupResponse: self._handle_join,
                 SyncGroupResponse: self._handle_sync,
                 HeartbeatResponse: self._handle_heartbeat,
@@ -172,18 +120,11 @@ class ConsumerCoordinator:
         )
         client.timers.update(
             {
-                "find-coordinator": self._find_again,
-                "call-timeout": self.calls.timed_out,
                 "heartbeat-thread": self._heartbeat_thread,
-                "join-again": self._nothing,
+                "join-again": self.do_nothing,
                 "assign": self._assignor_done,
             }
         )
-
-    @property
-    def name(self) -> str:
-        """The client.id."""
-        return self.client.name
 
     @property
     def is_cooperative(self) -> bool:
@@ -194,19 +135,6 @@ class ConsumerCoordinator:
     def is_rebalancing(self) -> bool:
         """Whether the member has sent JoinGroup but does not have its assignment yet."""
         return self.state in (MemberState.PREPARING_REBALANCE, MemberState.COMPLETING_REBALANCE)
-
-    def _emit(self, kind: str, *columns: object) -> None:
-        journal = self.client.journal
-        journal.cause = journal.emit(kind, self.name, self.does.group, *columns)
-
-    def _nothing(self, _: object) -> None:
-        """Do nothing here, because the consumer continues with its poll() after each timer."""
-
-    def _handle_coordinator(self, response: FindCoordinatorResponse, _: str) -> None:
-        self.calls.found(response)
-
-    def _find_again(self, _: object) -> None:
-        self.calls.search_again()
 
     # --- poll() ----------------------------------------------------------------------------------------------------
 
@@ -233,34 +161,22 @@ class ConsumerCoordinator:
         """Give up the partitions that the member must not keep during a rebalance (`ConsumerCoordinator#onJoinPrepare`)."""
         self.revoked = True
         if self.membership.generation == NO_GENERATION or not self.membership.member_id:
-            self._lose(tuple(self.owned))
+            self.lose_all()
         elif not self.is_cooperative:
-            self._revoke(tuple(self.owned), always=True)
-
-    def _lose(self, tps: Partitions) -> None:
-        if tps:
-            self._emit(events.PartitionsLost.kind, ", ".join(map(str, tps)))
-            self._give_up(tps)
-
-    def _revoke(self, tps: Partitions, *, always: bool = False) -> None:
-        if tps or always:
-            self._emit(events.PartitionsRevoked.kind, self.membership.generation, ", ".join(map(str, tps)))
-            self._give_up(tps)
+            self.revoke(self.membership.generation, tuple(self.owned), always=True)
 
     def revoke_all(self) -> None:
         """Give up all partitions, because the consumer is closing."""
-        self._revoke(tuple(self.owned)) if self.membership.generation != NO_GENERATION else self._lose(tuple(self.owned))
-
-    def _give_up(self, tps: Partitions) -> None:
-        for tp in tps:
-            self.owned.pop(tp, None)
-        self.client.partitions_gone(tps)
+        if self.membership.generation != NO_GENERATION:
+            self.revoke(self.membership.generation, tuple(self.owned))
+        else:
+            self.lose_all()
 
     def request_rejoin(self, reason: str) -> None:
         """Join again in the next poll() (`#requestRejoin`)."""
         if not self.rejoin_needed:
             self.rejoin_needed = True
-            self._emit(events.RejoinNeeded.kind, self.membership.generation, reason)
+            self.emit(events.RejoinNeeded.kind, self.membership.generation, reason)
 
     def _reset(self, reason: str, *, keep_member_id: bool = False) -> None:
         """Forget the generation, and join again (`#resetStateAndRejoin`)."""
@@ -294,7 +210,7 @@ class ConsumerCoordinator:
         member_id, _, instance_id = self.membership
         request = JoinGroupRequest(
             correlation,
-            self.name,
+            self.client.name,
             self.does.group,
             member_id,
             instance_id,
@@ -420,14 +336,9 @@ class ConsumerCoordinator:
         self.received = None
         self.revoked = False
         gone = tuple(tp for tp in self.owned if tp not in assignment)
-        added = tuple(tp for tp in assignment if tp not in self.owned)
-        if gone:
-            self._revoke(gone)
+        self.revoke(self.membership.generation, gone)
         self.last = (assignment, self.membership.generation)
-        self.owned.clear()
-        self.owned.update(dict.fromkeys(assignment))
-        self._emit(events.PartitionsAssigned.kind, self.membership.generation, ", ".join(map(str, added)))
-        self.client.partitions_added(added)
+        self.own(self.membership.generation, assignment)
         if gone and self.is_cooperative:
             self.request_rejoin("it gave up partitions that others are to get")
 
@@ -469,7 +380,7 @@ class ConsumerCoordinator:
             self.session_deadline = now + self.does.client.session_timeout
             self.next_heartbeat = now + RETRY_BACKOFF
         elif now >= self.poll_deadline:
-            self._emit(events.PollTooLate.kind, self.does.client.max_poll_interval // US_PER_MS)
+            self.emit(events.PollTooLate.kind, self.does.client.max_poll_interval // US_PER_MS)
             self.leave("the application did not call poll() in time")
             self.poll_deadline = NO_DEADLINE
             self.heartbeats = False

@@ -13,6 +13,9 @@ from core.kafka.ids import NO_LEADER, broker_address, broker_at
 from core.kafka.transaction.messages import FindCoordinatorRequest, FindCoordinatorResponse
 from core.sim.journal import Journal
 
+COORDINATOR_ERRORS: Final = frozenset({errors.NOT_COORDINATOR, errors.COORDINATOR_NOT_AVAILABLE})
+"""The errors after which a member looks up the coordinator again."""
+
 DISCONNECTED: Final = "the connection broke"
 """The error for a request that got no response in time or whose connection broke."""
 

@@ -6,8 +6,7 @@ from typing import Final
 
 from core.kafka import errors
 from core.kafka.clients.client import RETRY_BACKOFF, Client
-from core.kafka.clients.group_member.consumer_coordinator import COORDINATOR_ERRORS
-from core.kafka.clients.group_member.coordinator_calls import CoordinatorCalls
+from core.kafka.clients.group_member.coordinator_calls import COORDINATOR_ERRORS, CoordinatorCalls
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.classic.messages import LeaveGroupRequest, LeaveGroupResponse
 from core.kafka.transaction.messages import FindCoordinatorResponse

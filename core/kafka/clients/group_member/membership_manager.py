@@ -9,12 +9,12 @@ consumer owns.
 from __future__ import annotations
 
 import enum
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from core.kafka import errors, events
 from core.kafka.clients.client import RETRY_BACKOFF
-from core.kafka.clients.group_member.consumer_coordinator import COORDINATOR_ERRORS, Application
-from core.kafka.clients.group_member.coordinator_calls import CoordinatorCalls
+from core.kafka.clients.group_member.abstract_membership import NO_DEADLINE, AbstractMembership, Application
+from core.kafka.clients.group_member.coordinator_calls import COORDINATOR_ERRORS
 from core.kafka.clients.group_member.member_config import MemberConfig
 from core.kafka.group_coordinator.consumer.consumer_group_member import (
     LEAVE_GROUP_MEMBER_EPOCH,
@@ -25,9 +25,7 @@ from core.kafka.group_coordinator.consumer.consumer_group_member import (
 from core.kafka.group_coordinator.consumer.member_ids import new_member_id
 from core.kafka.group_coordinator.consumer.messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from core.kafka.group_coordinator.messages import GroupMembership
-from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
-from core.kafka.transaction.messages import FindCoordinatorResponse
 from core.sim.units import US_PER_MS
 
 POLL_TIME: Final = 100 * US_PER_MS
@@ -44,9 +42,6 @@ FATAL_HEARTBEATS: Final = {
     errors.GROUP_ID_NOT_FOUND: "GroupIdNotFoundException",
 }
 """The heartbeat errors that make poll() fail, and the exceptions that it throws."""
-
-NO_DEADLINE: Final = 10**15
-"""A deadline that virtual time never reaches, µs."""
 
 
 class MembershipState(enum.Enum):
@@ -92,24 +87,13 @@ class SentFields(NamedTuple):
     owned: Partitions
 
 
-class BackgroundApplication(Application, Protocol):
-    """The interface of the consumer that its membership uses."""
-
-    @property
-    def incarnation(self) -> int:
-        """The number of the process."""
-
-
-class MembershipManager:
+class MembershipManager(AbstractMembership):
     """The membership of one consumer.
 
     Attributes:
-        does: the configuration of the consumer.
-        calls: the requests to the coordinator.
         state: the state of the member.
         member_id: the ID that the consumer has generated for itself. It stays the same when the member joins again.
         epoch: the member epoch; 0 before the member has joined.
-        owned: the partitions that the consumer owns.
         target: the last assignment from the coordinator; None if there is none.
         taking: the assignment that the consumer is now taking over.
         callback: the callback that runs in the next poll(); None if there is none.
@@ -127,25 +111,15 @@ class MembershipManager:
     """
 
     __slots__ = (
-        "acknowledged", "assign_time", "callback", "callback_at", "calls", "client", "closing", "does", "epoch", "heartbeat_timer", "in_flight",
-        "interval", "member_id", "next_heartbeat", "owned", "poll_deadline", "prepared", "release", "sent", "state", "taking", "target",
+        "acknowledged", "assign_time", "callback", "callback_at", "closing", "epoch", "heartbeat_timer", "in_flight", "interval",
+        "member_id", "next_heartbeat", "poll_deadline", "prepared", "sent", "state", "taking", "target",
     )  # fmt: skip
 
-    client: Final[BackgroundApplication]
-    does: Final[MemberConfig]
-    release: Final[Release]
-    calls: Final[CoordinatorCalls]
-    owned: Final[dict[TopicPartition, None]]
-
-    def __init__(self, client: BackgroundApplication, does: MemberConfig, release: Release) -> None:
-        self.client = client
-        self.does = does
-        self.release = release
-        self.calls = CoordinatorCalls(client, does.group)
+    def __init__(self, client: Application, does: MemberConfig, release: Release) -> None:
+        super().__init__(client, does, release)
         self.state = MembershipState.UNSUBSCRIBED
         self.member_id = does.member_id
         self.epoch = 0
-        self.owned = {}
         self.target: Partitions | None = None
         self.taking: Partitions = ()
         self.callback: CallbackKind | None = None
@@ -160,13 +134,11 @@ class MembershipManager:
         self.poll_deadline = NO_DEADLINE
         self.closing = False
         self.assign_time = 0
-        client.handlers.update({FindCoordinatorResponse: self._handle_coordinator, ConsumerGroupHeartbeatResponse: self._handle_heartbeat})
+        client.handlers.update({ConsumerGroupHeartbeatResponse: self._handle_heartbeat})
         client.timers.update(
             {
-                "find-coordinator": self._find_again,
-                "call-timeout": self.calls.timed_out,
                 "background-thread": self._background_thread,
-                "poll-again": self._nothing,
+                "poll-again": self.do_nothing,
             }
         )
 
@@ -181,19 +153,9 @@ class MembershipManager:
         """Whether a commit fails because of a rebalance. This never happens in this protocol."""
         return False
 
-    def _emit(self, kind: str, *columns: object) -> None:
-        journal = self.client.journal
-        journal.cause = journal.emit(kind, self.client.name, self.does.group, *columns)
-
-    def _nothing(self, _: object) -> None:
-        """Do nothing here, because the consumer continues with its poll() after each timer."""
-
-    def _handle_coordinator(self, response: FindCoordinatorResponse, _: str) -> None:
-        if self.calls.found(response):
-            self._heartbeat_if_due()
-
-    def _find_again(self, _: object) -> None:
-        self.calls.search_again()
+    def coordinator_found(self) -> None:
+        """Send a heartbeat if one is due."""
+        self._heartbeat_if_due()
 
     # --- poll() ----------------------------------------------------------------------------------------------------
 
@@ -218,10 +180,10 @@ class MembershipManager:
         if self._callback_is_due():
             callback, self.callback = self.callback, None
             if callback is CallbackKind.LOSE:
-                self._lose_all()
+                self.lose_all()
                 self._join()
             elif callback is CallbackKind.REVOKE:
-                self._revoke(tuple(tp for tp in self.owned if tp not in self.taking))
+                self.revoke(self.epoch, tuple(tp for tp in self.owned if tp not in self.taking))
                 self.callback = CallbackKind.ASSIGN
             else:
                 self._take_over()
@@ -229,29 +191,9 @@ class MembershipManager:
         if self.callback is not None:
             self.client.timer(max(self.callback_at - self.client.journal.now, 0), "poll-again")
 
-    def _lose_all(self) -> None:
-        tps = tuple(self.owned)
-        if tps:
-            self._emit(events.PartitionsLost.kind, ", ".join(map(str, tps)))
-            self._give_up(tps)
-
-    def _revoke(self, tps: Partitions) -> None:
-        if tps:
-            self._emit(events.PartitionsRevoked.kind, self.epoch, ", ".join(map(str, tps)))
-            self._give_up(tps)
-
-    def _give_up(self, tps: Partitions) -> None:
-        for tp in tps:
-            del self.owned[tp]
-        self.client.partitions_gone(tps)
-
     def _take_over(self) -> None:
         """Begin to read the new partitions, and inform the coordinator (`#assignPartitions`)."""
-        added = tuple(tp for tp in self.taking if tp not in self.owned)
-        self.owned.clear()
-        self.owned.update(dict.fromkeys(self.taking))
-        self._emit(events.PartitionsAssigned.kind, self.epoch, ", ".join(map(str, added)))
-        self.client.partitions_added(added)
+        self.own(self.epoch, self.taking)
         self.acknowledged = True
         self.state = MembershipState.ACKNOWLEDGING
         self._heartbeat_if_due()
@@ -324,7 +266,7 @@ class MembershipManager:
         """Leave the group, because the application did not call poll() in time (`#transitionToStale`)."""
         self.poll_deadline = NO_DEADLINE
         if self.state in SENDING and self.epoch > 0:
-            self._emit(events.PollTooLate.kind, self.does.client.max_poll_interval // US_PER_MS)
+            self.emit(events.PollTooLate.kind, self.does.client.max_poll_interval // US_PER_MS)
             if self.calls.coordinator:
                 self.state = MembershipState.LEAVING
                 self._send_heartbeat()
@@ -433,9 +375,9 @@ class MembershipManager:
         """Give up all partitions, because the consumer is closing."""
         self.callback = None
         if self.epoch > 0:
-            self._revoke(tuple(self.owned))
+            self.revoke(self.epoch, tuple(self.owned))
         else:
-            self._lose_all()
+            self.lose_all()
 
     def close(self) -> bool:
         """Leave the group. Return whether the consumer must wait for a response."""

@@ -7,8 +7,8 @@ from typing import Any, Final, Protocol
 
 from core.kafka import errors, events
 from core.kafka.clients.client import RETRY_BACKOFF
-from core.kafka.clients.group_member.consumer_coordinator import COORDINATOR_ERRORS, FATAL, ConsumerCoordinator
-from core.kafka.clients.group_member.coordinator_calls import DISCONNECTED, CallingClient
+from core.kafka.clients.group_member.consumer_coordinator import FATAL, ConsumerCoordinator
+from core.kafka.clients.group_member.coordinator_calls import COORDINATOR_ERRORS, DISCONNECTED, CallingClient
 from core.kafka.clients.group_member.membership_manager import MembershipManager
 from core.kafka.group_coordinator.messages import (
     OffsetCommitRequest,
