@@ -50,7 +50,7 @@ class TopicRegistry:
 
     Attributes:
         settings: the settings that the controller uses.
-        release: the rules of Kafka's release.
+        release: the rules of the simulated Kafka release.
         account: the durability account.
         metadata: the metadata log.
         journal: the event journal.

@@ -75,7 +75,7 @@ class ProducerStateManager:
     """The producers of one log.
 
     Attributes:
-        release: the rules of Kafka's release.
+        release: the rules of the simulated Kafka release.
         entries: the state of each producer by producer ID, in order of first appearance.
         ongoing: the producer ID of each open transaction, by its first offset, in ascending order.
         unreplicated: the marker's offset for each ended transaction whose marker is at or above the high watermark, by the first offset of

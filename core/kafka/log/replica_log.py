@@ -27,7 +27,7 @@ class ReplicaLog(ReadableLog):
 
     Attributes:
         keeps_epochs: whether the log has a leader-epoch cache (since 0.11).
-        release: the rules of Kafka's release for the state of the producers.
+        release: the rules of the simulated Kafka release for the state of the producers.
         high_watermark: the offset up to which (exclusive) this replica knows the records to be committed.
         epochs: the leader-epoch cache.
         high_watermark_moved: whether the high watermark may have moved since the last checkpoint.

@@ -19,7 +19,7 @@ class Settings:
     """The values that are in effect: release defaults, cluster-wide values, values for single brokers, and topic overrides.
 
     Attributes:
-        release: the rules of Kafka's release.
+        release: the rules of the simulated Kafka release.
         clock: the clock that measures the durations of these settings.
     """
 

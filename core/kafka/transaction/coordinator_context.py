@@ -39,7 +39,7 @@ class CoordinatorContext(Protocol):
 
     @property
     def release(self) -> Release:
-        """The rules of Kafka's release."""
+        """The rules of the simulated Kafka release."""
 
     @property
     def transaction_version(self) -> int:

@@ -90,7 +90,7 @@ def assign(
         protocol: the name of the assignor.
         counts: the number of partitions of each topic that has metadata.
         members: the members and their subscriptions.
-        release: the rules of Kafka's release.
+        release: the rules of the simulated Kafka release.
     """
     by_id = {
         each.member_id: Member(

@@ -48,7 +48,7 @@ class GroupMember(Client):
 
     Attributes:
         does: the configuration of the consumer.
-        release: the rules of Kafka's release.
+        release: the rules of the simulated Kafka release.
         coordinator: the membership in the group.
         commits: the component that commits offsets.
         readers: the readers, by topic.

@@ -26,7 +26,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
 
     Attributes:
         instance: the number of the instance, from 1.
-        release: the rules of Kafka's release.
+        release: the rules of the simulated Kafka release.
         consumer: the consumer in the process.
         running: whether the instance is running.
         closing: whether the instance is completing its last task before it stops.

@@ -62,7 +62,7 @@ class TransactionManager:
     Attributes:
         client: the producer.
         sequences: the producer ID, epoch, and sequence numbers.
-        release: the rules of Kafka's release.
+        release: the rules of the simulated Kafka release.
         transactional_id: the transactional.id.
         timeout_us: transaction.timeout.ms, µs.
         version: the feature level `transaction.version` that the producer uses.

@@ -63,7 +63,7 @@ class RequestContext(Protocol):
 
     @property
     def release(self) -> Release:
-        """The rules of Kafka's release."""
+        """The rules of the simulated Kafka release."""
 
     @property
     def producer_id(self) -> int:

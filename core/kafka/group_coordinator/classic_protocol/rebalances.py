@@ -49,7 +49,7 @@ class Rebalances:
 
     @property
     def release(self) -> Release:
-        """The rules of Kafka's release."""
+        """The rules of the simulated Kafka release."""
         return self.broker.release
 
     def emit(self, kind: str, *columns: object) -> None:
