@@ -186,7 +186,8 @@ class ApiVersionsRequest(NamedTuple):
 
 
 class ApiVersionsResponse(NamedTuple):
-    """The response to ApiVersions: the finalized level of `transaction.version`, and the broker's metadata offset (the epoch of the features)."""
+    """The response to ApiVersions: the finalized level of `transaction.version`, and the broker's metadata offset, which is the epoch of
+    the features."""
 
     epoch: int
     transaction_version: int

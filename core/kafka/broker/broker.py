@@ -310,7 +310,7 @@ class Broker(BrokerContext):
     # --- the controller --------------------------------------------------------------------------------------------
 
     def register(self) -> None:
-        """Register the present process with the controller."""
+        """Register the current process with the controller."""
         self.registration.register()
 
     def broker_epoch_is_current(self) -> bool:
@@ -436,7 +436,7 @@ class Broker(BrokerContext):
 
     def _metadata_arrived(self, response: MetadataFetchResponse, _: str) -> None:
         if not self.broker_epoch_is_current():
-            return  # a response to this broker's former process; the present process fetches once it is registered
+            return  # a response to this broker's former process; the current process fetches once it is registered
         if response.end > self.metadata_offset:
             unregistered = self.metadata_offset <= self.broker_epoch
             self._apply_metadata(response.end)

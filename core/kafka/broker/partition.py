@@ -1,4 +1,4 @@
-"""A partition as one broker sees it (Kafka: `Partition`): the in-sync replicas (ISR) and the high watermark (HW).
+"""One broker's state of a partition (Kafka: `Partition`): the in-sync replicas (ISR) and the high watermark (HW).
 
 The log end offset (LEO) is the offset of the next record. Records below the HW are committed: consumers can read them, and the leader
 acknowledges writes with acks=all. The HW is the smallest LEO among the replicas that count for it. Only `maybe_increment_leader_hw` raises
@@ -73,13 +73,13 @@ class Partition:
         leader_epoch: the number of the leader's term; the controller raises it with each election.
         partition_epoch: the version of the state that the controller last committed.
         replicas: the brokers with a replica, the preferred leader first.
-        adding: the brokers in `replicas` that a reassignment adds.
+        adding: the brokers in `replicas` that a reassignment is adding.
         isr: the in-sync replicas that the controller committed, the leader among them; empty on a follower.
         maximal_isr: `isr` plus the follower that a pending expansion adds (KIP-497; earlier releases: always `isr`). A pending shrink
             removes no member from it.
         pending: EXPAND or SHRINK while the controller is handling a change; otherwise empty.
         proposal: the change that was sent last; meaningful only while `pending` is set.
-        remotes: the followers as the leader sees them; the leader itself is not included.
+        remotes: the leader's state for each follower; the leader itself is not included.
         leader_epoch_start_offset: the leader's LEO when its term began.
         min_isr: min.insync.replicas.
         under_min_isr: whether `isr` is smaller than the effective min.insync.replicas; False on a follower.
@@ -142,7 +142,7 @@ class Partition:
         return self.leader == self.broker.id
 
     def replica(self, broker: int) -> Replica | None:
-        """Return a follower as the leader sees it; None if there is no such follower (`Partition#getReplica`)."""
+        """Return the leader's state for a follower; None if there is no such follower (`Partition#getReplica`)."""
         for replica in self.remotes:
             if replica.broker == broker:
                 return replica
@@ -181,7 +181,7 @@ class Partition:
     # --- min.insync.replicas ---------------------------------------------------------------------------------------
 
     def effective_min_isr(self) -> int:
-        """Return min.insync.replicas, capped by the replication factor since 3.7 (`Partition#effectiveMinIsr`)."""
+        """Return min.insync.replicas. Since 3.7, it is limited to the replication factor (`Partition#effectiveMinIsr`)."""
         return effective_min_isr(self.min_isr, len(self.remotes) + 1, capped=self.broker.release.capped_min_isr)
 
     def update_under_min_isr(self) -> None:

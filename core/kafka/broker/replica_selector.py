@@ -12,7 +12,7 @@ RACK_AWARE: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 
 
 class ReplicaView(NamedTuple):
-    """A replica as a selector sees it (Kafka: `ReplicaView`).
+    """What a selector knows about a replica (Kafka: `ReplicaView`).
 
     Attributes:
         rack: the rack of the replica's broker; None if the broker has no rack or is not alive.

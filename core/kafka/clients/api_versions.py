@@ -1,7 +1,7 @@
 """What a client knows about the feature levels of its cluster (Kafka: `ApiVersions`).
 
-A broker names the finalized feature levels in its response to the first request on each connection. The model leaves these requests out until
-a feature level changes, because until then every response is the same.
+A broker reports the finalized feature levels in its response to the first request on each connection. isrlab omits these requests until a
+feature level changes, because every response would be the same.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import attrs
 
 @attrs.define(slots=True, eq=False)
 class ApiVersions:
-    """The newest feature levels of which a client has learned.
+    """The newest feature levels that a client has learned about.
 
     Attributes:
         transaction_version: the finalized level of `transaction.version`; 0 if the client doesn't know it.
@@ -22,6 +22,6 @@ class ApiVersions:
     epoch: int = -1
 
     def update(self, epoch: int, transaction_version: int) -> None:
-        """Adopt a level from a broker, unless another broker has named a newer one."""
+        """Adopt a level from a broker, unless another broker has reported a newer one."""
         if epoch > self.epoch:
             self.epoch, self.transaction_version = epoch, transaction_version

@@ -52,7 +52,7 @@ class Client(Node, metaclass=ABCMeta):
         clock: the client's own clock, which gives its records their timestamps.
         by_hand: whether the laboratory is in by-hand mode, in which metadata does not expire.
         topic_deleted: whether the last metadata says that the topic was deleted.
-        api_versions: the feature levels of which the client has learned; None while no level has ever changed.
+        api_versions: the feature levels that the client has learned about; None if no level has ever changed.
     """
 
     __slots__ = (

@@ -1,4 +1,4 @@
-"""Changes to feature levels on the controller (Kafka: `FeatureControlManager`)."""
+"""How the controller changes feature levels (Kafka: `FeatureControlManager`)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from core.kafka.controller.topic_registry import TopicRegistry
 from core.kafka.features import FEATURES, TRANSACTION_VERSION, check_feature
 
 UPGRADE: Final = "upgrade"
-"""The upgrade type that only raises a level."""
+"""The upgrade type that can only raise a level."""
 
 UPGRADE_TYPES: Final = (UPGRADE, "safe-downgrade", "unsafe-downgrade")
-"""The upgrade types of an UpdateFeatures request (`FeatureUpdate.UpgradeType`)."""
+"""The upgrade types in UpdateFeatures requests (`FeatureUpdate.UpgradeType`)."""
 
 
 def feature_level(registry: TopicRegistry, feature: str) -> int:
-    """Return the finalized level of a feature as the controller knows it."""
+    """Return the finalized level of a feature according to the controller."""
     return registry.metadata.feature_level(feature, len(registry.metadata), registry.release.transaction_version)
 
 
@@ -25,7 +25,7 @@ def check_update(registry: TopicRegistry, feature: str, level: int, upgrade_type
     """Check that a feature level can change (`#updateFeature`).
 
     Raises:
-        ValueError: the change is impossible. If Kafka refuses it, the message is Kafka's.
+        ValueError: the change is impossible. If Kafka would refuse it, the message is Kafka's.
     """
     if feature not in FEATURES:
         check_feature(feature, level)
@@ -47,7 +47,7 @@ def check_update(registry: TopicRegistry, feature: str, level: int, upgrade_type
 
 
 def replay_feature_level(registry: TopicRegistry, feature: str, level: int) -> None:
-    """Write a new feature level to the metadata log, from which the brokers learn of it."""
+    """Write a new feature level to the metadata log, from which the brokers learn about it."""
     journal = registry.journal
     former = feature_level(registry, feature)
     journal.cause = journal.emit(events.FeatureLevelChanged.kind, feature, former, level)

@@ -228,7 +228,7 @@ class MetadataLog:
         return len(self._topics.get(topic, ()))
 
     def feature_level(self, feature: str, end: int, initial: int) -> int:
-        """Return the finalized level of a feature as of the records below `end`. `initial` is the level with which the cluster started."""
+        """Return the finalized level of a feature after the records below `end`. `initial` is the level with which the cluster started."""
         for offset in reversed(self._features[: bisect_left(self._features, end)]):
             record = self.records[offset]
             assert type(record) is FeatureLevelRecord

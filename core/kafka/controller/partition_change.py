@@ -17,7 +17,7 @@ from core.kafka.partition_registration import PartitionRegistration
 from core.sim.repr_mixin import ReprMixin
 
 ElectionKind = Literal["", "clean", "unclean", "preferred", "eligible", "last-known", "none"]
-"""The way a record's leader was elected; '' if the record elects no leader."""
+"""How a record's leader was elected; '' if the record elects no leader."""
 
 _NO_ELECTION: Final = ""
 

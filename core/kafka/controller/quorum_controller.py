@@ -267,7 +267,8 @@ class QuorumController(Node):
         self.timer(delay, "session-check")
 
     def _session_check(self, _: object) -> None:
-        """Fence the broker that has been silent longest if its session has expired (`ReplicationControlManager#maybeFenceOneStaleBroker`).
+        """If the session of the broker that has been silent longest has expired, fence this broker
+        (`ReplicationControlManager#maybeFenceOneStaleBroker`).
 
         If several sessions have expired, Kafka 4.0 and later fence the brokers in the order of a hash table, which cannot be predicted.
         """

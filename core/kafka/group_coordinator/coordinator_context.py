@@ -13,7 +13,7 @@ from core.kafka.transaction.verification import TransactionalBatch, Verification
 
 
 class GroupCoordinatorContext(CoordinatorContext, Protocol):
-    """What a group coordinator needs from its broker."""
+    """The interface of the broker that its group coordinator uses."""
 
     @property
     def account(self) -> DurabilityObserver:

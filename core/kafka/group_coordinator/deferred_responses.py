@@ -18,7 +18,7 @@ from core.kafka.log.leader_term import BatchFields
 from core.kafka.transaction.coordinator_context import Completion
 
 TIMER: Final = "coordinator-response-timeout"
-"""The name of the timer that ends the wait of a response."""
+"""The name of the timer that limits how long a response waits."""
 
 NOT_ENDED: Final = ""
 """The result of a write that has not ended."""

@@ -1,4 +1,5 @@
-"""The group coordinator of a broker: commits of offsets, fetches of committed offsets, and the classic protocol (Kafka: `GroupCoordinator`)."""
+"""The group coordinator of a broker, which serves commits of offsets, fetches of committed offsets, and the group protocols (Kafka:
+`GroupCoordinator`)."""
 
 from __future__ import annotations
 
@@ -37,10 +38,10 @@ class GroupCoordinator:
 
     Attributes:
         groups: the groups that the broker coordinates.
-        classic: the classic protocol.
-        consumer: the consumer protocol (KIP-848).
-        expiry: the expiration of offsets.
-        deletion: the deletion of offsets and groups by administrators.
+        classic: the component that serves the classic protocol.
+        consumer: the component that serves the consumer protocol (KIP-848).
+        expiry: the component that expires offsets.
+        deletion: the component that deletes offsets and groups for administrators.
     """
 
     __slots__ = ("broker", "classic", "consumer", "deletion", "expiry", "groups")
@@ -81,7 +82,7 @@ class GroupCoordinator:
             self.groups.begin_loading(partition, coordinator_epoch)
 
     def finish_loading(self) -> None:
-        """Load the groups of all partitions now, although loading takes time."""
+        """Load the groups in all partitions now, instead of after the time that loading takes."""
         for about in list(self.groups.loading.items()):
             self._load(about)
 

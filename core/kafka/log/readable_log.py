@@ -1,4 +1,4 @@
-"""The records of a replica's log as readers see them: runs of terms between the first offset on disk and the LEO.
+"""The records that can be read from a replica's log: runs of terms between the first offset on disk and the LEO.
 
 A run is a pair (start offset, term). The replica has that term's records from the start offset up to the start of the next run. An append
 only extends the last run, so it takes as long to append ten million records as to append ten.

@@ -1,6 +1,6 @@
-"""One replica's log (Kafka: `UnifiedLog`): how it is appended to, truncated, flushed, cleaned, and shortened at its start.
+"""One replica's log (Kafka: `UnifiedLog`): how records are appended, truncated, flushed, cleaned, and deleted at its start.
 
-`ReadableLog` holds the records, and reads them.
+`ReadableLog` contains the records and the functions that read them.
 """
 
 from __future__ import annotations

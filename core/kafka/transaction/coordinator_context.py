@@ -20,7 +20,7 @@ class Completion(Protocol):
 
 
 class CoordinatorContext(Protocol):
-    """What a coordinator needs from its broker."""
+    """The interface of the broker that its transaction coordinator uses."""
 
     by_hand: bool
     request_timeout: int

@@ -223,7 +223,7 @@ class TransactionMarkerChannelManager:
             self._complete_if_done(pending.transactional_id)
 
     def _complete_if_done(self, transactional_id: str) -> None:
-        """Write COMPLETE_COMMIT or COMPLETE_ABORT if no partition needs a marker anymore (`#tryAppendToLog`)."""
+        """If no partition needs a marker any longer, write COMPLETE_COMMIT or COMPLETE_ABORT (`#tryAppendToLog`)."""
         pending = self.pending[transactional_id]
         if not pending.entry.partitions:
             del self.pending[transactional_id]

@@ -7,7 +7,7 @@ from typing import Final
 
 
 class TransactionState(enum.Enum):
-    """A state; the value is the name that Kafka's tools print."""
+    """A state. Its value is the name that Kafka's tools print."""
 
     EMPTY = "Empty"
     """A producer has initialized the ID, but has not begun a transaction."""
@@ -33,7 +33,7 @@ class TransactionState(enum.Enum):
 
     @property
     def is_complete(self) -> bool:
-        """Whether the last transaction is over."""
+        """Whether the last transaction has been completed."""
         return self in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 
 

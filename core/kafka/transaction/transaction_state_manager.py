@@ -206,7 +206,8 @@ class TransactionStateManager:
     ) -> None:
         """Write a prepared state to the log, and then perform the next step (`#appendTransactionToLog`).
 
-        If the state cannot be stored, the transition stays pending, as in Kafka: the exception comes after the transition was prepared.
+        If the state cannot be stored, the transition stays pending. The same happens in Kafka, where the exception is thrown after the
+        transition has been prepared.
         """
         check_transit(transit)
         partition = self.partition_for(transactional_id)

@@ -177,7 +177,7 @@ class ZooKeeperBroker(Broker):
     # --- registration ----------------------------------------------------------------------------------------------
 
     def register(self) -> None:
-        """Register in ZooKeeper. This needs a session, which is opened first."""
+        """Open a session, and register in ZooKeeper when the session is established."""
         if self.broker_epoch_is_current():
             return
         if not self.zk.session:

@@ -60,11 +60,11 @@ class BrokerRegistration:
 
     @property
     def is_current(self) -> bool:
-        """Whether the present process is registered."""
+        """Whether the current process is registered."""
         return self.incarnation == self._broker.incarnation
 
     def register(self) -> None:
-        """Register the present process, and repeat the request if it gets no response."""
+        """Register the current process, and repeat the request if it gets no response."""
         if self.is_current:
             return
         self.send()

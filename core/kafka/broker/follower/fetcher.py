@@ -1,7 +1,7 @@
 """A follower's fetcher (Kafka: `ReplicaFetcherThread`, `AbstractFetcherThread`), which truncates logs and then fetches repeatedly.
 
 There is one fetcher per leader and fetcher id. It fetches the leader's partitions that this broker follows and that are assigned to this
-fetcher id. A request names only partitions that have changed; the leader's fetch session keeps the others.
+fetcher id. A request contains only partitions whose state has changed; the leader's fetch session keeps the others.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Fetcher:
         sent_at, sent_cause: the time when the request in flight was sent, and its cause.
         timeout_at: the time when the armed timer checks whether the request has timed out; -1 if no timer is armed, for example while
             fetches are elided.
-        preparing: partitions that first need a truncation point or the bounds of the leader's log (ordered set).
+        preparing: partitions that need a truncation point or the bounds of the leader's log before they can be fetched (ordered set).
         waking_at: the time when the armed timer ends a back-off; -1 if no timer is armed.
         unsent: partitions whose state the leader's session does not know yet, in order. The value is the partition's part of the next
             fetch, if it is already computed.
@@ -160,7 +160,7 @@ class Fetcher:
         self.poll.withdraw()
 
     def polls_resume(self, sent_at: int, cause: int) -> None:
-        """Resume real fetches after the network elided some; the last of these counts as sent at `sent_at`."""
+        """Resume real fetches after the network elided some. The last elided fetch counts as sent at `sent_at`."""
         if sent_at != NOT_YET:
             self.sent_at, self.sent_cause = sent_at, cause
         if self.timeout_at < 0:
@@ -320,7 +320,7 @@ class Fetcher:
         return self.in_flight
 
     def wake(self) -> None:
-        """End the back-offs whose time is over."""
+        """End the back-offs whose time has elapsed."""
         self.waking_at = -1
         now = self.broker.journal.now
         later = -1

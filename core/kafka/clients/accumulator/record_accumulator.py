@@ -115,7 +115,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         return partition
 
     def queue_lengths(self, topic: str) -> list[int]:
-        """Return the number of batches of a topic that are waiting to be sent, by partition."""
+        """Return the number of batches for a topic that are waiting to be sent, by partition."""
         return [len(self.queues.get(TopicPartition(topic, number), ())) for number in range(len(self.leaders_of(topic)))]
 
     def _open_batch(self, tp: TopicPartition, shape: RecordShape) -> BufferedBatch | None:

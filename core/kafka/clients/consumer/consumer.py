@@ -251,9 +251,8 @@ class Consumer(Client):
         return self.validates and read != NO_EPOCH and self.epoch_of(partition) > self._validated.get(partition, read)
 
     def _has_old_metadata(self, partition: int) -> bool:
-        """Return whether the leader epoch is older than the epoch of the last record that was read, which a committed offset can name.
-
-        The consumer then ignores the leader, and waits for newer metadata. Kafka: `Metadata#updateLastSeenEpochIfNewer`,
+        """Return whether the leader epoch is older than the epoch of the last record that was read. A committed offset can contain such an
+        epoch. In this case, the consumer ignores the leader and waits for newer metadata. Kafka: `Metadata#updateLastSeenEpochIfNewer`,
         `ConsumerUtils#refreshCommittedOffsets`.
         """
         return self.validates and self._read_epochs.get(partition, NO_EPOCH) > self.epoch_of(partition)

@@ -29,7 +29,7 @@ from core.sim.journal import Journal
 from core.sim.network import Network
 
 TIMER_PREFIX: Final = "input:"
-"""The prefix of the names of the consumer's timers, which distinguishes them from the timers of the producer in the same process."""
+"""The prefix for the names of the consumer's timers, which distinguishes them from those of the producer in the same process."""
 
 MOVED: Final = frozenset({errors.NOT_COORDINATOR, errors.COORDINATOR_NOT_AVAILABLE})
 """The errors after which the consumer looks up the coordinator again."""

@@ -68,8 +68,9 @@ class ConsumerCoordinator(AbstractMembership):
         protocol: the chosen assignor.
         leads: whether the member is the leader in its generation.
         joined: the JoinGroup response that the leader keeps until it has the metadata for all topics; otherwise None.
-        group_topics: for the leader, the topics to which the members subscribe.
-        known_counts: for the leader, the number of partitions of each topic that it has assigned; None if it has not assigned any yet.
+        group_topics: if the member is the leader, the topics to which the members subscribe.
+        known_counts: if the member is the leader, the number of partitions of each topic that it has assigned; None if it has not assigned
+            any.
         last: the last assignment and its generation, for the assignor `sticky`.
         heartbeats: whether the heartbeat thread is enabled.
         heartbeat_in_flight: whether a heartbeat is in flight.

@@ -1,1 +1,1 @@
-"""Applications that read a topic, write another topic, and commit their offsets."""
+"""Applications that read from one topic, write to another, and commit their offsets."""

@@ -125,7 +125,7 @@ class CoordinatorRequests:
             self.send_now()
 
     def send_now(self) -> None:
-        """Send the request whose back-off is over."""
+        """Send the request whose back-off has ended."""
         client, request = self.client, self.in_flight
         assert request is not None, "a request waits"
         self.correlation = client.next_correlation()

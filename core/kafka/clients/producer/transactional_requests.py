@@ -249,7 +249,7 @@ class EndTxn(TxnRequest):
 
     Attributes:
         commit: whether the transaction is committed.
-        version: the transaction.version with which the transaction began.
+        version: the transaction.version that was in effect when the transaction began.
     """
 
     __slots__ = ("commit", "version")

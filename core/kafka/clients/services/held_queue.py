@@ -56,7 +56,7 @@ class HeldQueue:
         self.counts[records.partition] -= records.size
 
     def forget(self, partition: int) -> None:
-        """Forget the records of a partition."""
+        """Forget the records in a partition."""
         self.entries[:] = [each for each in self.entries if each.partition != partition]
         if not self.fifo:
             heapq.heapify(self.entries)

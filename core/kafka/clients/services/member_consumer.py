@@ -1,4 +1,5 @@
-"""The consumer of a worker that is a member of a group: the group coordinator gives it some partitions of the topic, and takes them away.
+"""The consumer in a worker that is a member of a group. The group coordinator assigns some of the topic's partitions to it and can revoke
+them.
 
 Kafka: `KafkaConsumer#subscribe`, `ConsumerRebalanceListener`.
 """
@@ -31,13 +32,13 @@ from core.sim.network import Network
 
 
 class MemberOwner(Owner, Protocol):
-    """What the consumer needs from its worker."""
+    """The interface of the worker that its consumer uses."""
 
     def partitions_revoked(self, partitions: tuple[int, ...], /) -> None:
-        """Forget everything about partitions that the worker no longer owns."""
+        """Forget all state of partitions that the worker no longer owns."""
 
     def partitions_assigned(self) -> None:
-        """Begin at the committed offsets of the partitions that the worker owns now."""
+        """Start at the committed offsets of the partitions that the worker now owns."""
 
     def left_group(self) -> None:
         """Continue after the worker has left the group."""
@@ -47,11 +48,11 @@ class MemberConsumer(ServiceConsumer):
     """A consumer that is a member of a group.
 
     Attributes:
-        worker: the worker.
-        member: the membership.
+        worker: the worker that the consumer belongs to.
+        member: the consumer's membership in the group.
         assigned: the partitions that the worker owns.
-        is_polling: always True: a worker calls poll() all the time.
-        commits_as: the membership that the present commit names.
+        is_polling: always True, because a worker calls poll() continuously.
+        commits_as: the membership that the current commit contains.
     """
 
     __slots__ = ("assigned", "commits_as", "is_polling", "member", "worker")
@@ -82,7 +83,7 @@ class MemberConsumer(ServiceConsumer):
     # --- poll() ----------------------------------------------------------------------------------------------------
 
     def metadata_updated(self) -> None:
-        """Learn of new partitions, and let the leader of the group check for them."""
+        """Learn about new partitions. If the member is the leader of the group, check for them."""
         while len(self.positions) < len(self.leaders):
             self.positions.append(NO_OFFSET)
         self.member.check_metadata()
@@ -101,7 +102,7 @@ class MemberConsumer(ServiceConsumer):
         super().connection_lost(node)
 
     def _handle_either_lookup(self, response: FindCoordinatorResponse, sender: str) -> None:
-        """Handle the response to the lookup of the membership, or to that of a commit or a fetch of offsets."""
+        """Handle the response to a coordinator lookup, either for the membership or for a commit or fetch of offsets."""
         if response.correlation == self.correlation:
             self._handle_coordinator(response, sender)
         else:
@@ -130,7 +131,7 @@ class MemberConsumer(ServiceConsumer):
             self.positions[:] = [found.get(number, NO_OFFSET) for number in range(partitions)]
 
     def _end(self, error: str) -> None:
-        """End the call. A refused commit tells the member that it has lost its generation."""
+        """End the call. If a commit was refused, the member learns that it has lost its generation."""
         if error != errors.NONE and self.call is GroupCall.COMMIT_OFFSETS:
             journal = self.journal
             what = ", ".join(f"{tp}@{offset}" for tp, offset, _ in self.offsets)
@@ -139,7 +140,7 @@ class MemberConsumer(ServiceConsumer):
         super()._end(error)
 
     def membership_refused(self, membership: GroupMembership, error: str) -> None:
-        """Handle a commit, inside or outside of a transaction, that was refused because of the membership that it named."""
+        """Handle a commit, inside or outside of a transaction, that was refused because of the membership that it contained."""
         if error == errors.REBALANCE_IN_PROGRESS:
             self.member.request_rejoin("its commit was refused, because the group rebalances")
         elif error in (errors.UNKNOWN_MEMBER_ID, errors.ILLEGAL_GENERATION):
@@ -148,10 +149,10 @@ class MemberConsumer(ServiceConsumer):
     # --- what the membership needs ---------------------------------------------------------------------------------
 
     def poll_fails(self, error: str) -> None:
-        """Do nothing: a worker without static membership gets none of these errors, except for wrong settings."""
+        """Do nothing. A worker has no static membership, so it gets these errors only if its settings are wrong."""
 
     def partition_counts(self, topics: tuple[str, ...]) -> dict[str, int] | None:
-        """Return the number of partitions of the topic, which all members of the group read. Request metadata if it is missing."""
+        """Return the number of partitions of the topic that all members of the group read. If there is no metadata, request it."""
         if not self.leaders:
             self.refresh_metadata()
             return None
@@ -178,5 +179,5 @@ class MemberConsumer(ServiceConsumer):
             self.worker.partitions_assigned()
 
     def left(self) -> None:
-        """Continue after the response to a LeaveGroup."""
+        """Continue after the response to LeaveGroup."""
         self.worker.left_group()

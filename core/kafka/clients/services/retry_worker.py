@@ -213,7 +213,7 @@ class RetryWorker(ServiceWorker):
         super()._committed()
 
     def partitions_revoked(self, partitions: tuple[int, ...]) -> None:
-        """Forget the records of partitions that the worker no longer owns."""
+        """Forget the records in partitions that the worker no longer owns."""
         super().partitions_revoked(partitions)
         for number in partitions:
             self.blocked.pop(number, None)

@@ -38,7 +38,7 @@ class DueFrom(enum.StrEnum):
 
 
 def instance_names(worker: str, instances: int) -> tuple[str, ...]:
-    """Return the names of the instances of a worker, which share its topic."""
+    """Return the names of a worker's instances, which share the partitions of its topic."""
     return (worker,) if instances == 1 else tuple(f"{worker}-{number}" for number in range(1, instances + 1))
 
 
@@ -48,7 +48,7 @@ class WorkerConfig(NamedTuple):
     Attributes:
         service: the name of the service.
         source: the topic that the worker reads.
-        target: the topic that the worker writes.
+        target: the topic to which the worker writes.
         group: the group whose offsets the worker commits.
         delay: the delay of each record, µs; 0 if records are due immediately.
         bound: the number of held records at which the worker pauses a partition.
@@ -61,7 +61,7 @@ class WorkerConfig(NamedTuple):
         due_from: the point in time at which the delay begins.
         tick: the tick of a timing wheel, to which due times are rounded up, µs; 0 if due times are exact.
         reset: auto.offset.reset.
-        membership: the configuration of the worker as a member of the group; None if it reads all partitions of its topic.
+        membership: the worker's configuration as a member of the group; None if the worker reads all partitions of its topic.
     """
 
     service: str

@@ -6,9 +6,9 @@ lowest offset that it has not finished handling.
 
 With a transactional.id, the records that the worker sends and the offsets that it commits during each commit interval form one transaction.
 
-A worker reads all partitions of its topic, or, as a member of a group, those that the group coordinator gives it. Before it gives up
-partitions, it commits its offsets. Records that it still holds are then the business of the next owner. So are records that it is sending:
-they arrive twice.
+A worker reads all partitions of its topic or, if it is a member of a group, those that the group coordinator assigns to it. Before it gives
+up partitions, it commits its offsets. The next owner handles the records that the worker still holds. It also handles records that the
+worker is just sending, so these records arrive twice.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ServiceWorker(ConsumingProcess):
         phase: the phase that the worker is in.
         queue: the held records.
         sending: the records that are being sent, by batch.
-        given_up: the records that are being sent, but whose partitions the worker has lost, by batch.
+        given_up: the records that are being sent although the worker has lost their partitions, by batch.
         revoking: whether the commit before a revocation has been sent.
         committed: the last offset that the worker committed or found to be committed, by partition.
         committing: the offsets that the worker is committing outside of a transaction.
@@ -228,7 +228,7 @@ class ServiceWorker(ConsumingProcess):
         return False
 
     def _leave(self) -> None:
-        """End the instance. A member first leaves its group."""
+        """End the instance. If it is a member of a group, it first leaves the group."""
         consumer = self.consumer
         if isinstance(consumer, MemberConsumer):
             if consumer.member.leaving:
@@ -241,7 +241,8 @@ class ServiceWorker(ConsumingProcess):
     # --- the group -------------------------------------------------------------------------------------------------
 
     def _poll_group(self) -> bool:
-        """Do what poll() does for the group. Return False if the worker must first wait, or commit (`ConsumerCoordinator#poll`)."""
+        """Do the part of poll() that concerns the group. Return False if the worker must first wait or commit
+        (`ConsumerCoordinator#poll`)."""
         consumer = self.consumer
         if not isinstance(consumer, MemberConsumer):
             return True
@@ -254,7 +255,7 @@ class ServiceWorker(ConsumingProcess):
         return self.running
 
     def _commits_before_revocation(self) -> bool:
-        """Commit the offsets before the worker gives up its partitions. Return False if that is done, or is impossible."""
+        """Commit the offsets before the worker gives up its partitions. Return False if this has been done or is impossible."""
         transactions = self.transactions
         if transactions is not None:
             if transactions.state is not OPEN:
@@ -273,12 +274,12 @@ class ServiceWorker(ConsumingProcess):
         return True
 
     def _can_commit(self) -> bool:
-        """Return whether the worker is in a stable generation, or is not a member."""
+        """Return whether the worker is in a stable generation or is not a member of a group."""
         consumer = self.consumer
         return not isinstance(consumer, MemberConsumer) or consumer.member.commit_membership() is not None
 
     def partitions_revoked(self, partitions: tuple[int, ...]) -> None:
-        """Forget the records of partitions that the worker no longer owns. Records that are being sent still arrive."""
+        """Forget the records in partitions that the worker no longer owns. Records that are already being sent still arrive."""
         for number in partitions:
             self.queue.forget(number)
             self.committed.pop(number, None)
@@ -286,11 +287,11 @@ class ServiceWorker(ConsumingProcess):
             self.given_up[batch] = self.sending.pop(batch)
 
     def partitions_assigned(self) -> None:
-        """Begin at the committed offsets of the partitions that the worker owns now."""
+        """Start at the committed offsets of the partitions that the worker now owns."""
         self._return_to_committed()
 
     def left_group(self) -> None:
-        """End the instance after the response to its LeaveGroup."""
+        """End the instance after the response to LeaveGroup."""
         if self.running:
             self.kill("stopped")
 

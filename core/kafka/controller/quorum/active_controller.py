@@ -200,7 +200,7 @@ class ActiveController:
             self.schedule_task(delay, "session-check")
 
     def _session_check(self) -> None:
-        """Fence the broker that has been silent longest if its session has expired.
+        """If the session of the broker that has been silent longest has expired, fence this broker.
 
         Kafka: `ReplicationControlManager#maybeFenceOneStaleBroker`.
         """

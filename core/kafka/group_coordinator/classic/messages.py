@@ -92,7 +92,7 @@ class JoinGroupResponse(NamedTuple):
 
 
 class SyncGroupRequest(NamedTuple):
-    """A member asks for its assignment. The leader sends the assignments of all members."""
+    """A member requests its assignment. The leader's request contains the assignments of all members."""
 
     correlation: int
     group: str

@@ -108,7 +108,7 @@ class Pass:
         return Cleaned(start, end, self.removed, self.tombstones, self.markers, size - log.size, self.stamped, self.horizon)
 
     def _legacy_horizon(self) -> int:
-        """Return the modification time up to which segments lose their tombstones and markers, µs (before KIP-534)."""
+        """Return the time of the last modification up to which segments lose their tombstones and markers, µs (before KIP-534)."""
         bases = self.log.roll()
         number = bisect_left(bases, self.to_clean.first_dirty)
         if not number:
