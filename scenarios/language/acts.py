@@ -218,7 +218,7 @@ def _value(act: type[Act], name: str, node: Node) -> Any:
         return as_word(node, SERVICE_WORDS[name])
     if name in WORDS:
         return as_word(node, WORDS[name])
-    if name == "topic":
+    if name == "topic" or (name == "dead_letters" and kind != "bool"):
         return check_topic_name(node, as_text(node, "write a topic's name"))
     if name == "node":
         return as_node_name(node)

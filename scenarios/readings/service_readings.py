@@ -49,6 +49,16 @@ def _of_retries(name: str, statistic: str = "") -> Callable[..., Any]:
     return read
 
 
+def _of_either(name: str) -> Callable[..., Any]:
+    """Read a number of a delay service or of a retry service."""
+
+    def read(moment: Moment, client: str) -> Any:
+        value = _of_retries(name)(moment, client)
+        return _of_service(name)(moment, client) if value is None else value
+
+    return read
+
+
 def _process_step(moment: Moment, client: str) -> Any:
     for view in moment.view().processes:
         if view.name == client:
@@ -79,7 +89,7 @@ SERVICE_READINGS: Final = (
     Reading("forwarded-twice", ("client",), NUMBER, "the number of delayed records that are visible in the real topic more than "
         "once", _of_service("forwarded_twice")),
     Reading("never-forwarded", ("client",), NUMBER, "the number of delayed records that are below the committed offset of the "
-        "service but not in the real topic", _of_service("never_forwarded")),
+        "service but neither in the real topic nor in the dead-letter topic", _of_service("never_forwarded")),
     Reading("expired", ("client",), NUMBER, "the number of delayed records that were deleted in the topic of their level before they "
         "were forwarded", _of_service("expired")),
     Reading("too-early", ("client",), NUMBER, "the number of delayed records that were forwarded before they were due", _of_service("too_early")),
@@ -97,8 +107,9 @@ SERVICE_READINGS: Final = (
     Reading("waiting", ("client",), NUMBER, "the number of records that the workers of a retry service have fetched and are not done with", _of_retries("waiting")),
     Reading("succeeded", ("client",), NUMBER, "the number of different records that a retry service has processed successfully", _of_retries("succeeded")),
     Reading("succeeded-twice", ("client",), NUMBER, "the number of records of a retry service that succeeded again", _of_retries("succeeded_twice")),
-    Reading("dead", ("client",), NUMBER, "the number of different records in the dead-letter topic of a retry service", _of_retries("dead")),
-    Reading("dead-twice", ("client",), NUMBER, "the number of records of a retry service that reached the dead-letter topic again", _of_retries("dead_twice")),
+    Reading("dead", ("client",), NUMBER, "the number of different records in the dead-letter topic of a retry service or a delay service", _of_either("dead")),
+    Reading("dead-twice", ("client",), NUMBER, "the number of records of a retry service or a delay service that reached the dead-letter topic again",
+        _of_either("dead_twice")),
     Reading("given-up", ("client",), NUMBER, "the number of records that a blocking retry service gave up without a dead-letter topic", _of_retries("skipped")),
     Reading("dropped", ("client",), NUMBER, "the number of records below a committed offset of a retry service that neither succeeded nor "
         "reached another topic", _of_retries("dropped")),

@@ -256,7 +256,10 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
             "k1-clocks-two-seconds-apart": ("lateness-max(delay) < 10ms", "lateness-max(naive) > 1.85s"),
             "k1-compacted-level": ("forwarded(delay) == 11", "forwarded(safe) == 100"),
             "k1-handover": ("forwarded-twice(tidy) == 0", "forwarded-twice(killed) == 30"),
-            "k1-record-too-large": ("held(delay) == 10", "forwarded(delay) == 10"),
+            "k1-record-too-large": (
+                "forwarded(delay) == 0 and held(delay) == 10",
+                "forwarded(careful) == 5 and dead(careful) == 10 and held(careful) == 0",
+            ),
             "k1-leader-clock": (
                 "delay-error-max(delay-30s) > 60s",
                 "too-soon(delay) == 0",

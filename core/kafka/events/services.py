@@ -123,8 +123,8 @@ class RecordsTried(WorkerRecords, kind="records-tried", source="retry service"):
 
 
 class DeadLettered(WorkerRecords, kind="dead-lettered", source="DeadLetterPublishingRecoverer", level=NOTABLE):
-    """Records that failed in every try reached the dead-letter topic. The offsets are those at which the application originally produced
-    the records."""
+    """Records that failed in every try, or that their real topic never accepts, reached the dead-letter topic. The offsets are those at which
+    the application originally produced the records."""
 
     tries: int
     reason: str

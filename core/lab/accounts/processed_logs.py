@@ -89,8 +89,9 @@ def undecided_outputs(tp: TopicPartition, log: ReplicaLog) -> Iterator[OutputRec
             yield _output(tp, batch, start, end, visible=False, decided=False)
 
 
-def sent_on(logs: Iterable[ReplicaLog], source: TopicPartition) -> OffsetSet:
-    """Return the offsets of a partition whose records a retry service has sent to another topic, unless their transaction was aborted.
+def sent_on(logs: Iterable[ReplicaLog], source: TopicPartition, group: str | None = None) -> OffsetSet:
+    """Return the offsets of a partition whose records a service has sent to a retry topic or a dead-letter topic, unless their transaction
+    was aborted. If `group` is given, only this group counts.
 
     The function reads all logs. A record counts even if the worker ended before it received the acknowledgment.
     """
@@ -98,9 +99,30 @@ def sent_on(logs: Iterable[ReplicaLog], source: TopicPartition) -> OffsetSet:
     for log in logs:
         for batch, start, end, aborted in _batches(log, log.log_start, log.leo):
             content = batch.content
-            if isinstance(content, RetriedRecords) and content.source == source and not aborted:
+            if isinstance(content, RetriedRecords) and content.source == source and group in (None, content.group) and not aborted:
                 found.add(content.start + start - batch.base, content.start + end - batch.base)
     return found
+
+
+def dead_letters(logs: Iterable[ReplicaLog], topic: str, group: str) -> tuple[int, int]:
+    """Return how many records of a topic a group has sent to a dead-letter topic, and how many of them are there again.
+
+    Args:
+        logs: the logs of the dead-letter topic.
+        topic: the topic that the group reads.
+        group: the group.
+    """
+    found: dict[TopicPartition, OffsetSet] = {}
+    again = 0
+    for log in logs:
+        for batch, start, end, aborted in _batches(log, log.log_start, log.last_stable_offset()):
+            content = batch.content
+            if isinstance(content, RetriedRecords) and (content.source.topic, content.group) == (topic, group) and not aborted:
+                known = found.setdefault(content.source, OffsetSet())
+                low, high = content.start + start - batch.base, content.start + end - batch.base
+                again += sum(last - first for first, last in known.within(low, high))
+                known.add(low, high)
+    return sum(each.count() for each in found.values()), again
 
 
 def _output(tp: TopicPartition, batch: Batch, start: int, end: int, *, visible: bool, decided: bool) -> OutputRecords:

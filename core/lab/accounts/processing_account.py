@@ -8,7 +8,7 @@ There are three kinds of harm:
 
 - An input record was *processed twice* if one of its output records is visible more than once.
 - An input record is *half visible* if only some of its output records are visible, and the others are not in an open transaction.
-- An input record was *never processed* if the committed offset is above it and it has no output record.
+- An input record was *never processed* if the committed offset is above it, it has no output record, and no dead-letter topic contains it.
 
 The input records that a running process has polled but not finished do not count as half visible or never processed.
 
@@ -26,7 +26,7 @@ from core.kafka.clients.consumer.group_consumer import PolledRecords
 from core.kafka.ids import TopicPartition
 from core.kafka.log.offset_set import OffsetSet
 from core.kafka.log.replica_log import ReplicaLog
-from core.lab.accounts.processed_logs import OutputRecords, StableLog, undecided_outputs
+from core.lab.accounts.processed_logs import OutputRecords, StableLog, sent_on, undecided_outputs
 from core.sim.journal import Journal
 from core.sim.state.append_only_list import AppendOnlyList
 
@@ -296,14 +296,17 @@ class ProcessingAccount:
                     part.complete().common(present).count(),
                     part.twice.count(),
                     part.some().minus(part.complete()).minus(waiting).count(),
-                    self._never(processing, tp, part, present, waiting).count(),
+                    self._never(processing, tp, part, present, waiting, logs).count(),
                 )
                 total = Counts(*(one + other for one, other in zip(total, here, strict=True)))
         return total
 
-    def _never(self, processing: Processing, tp: TopicPartition, part: SourceAccount, present: OffsetSet, waiting: OffsetSet) -> OffsetSet:
-        """Return the input offsets that are below the committed offset and have no output."""
-        return present.within(0, self.committed(processing.group, tp)).minus(part.some()).minus(waiting)
+    def _never(
+        self, processing: Processing, tp: TopicPartition, part: SourceAccount, present: OffsetSet, waiting: OffsetSet, logs: Logs
+    ) -> OffsetSet:
+        """Return the input offsets that are below the committed offset, have no output, and were not sent to a dead-letter topic."""
+        never = present.within(0, self.committed(processing.group, tp)).minus(part.some()).minus(waiting)
+        return never.minus(sent_on(logs.values(), tp, processing.group)) if never else never
 
     def harms(self, processing: Processing, logs: Logs, in_hand: tuple[PolledRecords, ...] = ()) -> tuple[Harm, ...]:
         """Return the harms, by input partition, kind, and offset; the arguments are those of `counts`."""
@@ -318,7 +321,7 @@ class ProcessingAccount:
                 waiting = _waiting(tp, undecided, in_hand)
                 found += _twice(mine, processing.copies)
                 found += _half(mine, part.some().minus(part.complete()).minus(waiting))
-                never = self._never(processing, tp, part, self._stable(tp, log).visible, waiting)
+                never = self._never(processing, tp, part, self._stable(tp, log).visible, waiting, logs)
                 found += self._harms_of_commits(processing.group, tp, never)
         return tuple(found)
 

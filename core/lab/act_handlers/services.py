@@ -56,6 +56,8 @@ def _delay_configs(cluster: ClusterNodes, act: acts.StartDelayService) -> tuple[
         raise ActRefused(f"release {cluster.release.name} has no transactions; use 0.11 or later (KIP-98)")
     if act.transactional and act.commit != ServiceCommit.DONE:
         raise ActRefused("a transactional service commits the offsets of the records that it has forwarded; use commit: done")
+    if act.dead_letters is not None and act.dead_letters in (act.topic, *map(level_topic, act.levels)):
+        raise ActRefused("the dead-letter topic must be neither the real topic nor the topic of a level")
     check_instances(act.instances)
     group = act.service if act.group is None else act.group
     found = []
@@ -63,7 +65,7 @@ def _delay_configs(cluster: ClusterNodes, act: acts.StartDelayService) -> tuple[
         does = WorkerConfig(
             act.service, level_topic(level), act.topic, group if act.instances == 1 else worker_name(group, level), delay, act.bound, resume_at,
             act.commit_every, ServiceCommit(act.commit), worker_name(group, level) if act.transactional else "", act.queue == "fifo",
-            act.delays == "record", DueFrom(act.due_from), act.tick, act.reset,
+            act.delays == "record", DueFrom(act.due_from), act.tick, act.reset, None, act.dead_letters or "",
         )  # fmt: skip
         found += shared(cluster, worker_name(act.service, level), does, act.instances, act.config)
     return tuple(found)
@@ -147,8 +149,8 @@ def _start_delay(cluster: ClusterNodes, act: acts.StartDelayService) -> find.Che
     client = config_of(cluster, PRODUCER, act.config, idempotent=act.transactional or act.idempotence, any_kind=act.instances > 1)
     check_workers(cluster, act.service, [name for name, _ in configs])
     find.require_controller(cluster)
-    sources = tuple(dict.fromkeys(does.source for _, does in configs))
-    creations = [offsets_topic(cluster), *missing_topics(cluster, sources, act.partitions)]
+    names = tuple(dict.fromkeys(does.source for _, does in configs)) + (() if act.dead_letters is None else (act.dead_letters,))
+    creations = [offsets_topic(cluster), *missing_topics(cluster, names, act.partitions)]
     if act.transactional:
         creations.append(transaction_state_topic(cluster))
     yield

@@ -26,6 +26,9 @@ class StartDelayService(Act, word="delay-service", does="start a service that ho
     With `instances: 2`, each level has the workers `delay-30s-1` and `delay-30s-2`. They are members of the group `delay-30s`, share the
     partitions of the topic by the classic protocol, and take over those of a worker that has died. Then `config` can also contain settings of
     consumers, such as session.timeout.ms. If only some of the workers have ended, the act starts others in their places.
+
+    With `dead-letters: orders-dlt`, records that the real topic never accepts go to this dead-letter topic: records that are too large, and records
+    that expired after the real topic was deleted. Without it, the worker tries to send them until it can.
     """
 
     topic: str
@@ -48,6 +51,7 @@ class StartDelayService(Act, word="delay-service", does="start a service that ho
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings of the clients of the service, by name (`core.kafka.clients.client_config`)."""
     instances: int = 1
+    dead_letters: str | None = None
 
 
 @attrs.frozen(eq=False, repr=False)

@@ -21,7 +21,9 @@ class ServiceView(ReprMixin):
         read: the number of records that consumers with read_committed see in the topics of the levels.
         forwarded: the number of records that consumers with read_committed see in the real topic.
         forwarded_twice: the number of records that these consumers see more than once there.
-        never_forwarded: the number of records that are below the committed offset, but not in the real topic.
+        never_forwarded: the number of records that are below the committed offset, but neither in the real topic nor in the dead-letter topic.
+        dead: the number of different records that consumers with read_committed see in the dead-letter topic.
+        dead_twice: the number of records that these consumers see there again.
         expired: the number of records that were deleted in the topic of the level before they were forwarded.
         too_early: the number of records that were forwarded before they were due.
         too_soon: the number of records that reached the real topic before the wanted delay had really passed, regardless of what clocks
@@ -43,6 +45,8 @@ class ServiceView(ReprMixin):
     forwarded: int
     forwarded_twice: int
     never_forwarded: int
+    dead: int
+    dead_twice: int
     expired: int
     too_early: int
     too_soon: int

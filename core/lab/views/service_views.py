@@ -8,6 +8,7 @@ from core.kafka.clients.consumer.group_consumer import PolledRecords
 from core.kafka.clients.services.delay_worker import DelayWorker
 from core.kafka.clients.services.retry_worker import RetryWorker
 from core.kafka.clients.services.service_worker import ServiceWorker
+from core.lab.accounts.processed_logs import dead_letters
 from core.lab.accounts.processing_account import Counts, Processing
 from core.lab.accounts.service_account import mean, percentile
 from core.lab.cluster_nodes import ClusterNodes
@@ -55,6 +56,11 @@ def _view(cluster: ClusterNodes, name: str, workers: Sequence[DelayWorker]) -> S
     sharing = {processing_of(worker): _sharing(cluster, worker) for worker in workers}
     counts = [account.processing.counts(each, logs, _in_hand(filter(_is_running, them))) for each, them in sharing.items()]
     total = Counts(*map(sum, zip(*counts, strict=True)))
+    letters = [
+        dead_letters([log for tp, log in logs.items() if tp.topic == does.dead_letters], does.source, does.group)
+        for does in {processing_of(worker): worker.does for worker in workers}.values()
+        if does.dead_letters
+    ]
     times = [account.services.of(worker.name) for worker in workers]
     samples = [sample for each in times for sample in each.samples]
     lateness = [(forwarded.lateness, count) for count, forwarded in samples]
@@ -71,6 +77,8 @@ def _view(cluster: ClusterNodes, name: str, workers: Sequence[DelayWorker]) -> S
         forwarded=sum(account.processing.finished(each, logs) for each in sharing),
         forwarded_twice=total.twice,
         never_forwarded=total.never,
+        dead=sum(dead for dead, _ in letters),
+        dead_twice=sum(again for _, again in letters),
         expired=sum(account.processing.expired(each, logs, _in_hand(them)) for each, them in sharing.items()),
         too_early=sum(count for late, count in lateness if late < 0),
         too_soon=sum(count for count, forwarded in samples if forwarded.total_error < 0),

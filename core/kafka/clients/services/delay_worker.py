@@ -1,21 +1,69 @@
-"""A worker in a delay service. It reads the topic of one level, and sends each record to its real topic when the record is due."""
+"""A worker in a delay service. It reads the topic of one level, and sends each record to its real topic when the record is due.
+
+If the real topic never accepts a record, for example because the record is too large, the worker tries to send it again and again. With a
+dead-letter topic, the worker sends the record there instead, so that the commit point can advance.
+"""
 
 from __future__ import annotations
 
-from core.kafka import events
+from typing import Final
+
+from core.kafka import errors, events
+from core.kafka.clients.accumulator.producer_batch import ProducerBatch
 from core.kafka.clients.processes.processed_records import ProcessedRecords
-from core.kafka.clients.services.service_records import DelayedRecords, HeldRecords
+from core.kafka.clients.services.service_config import WorkerConfig
+from core.kafka.clients.services.service_records import DelayedRecords, HeldRecords, RetriedRecords
 from core.kafka.clients.services.service_worker import ServiceWorker
-from core.kafka.durability_observer import ForwardTimes
+from core.kafka.durability_observer import DurabilityObserver, ForwardTimes
+from core.kafka.release import Release
+from core.sim.journal import Journal
+from core.sim.network import Network
+
+FINAL: Final = frozenset({errors.MESSAGE_TOO_LARGE, errors.INVALID_RECORD, errors.CORRUPT_MESSAGE, errors.TOPIC_AUTHORIZATION_FAILED})
+"""The errors with which a topic refuses records each time that they are sent."""
 
 
 class DelayWorker(ServiceWorker):
-    """One instance of a worker in a delay service."""
+    """One instance of a worker in a delay service.
 
-    __slots__ = ()
+    Attributes:
+        refused: the records that the real topic never accepts, by partition, each as (first offset, offset after the last record, error).
+        dead: the headers and the number of records that were sent to the dead-letter topic in the open transaction.
+    """
+
+    __slots__ = ("dead", "refused")
+
+    refused: Final[dict[int, list[tuple[int, int, str]]]]
+    dead: Final[list[tuple[RetriedRecords, int]]]
+
+    def __init__(
+        self,
+        name: str,
+        does: WorkerConfig,
+        instance: int,
+        release: Release,
+        brokers: tuple[int, ...],
+        network: Network,
+        journal: Journal,
+        account: DurabilityObserver,
+    ) -> None:
+        super().__init__(name, does, instance, release, brokers, network, journal, account)
+        self.refused = {}
+        self.dead = []
+        if does.dead_letters:
+            self.write_topic(does.dead_letters)
 
     def _handle(self, records: HeldRecords) -> None:
-        """Send the records to the real topic."""
+        """Send the records to the real topic. Send those that it has refused to the dead-letter topic."""
+        for start, end, error in self.refused.get(records.partition, ()):
+            if start < records.end and records.start < end:
+                before, rest = records.split(max(start, records.start))
+                dead, after = rest.split(min(end, rest.end))
+                for each in (before, after):
+                    if each.size:
+                        self._handle(each)
+                self._send_dead_letter(dead, error)
+                return
         does = self.does
         content = ProcessedRecords(
             does.group, self.name, self.instance, self.consumer.tp(records.partition), records.start, records.end, 0, records.event
@@ -24,6 +72,12 @@ class DelayWorker(ServiceWorker):
 
     def _forwarded(self, records: HeldRecords, content: object) -> None:
         """Report the lateness, which is the time between when records were due and when they were acknowledged."""
+        if isinstance(content, RetriedRecords):
+            if self.transactions is not None:
+                self.dead.append((content, records.size))
+            else:
+                self._report_dead(content, records.size)
+            return
         does, journal, headers = self.does, self.journal, records.content
         delay = self.delay_of(records)
         due = records.timestamp + delay
@@ -43,6 +97,52 @@ class DelayWorker(ServiceWorker):
         )
         journal.emit(events.DelayedForwarded.kind, *columns)
         self.account.records_forwarded(does.service, self.name, tp, records.end, records.size, times)
+
+    # --- dead letters ----------------------------------------------------------------------------------------------
+
+    def _give_up(self, batch: ProducerBatch, error: str, *, known_lost: bool = False) -> None:
+        """Give up a batch. If the real topic never accepts its records, send them to the dead-letter topic next, without waiting."""
+        records, backs_off_until = self.sending.get(batch.id), self.backs_off_until
+        super()._give_up(batch, error, known_lost=known_lost)
+        if error == errors.REQUEST_TIMED_OUT and self.topic_deleted:
+            error = errors.UNKNOWN_TOPIC_OR_PARTITION
+        elif error not in FINAL:
+            return
+        if self.does.dead_letters and records is not None and batch.tp.topic == self.topic:
+            self.refused.setdefault(records.partition, []).append((records.start, records.end, error))
+            self.backs_off_until = backs_off_until
+
+    def _send_dead_letter(self, records: HeldRecords, error: str) -> None:
+        does, journal, tp = self.does, self.journal, self.consumer.tp(records.partition)
+        content = RetriedRecords(tp, records.start, 1, error, journal.now, does.group, tp, records.start, records.event)
+        self._forward(records, content, does.dead_letters)
+
+    def _report_dead(self, content: RetriedRecords, records: int) -> None:
+        """Report records in the dead-letter topic. In a transaction, they count only when the transaction is committed."""
+        tp = content.source
+        self.journal.emit(
+            events.DeadLettered.kind, self.name, tp.topic, tp.partition, content.start, content.start + records, content.tries, content.reason,
+            self.does.dead_letters,
+        )  # fmt: skip
+
+    def _committed(self) -> None:
+        """Report the dead letters in a committed transaction, and forget the refusals below the committed offsets."""
+        for content, records in self.dead:
+            self._report_dead(content, records)
+        self.dead.clear()
+        for number, ranges in self.refused.items():
+            ranges[:] = [each for each in ranges if each[1] > self.committed.get(number, 0)]
+        super()._committed()
+
+    def _forget(self) -> None:
+        super()._forget()
+        self.dead.clear()
+
+    def partitions_revoked(self, partitions: tuple[int, ...]) -> None:
+        """Forget everything about partitions that the worker no longer owns."""
+        super().partitions_revoked(partitions)
+        for number in partitions:
+            self.refused.pop(number, None)
 
     def _check(self) -> None:
         self.account.process_checked(self.does.group, self.does.source, self.does.target, 1)

@@ -100,7 +100,8 @@ class ServiceConsumer(GroupConsumer):
             for batch in fetched.term.batches_within(fetched.start, fetched.end):
                 start, end = max(batch.base, fetched.start), min(batch.base + batch.records, fetched.end)
                 if start < end and batch.marker is None:
-                    kept.append(HeldRecords(0, number, start, end, batch.timestamp, batch.base, cause, batch.content))
+                    size = max(batch.bytes // batch.records, 1)
+                    kept.append(HeldRecords(0, number, start, end, batch.timestamp, batch.base, cause, batch.content, size))
 
     def take(self, partition: int, most: int) -> HeldRecords | None:
         """Return up to `most` fetched records of a partition, all from one batch; None if there are none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from core.kafka.clients.processes.consuming_process import RECORD_BYTES
 from core.kafka.ids import TopicPartition
 
 
@@ -60,6 +61,7 @@ class HeldRecords(NamedTuple):
         base: the first offset of the batch.
         event: the sequence number of the event that reports the records as held.
         content: the headers of the batch; None if it has none.
+        record_bytes: the size of each record, in bytes.
     """
 
     due: int
@@ -70,6 +72,7 @@ class HeldRecords(NamedTuple):
     base: int
     event: int
     content: object
+    record_bytes: int = RECORD_BYTES
 
     @property
     def size(self) -> int:

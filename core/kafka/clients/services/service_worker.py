@@ -20,7 +20,7 @@ from core.kafka import errors, events
 from core.kafka.clients.accumulator.producer_batch import ProducerBatch
 from core.kafka.clients.client import RETRY_BACKOFF
 from core.kafka.clients.consumer.group_consumer import GroupCall, PolledRecords
-from core.kafka.clients.processes.consuming_process import RECORD_BYTES, ConsumingProcess
+from core.kafka.clients.processes.consuming_process import ConsumingProcess
 from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
 from core.kafka.clients.producer.transactional_offsets import NOT_OWNED
 from core.kafka.clients.services.held_queue import HeldQueue
@@ -378,13 +378,16 @@ class ServiceWorker(ConsumingProcess):
 
     # --- sending ---------------------------------------------------------------------------------------------------
 
-    def _forward(self, records: HeldRecords, content: object) -> None:
-        """Send records to the target."""
-        tp = TopicPartition(self.topic, records.partition % len(self.leaders))
+    def _forward(self, records: HeldRecords, content: object, topic: str = "") -> None:
+        """Send records to the target, or to another topic that the worker writes."""
+        topic = topic or self.topic
+        # After a topic is deleted, its number of partitions is unknown. The batch then waits until delivery.timeout.ms has elapsed.
+        partitions = len(self.leaders_of(topic)) or records.partition + 1
+        tp = TopicPartition(topic, records.partition % partitions)
         before, self.journal.cause = self.journal.cause, records.event or self.journal.cause
         if self.transactions is not None:
             self.transactions.add_partition(tp)
-        self.enqueue(tp, records.size, RECORD_BYTES, content)
+        self.enqueue(tp, records.size, records.record_bytes, content)
         self.sending[self._batch_id] = records
         if self.transactions is not None:
             self.transactions.advance()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.kafka.clients.services.delay_levels import LEVELS, level_for, level_us
+from core.kafka.clients.services.delay_worker import DelayWorker
 from core.kafka.clients.services.held_queue import HeldQueue
 from core.kafka.clients.services.service_records import HeldRecords
 from core.kafka.release import Release
@@ -68,3 +69,45 @@ def test_impossible_acts_are_refused() -> None:
     ):
         with pytest.raises(ActRefused, match=words):
             cluster.do(act)
+
+
+def _cluster(topic: TopicSpec) -> Cluster:
+    topics = ("offsets.topic", "transaction.state.log")
+    settings = tuple((f"{each}.{name}", "1") for each in topics for name in ("num.partitions", "replication.factor"))
+    settings = (*settings, ("transaction.state.log.min.isr", "1"))
+    return Cluster(ClusterSpec((BrokerSpec(1),), settings=settings, topics=(topic,)), Release.named("4.3"))
+
+
+def test_a_transactional_service_sends_refused_records_to_the_dead_letter_topic() -> None:
+    """The refusal aborts the first transaction. The next transaction contains the dead letters, the other records, and the offsets."""
+    cluster = _cluster(TopicSpec("orders", 1, 1, config=(("max.message.bytes", "50"),)))
+    cluster.do(acts.StartDelayService("orders", ("5s",), transactional=True, commit_every=SECOND, dead_letters="orders-dlt"))
+    cluster.run_until(5 * SECOND)
+    cluster.do(acts.ProduceDelayed(5 * SECOND, 10))
+    cluster.do(acts.ProduceDelayed(4 * SECOND, 3, bytes=40))
+    cluster.run_until(20 * SECOND)
+    view = cluster.view().services[0]
+    assert (view.dead, view.dead_twice, view.forwarded, view.never_forwarded, view.held) == (10, 0, 3, 0, 0)
+    worker = cluster.workers("delay")[0]
+    assert isinstance(worker, DelayWorker)
+    assert (worker.committed, worker.refused, worker.dead) == ({0: 13}, {0: []}, [])
+
+
+def test_records_for_a_deleted_topic_become_dead_letters() -> None:
+    """Without a dead-letter topic, the worker holds the records, and forwards them when the topic exists again."""
+    config = (("delivery.timeout.ms", "4000"), ("request.timeout.ms", "2000"))
+    cluster = _cluster(TopicSpec("orders", 1, 1))
+    for service, dead_letters in (("delay", None), ("careful", "orders-dlt")):
+        cluster.do(
+            acts.StartDelayService("orders", ("5s" if service == "delay" else "6s",), service, config=config, dead_letters=dead_letters)
+        )
+        cluster.run_until(cluster.now + 2 * SECOND)
+        cluster.do(acts.ProduceDelayed(5 * SECOND, 10, service, producer=f"app-{service}"))
+    cluster.do(acts.DeleteTopic("orders"))
+    cluster.run_until(30 * SECOND)
+    views = {view.name: view for view in cluster.view().services}
+    assert (views["delay"].held, views["delay"].dead) == (10, 0)
+    assert (views["careful"].held, views["careful"].dead, views["careful"].never_forwarded) == (0, 10, 0)
+    cluster.do(acts.CreateTopic("orders", 1, 1))
+    cluster.run_until(45 * SECOND)
+    assert {view.name: view.forwarded for view in cluster.view().services if not view.source} == {"delay": 10, "careful": 0}
