@@ -16,7 +16,7 @@ from core.kafka.log.offset_set import OffsetSet
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.topic_spec import LogSpec, PartitionSpec
 from core.lab.cluster_nodes import ClusterNodes
-from core.lab.initial_offsets import offsets_partitions, place_offsets, record_consumed
+from core.lab.initial_offsets import load_groups, offsets_partitions, place_offsets, record_consumed
 
 PRELOADED_PRODUCER: Final = "before the start"
 """The producer name of records that are in logs at the start."""
@@ -104,9 +104,7 @@ def resume_leaderships(cluster: ClusterNodes) -> None:
     for tp in offsets_partitions(cluster):
         _resume(cluster, tp)
     record_consumed(cluster)
-    if cluster.spec.groups:
-        for broker in cluster.brokers.values():
-            broker.groups.finish_loading()
+    load_groups(cluster)
 
 
 def _resume(cluster: ClusterNodes, tp: TopicPartition) -> None:

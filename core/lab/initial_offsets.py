@@ -6,8 +6,9 @@ offset count as consumed before the start, so the group has not skipped them.
 
 from __future__ import annotations
 
+from core.kafka import events
 from core.kafka.group_coordinator.offsets_log import LOG_WRITER, CommittedOffset, OffsetKey, partition_of, records_bytes
-from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition
 from core.kafka.log.leader_term import Term
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, partition_for
 from core.lab.cluster_nodes import ClusterNodes
@@ -59,3 +60,15 @@ def record_consumed(cluster: ClusterNodes) -> None:
             log = None if leader == NO_LEADER else cluster.brokers[leader].disk.logs.get(tp)
             for run in () if log is None else log.runs():
                 cluster.account.consumption.consumed_before(group.name, tp, run.start, min(run.end, offset), run.term.epoch)
+
+
+def load_groups(cluster: ClusterNodes) -> None:
+    """Let the coordinators load the groups at time 0, and report the offsets, so that the event log contains them."""
+    for broker in cluster.brokers.values() if cluster.spec.groups else ():
+        broker.groups.finish_loading()
+    for of, groups in offsets_partitions(cluster).items():
+        coordinator = cluster.controller.replication.partitions[of].leader
+        if coordinator != NO_LEADER:
+            for group in groups:
+                for tp, offset, _ in group.offsets:
+                    cluster.journal.emit(events.OffsetCommitted.kind, coordinator, group.name, tp.topic, tp.partition, offset, NO_OFFSET)

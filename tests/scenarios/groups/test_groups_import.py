@@ -189,6 +189,14 @@ def test_what_was_consumed_before_the_start_is_not_skipped(cluster: Cluster) -> 
     assert cluster.durability_report().lost == ()
 
 
+def test_the_event_log_has_the_offsets_of_the_start() -> None:
+    told: list[tuple[Any, ...]] = []
+    Cluster(imported(GROUPS).scenario.spec, CURRENT, sink=told.append)
+    assert [event[5:] for event in told if event[3] == "offset-committed"] == [
+        ("billing", "orders", 0, 1200, -1), ("billing", "orders", 2, 900, -1), ("old", "orders", 2, 950, -1)
+    ]  # fmt: skip
+
+
 def test_notes_name_what_is_left_out_or_concluded() -> None:
     assert imported(GROUPS).notes[1:] == (
         "g.txt:13: ignored, not a line of kafka-consumer-groups --describe: 'some other line'",
