@@ -133,6 +133,11 @@ class ConsumerCoordinator(AbstractMembership):
         return assignors.is_cooperative(self.does.assignors)
 
     @property
+    def is_settled(self) -> bool:
+        """Whether another call of poll() would do nothing for the group until something else happens."""
+        return bool(self.calls.coordinator) and not self.rejoin_needed and not self.joining and self.received is None
+
+    @property
     def is_rebalancing(self) -> bool:
         """Whether the member has sent JoinGroup but does not have its assignment yet."""
         return self.state in (MemberState.PREPARING_REBALANCE, MemberState.COMPLETING_REBALANCE)

@@ -68,11 +68,12 @@ class GroupMember(Client):
         crash_after: how many more records the application processes before it crashes; -1 if it does not.
         auto_commit_due: the time when the next automatic commit is due, µs.
         fetches: whether fetches can be sent now.
+        connections: the brokers that all readers count as connected.
         unread: the messages that arrived while no thread was reading from the network.
     """
 
     __slots__ = (
-        "_losing", "auto_commit_due", "batch", "batch_began", "batch_number", "batch_time", "closes_on_error", "closing", "commit_requested", "commits", "coordinator",
+        "_losing", "auto_commit_due", "batch", "batch_began", "batch_number", "batch_time", "closes_on_error", "closing", "commit_requested", "connections", "commits", "coordinator",
         "crash_after", "delay", "does", "failure", "fetches", "per_record", "phase", "processed", "readers", "release", "running", "unread",
     )  # fmt: skip
 
@@ -82,6 +83,7 @@ class GroupMember(Client):
     commits: Final[OffsetCommits]
     readers: Final[dict[str, TopicReader]]
     unread: Final[list[tuple[object, str]]]
+    connections: Final[dict[str, None]]
 
     def __init__(
         self,
@@ -117,6 +119,7 @@ class GroupMember(Client):
         self.auto_commit_due = 0
         self.fetches = True
         self.unread = []
+        self.connections = {}
         self._losing = False
         self.timers.update({"work": self._work_done, "auto-commit": self._auto_commit_timer})
 
@@ -154,6 +157,7 @@ class GroupMember(Client):
             )
             known.incarnation, known.by_hand = self.incarnation, self.by_hand
             known.start()
+            self.connections.clear()
         return known
 
     def kill(self, how: str = "killed", error: str = "", frozen_at: int | None = None) -> None:
@@ -189,12 +193,14 @@ class GroupMember(Client):
     def pause_partitions(self, topic: str | None, partition: int | None) -> None:
         """Pause owned partitions: all of them, those of one topic, or a single one (`KafkaConsumer#pause`)."""
         for reader in self.readers.values():
+            reader.stale = True
             if topic in (None, reader.topic):
                 reader.paused.update({each: None for each in reader.assigned if partition in (None, each)})
 
     def resume_partitions(self, topic: str | None, partition: int | None) -> None:
         """Resume paused partitions (`KafkaConsumer#resume`)."""
         for reader in self.readers.values():
+            reader.stale = True
             if topic in (None, reader.topic):
                 for each in [each for each in reader.paused if partition in (None, each)]:
                     del reader.paused[each]
@@ -214,8 +220,13 @@ class GroupMember(Client):
         if not isinstance(message, Timer) and not self._reads_network():
             self.unread.append((message, sender))
             return
-        self._dispatch(message, sender)
-        self._continue()
+        if self._dispatch(message, sender) or not self._waits_for_news():
+            self._continue()
+
+    def _waits_for_news(self) -> bool:
+        """Return whether another call of poll() would do nothing until something else happens."""
+        commits = self.does.commits is CommitMode.AUTO and self.journal.now >= self.auto_commit_due
+        return self.coordinator.is_settled and not commits
 
     def _reads_network(self) -> bool:
         """Whether a thread is reading from the network: the application's thread in poll() or in a commit, or the heartbeat thread if it is
@@ -227,19 +238,28 @@ class GroupMember(Client):
         while self.unread and self.running and self._reads_network():
             self._dispatch(*self.unread.pop(0))
 
-    def _dispatch(self, message: object, sender: str) -> None:
+    def _dispatch(self, message: object, sender: str) -> bool:
+        """Hand a message or a timer to the parts that it concerns. Return False if it has changed nothing."""
         if isinstance(message, Timer):
             topic, colon, name = message.name.partition(":")
             if colon:
-                self.readers[topic].timers[name](message.about)
-            else:
-                super().handle(message, sender)
+                return self.readers[topic].handle_timer(name, message.about)
+            super().handle(message, sender)
+        elif isinstance(message, ConsumerFetchResponse):
+            known = sender in self.connections
+            for reader in self.readers.values():
+                in_flight = reader.in_flight.get(sender)
+                if not known or (in_flight is not None and in_flight[0] == message.correlation):
+                    reader.handle(message, sender)
+            self.connections[sender] = None
+            return bool(message.partitions or message.preferred)
         else:
             if type(message) in READER_MESSAGES or type(message) is Disconnected:
                 for reader in self.readers.values():
                     reader.handle(message, sender)
             if type(message) not in READER_MESSAGES:
                 super().handle(message, sender)
+        return True
 
     def refresh_metadata(self) -> None:
         """Request the metadata for all topics."""
@@ -264,6 +284,10 @@ class GroupMember(Client):
             for reader in self.readers.values():
                 reader.connection_lost(node)
             self._losing = False
+
+    def connection_forgotten(self, node: str) -> None:
+        """Let all readers learn of the next message from a broker, because one of them no longer counts it as connected."""
+        self.connections.pop(node, None)
 
     def shared_connection_lost(self, node: str) -> None:
         """Handle a connection that broke or that a reader closed."""
@@ -326,7 +350,8 @@ class GroupMember(Client):
 
     def _fetch(self) -> None:
         for reader in self.readers.values():
-            reader.fetch()
+            if reader.stale:
+                reader.fetch()
 
     def _poll_records(self) -> tuple[PolledRange, ...]:
         room, polled = self.does.client.max_poll_records, []

@@ -149,6 +149,11 @@ class MembershipManager(AbstractMembership):
         return True
 
     @property
+    def is_settled(self) -> bool:
+        """Whether another call of poll() would do nothing for the group until something else happens."""
+        return bool(self.calls.coordinator) and self.callback is None and self.state is MembershipState.STABLE
+
+    @property
     def is_rebalancing(self) -> bool:
         """Whether a commit fails because of a rebalance. This never happens in this protocol."""
         return False

@@ -9,16 +9,18 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple, Protocol
 
 from core.kafka import errors, events
+from core.kafka.clients.client import POLL_DELAY
 from core.kafka.clients.consumer.consumer import Consumer
 from core.kafka.clients.consumer.fetched_records import visible_records
 from core.kafka.clients.group_member.member_config import MemberConfig, Reset
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.messages import OffsetToCommit
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
-from core.kafka.messages import FetchedPartition, ListOffsetsResponse, OffsetsForLeaderEpochResponse
+from core.kafka.messages import ConsumerFetchResponse, FetchedPartition, ListOffsetsResponse, OffsetsForLeaderEpochResponse
 from core.kafka.release import Release
 from core.sim.journal import Journal
 from core.sim.network import Network
+from core.sim.units import SECOND
 
 COMMITTED: Final = "committed"
 """The word for a position that is the group's committed offset."""
@@ -38,6 +40,9 @@ class Owner(Protocol):
 
     def next_correlation(self) -> int:
         """A new correlation ID that no other request from the member has."""
+
+    def connection_forgotten(self, node: str, /) -> None:
+        """Handle a connection that a reader no longer counts as established."""
 
     def shared_connection_lost(self, node: str, /) -> None:
         """Handle a connection to a broker that broke or that the reader closed."""
@@ -71,11 +76,13 @@ class TopicReader(Consumer):
         consumed: the next offset to poll, by partition.
         consumed_epochs: the leader epoch of the last record that was polled, by partition.
         has_metadata: whether a broker has responded to a metadata request for the topic, even if the topic does not exist.
+        stale: whether something has changed since the reader last sent fetches, so that it might have another one to send.
         unconfirmed: the partitions whose first position is not final yet, because it must still be found or validated (KIP-320).
     """
 
     __slots__ = (
-        "assigned", "buffer", "consumed", "consumed_epochs", "duration", "group", "has_metadata", "initializing", "owner", "paused", "policy", "unconfirmed",
+        "assigned", "buffer", "consumed", "consumed_epochs", "duration", "group", "has_metadata", "initializing", "owner", "paused", "policy",
+        "stale", "unconfirmed",
     )  # fmt: skip
 
     owner: Final[Owner]
@@ -118,7 +125,33 @@ class TopicReader(Consumer):
         self.consumed = {}
         self.consumed_epochs = {}
         self.unconfirmed = {}
+        self.stale = True
         self.has_metadata = False
+
+    # --- what arrives ----------------------------------------------------------------------------------------------
+
+    def handle(self, message: object, sender: str) -> None:
+        """Handle a message. The response to a fetch is followed by the next fetch, unless the application is not in poll()."""
+        self.stale = True
+        super().handle(message, sender)
+        if type(message) is not ConsumerFetchResponse:
+            self.stale = True
+
+    def handle_timer(self, name: str, about: object) -> bool:
+        """Handle a timer of the reader. Return False if nothing has changed, because the timer has found no request that has timed out."""
+        if name != "watch":
+            self.timers[name](about)
+            self.stale = True
+            return True
+        stale, self.stale = self.stale, False
+        self._check_timeouts(about)
+        found, self.stale = self.stale, self.stale or stale
+        return found
+
+    def connection_failed(self, node: str) -> None:
+        """Record a broken or refused connection."""
+        super().connection_failed(node)
+        self.owner.connection_forgotten(node)
 
     # --- parts of the member ---------------------------------------------------------------------------------------
 
@@ -132,6 +165,7 @@ class TopicReader(Consumer):
 
     def connection_lost(self, node: str) -> None:
         """Drop the requests to a broker."""
+        self.stale = True
         super().connection_lost(node)
         self.owner.shared_connection_lost(node)
 
@@ -155,6 +189,7 @@ class TopicReader(Consumer):
 
     def assign(self, partition: int) -> None:
         """Take over a partition, whose position is not known yet."""
+        self.stale = True
         self.assigned[partition] = self.initializing[partition] = None
         while len(self.positions) <= partition:
             self.positions.append(NO_OFFSET)
@@ -162,6 +197,7 @@ class TopicReader(Consumer):
 
     def revoke(self, partition: int) -> None:
         """Give up a partition, together with its records that are waiting for poll()."""
+        self.stale = True
         for known in (
             self.assigned,
             self.initializing,
@@ -182,6 +218,7 @@ class TopicReader(Consumer):
 
     def start_at(self, partition: int, offset: int, epoch: int) -> None:
         """Begin to read at a committed offset. If there is none (-1), auto.offset.reset decides."""
+        self.stale = True
         if self.initializing.pop(partition, self) is self:
             return
         self._validated.pop(partition, None)
@@ -217,12 +254,24 @@ class TopicReader(Consumer):
         return [each for each in self.assigned if each not in self.initializing and each not in self.paused and each not in waiting]
 
     def fetch(self) -> None:
-        """Send fetches to the brokers that have no fetch in flight."""
-        self._fetch_all()
+        """Send fetches to the brokers that have no fetch in flight. If nothing has changed since the last time, there are none to send.
+
+        The choice of a replica to read from also depends on the time.
+        """
+        if self.stale:
+            self._fetch_all()
+
+    def _check_timeouts(self, about: object) -> None:
+        if self.in_flight or self._validating:
+            super()._check_timeouts(about)
+        else:
+            self.timer(min(SECOND, self.config.request_timeout + POLL_DELAY), "watch")
 
     def _fetch_all(self) -> None:
-        if self.owner.fetches and self.assigned:
-            super()._fetch_all()
+        if self.owner.fetches:
+            if self.assigned:
+                super()._fetch_all()
+            self.stale = bool(self._read_replicas)
 
     def _is_fetchable(self, partition: int) -> bool:
         return partition in self.assigned and partition not in self.initializing and super()._is_fetchable(partition)
@@ -237,6 +286,7 @@ class TopicReader(Consumer):
 
     def poll(self, room: int) -> list[PolledRange]:
         """Return up to `room` of the fetched records."""
+        self.stale = True
         polled: list[PolledRange] = []
         kept: list[PolledRange] = []
         for each in self.buffer:
