@@ -6,6 +6,7 @@ rebalances such a group of the consumer protocol: it handles all heartbeats unti
 
 from __future__ import annotations
 
+import gc
 import random
 import sys
 import time
@@ -15,12 +16,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from core.kafka.assignors.java_order import hash_map_order
 from core.kafka.assignors.subscription import Assignment, Member, TopicMetadata
+from core.kafka.clients.group_member.membership_manager import MembershipManager
 from core.kafka.group_coordinator.consumer.consumer_group import ConsumerGroup
 from core.kafka.group_coordinator.consumer.consumer_group_member import Partitions
 from core.kafka.group_coordinator.consumer.heartbeats import ConsumerGroupRules, fence_member, heartbeat
 from core.kafka.group_coordinator.consumer.member_state import ConsumerGroupState
 from core.kafka.group_coordinator.consumer.messages import ConsumerGroupHeartbeatRequest
 from core.kafka.release import CURRENT
+from core.kafka.topic_spec import TopicSpec
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.units import SECOND, US_PER_MS
 from tests.core.kafka.assignors.random_groups import ASSIGNORS
 
 MEMBERS = 500
@@ -109,6 +116,67 @@ def measure_rebalances(number: int) -> list[float]:
     return [after_leave, time.perf_counter() - begin + coordinator.rebalance()]
 
 
+class WholeCluster:
+    """A group in a cluster of three brokers."""
+
+    def __init__(self, number: int, protocol: str) -> None:
+        self.protocol = protocol
+        self.names = tuple(f"topic-{n:03}" for n in range(number))
+        spec = ClusterSpec(
+            tuple(BrokerSpec(broker) for broker in (1, 2, 3)),
+            topics=tuple(TopicSpec(name, PARTITIONS // number, 3) for name in self.names),
+            settings=(("offsets.topic.num.partitions", "1"),),
+        )
+        self.cluster = Cluster(spec, CURRENT)
+        self.cluster.run_until(SECOND)
+        for n in range(MEMBERS):
+            self.join(f"m{n:03}")
+
+    def join(self, name: str) -> None:
+        """Start a member."""
+        self.cluster.do(acts.JoinGroup(self.names, name, "g", protocol=self.protocol))
+
+    def settled(self) -> tuple[int, int]:
+        """Return the generation or epoch of all members, and the number of their partitions; 0 and 0 while they differ."""
+        members = [each for each in (self.cluster.member(f"m{n:03}") for n in range(MEMBERS + 1)) if each is not None and each.running]
+        epochs = {
+            each.coordinator.epoch if isinstance(each.coordinator, MembershipManager) else each.coordinator.membership.generation
+            for each in members
+        }
+        return (epochs.pop(), len({tp for each in members for tp in each.coordinator.owned})) if len(epochs) == 1 else (0, 0)
+
+    def rebalance(self, before: int) -> tuple[float, float, int]:
+        """Run until the members own all partitions in a later generation. Return the CPU seconds, the virtual seconds, and the generation."""
+        cluster = self.cluster
+        began, spent = cluster.now, 0.0
+        while True:
+            start = time.process_time()
+            cluster.run_until(cluster.now + 100 * US_PER_MS)
+            spent += time.process_time() - start
+            epoch, owned = self.settled()
+            if epoch > before and owned == PARTITIONS:
+                return spent, (cluster.now - began) / SECOND, epoch
+
+
+def measure_whole_cluster(number: int, protocol: str) -> list[tuple[float, float]]:
+    """The CPU seconds and the virtual seconds until the members own all partitions: at first, after a departure, and after a join."""
+    whole = WholeCluster(number, protocol)
+    results = []
+    epoch = 0
+    for change in range(3):
+        if change == 1:
+            whole.cluster.do(acts.CloseConsumer("m003"))
+        elif change == 2:
+            whole.join(f"m{MEMBERS:03}")
+        spent, virtual, epoch = whole.rebalance(epoch)
+        results.append((spent, virtual))
+        whole.cluster.run_until(whole.cluster.now + 10 * SECOND)
+        gc.collect()
+        gc.freeze()
+    gc.unfreeze()
+    return results
+
+
 def main() -> None:
     """Print the durations for each assignor."""
     print(f"{MEMBERS} members, {PARTITIONS} partitions: seconds for the first assignment, after a join, and after two departures")
@@ -124,6 +192,12 @@ def main() -> None:
     print("the coordinator of a group of the consumer protocol: seconds of the rebalances after a departure and after a join")
     for number in (1, 50):
         print(f"  {number:>3} topics", "  ".join(f"{each:6.3f}" for each in measure_rebalances(number)))
+    gc.disable()
+    print("a whole cluster: CPU seconds (and virtual seconds) at first, after a departure, and after a join")
+    for protocol in ("classic", "consumer"):
+        for number in (1, 50):
+            found = measure_whole_cluster(number, protocol)
+            print(f"  {protocol:<10}{number:>3} topics", "  ".join(f"{spent:6.3f} ({virtual:.1f})" for spent, virtual in found), flush=True)
 
 
 if __name__ == "__main__":

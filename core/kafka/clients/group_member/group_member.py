@@ -73,8 +73,8 @@ class GroupMember(Client):
     """
 
     __slots__ = (
-        "_losing", "auto_commit_due", "batch", "batch_began", "batch_number", "batch_time", "closes_on_error", "closing", "commit_requested", "connections", "commits", "coordinator",
-        "crash_after", "delay", "does", "failure", "fetches", "per_record", "phase", "processed", "readers", "release", "running", "unread",
+        "_losing", "auto_commit_due", "batch", "batch_began", "batch_number", "batch_time", "closes_on_error", "closing", "commit_requested", "commits", "connections",
+        "coordinator", "crash_after", "delay", "does", "failure", "fetches", "per_record", "phase", "processed", "readers", "release", "running", "unread",
     )  # fmt: skip
 
     does: Final[MemberConfig]
