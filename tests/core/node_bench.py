@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from core.kafka import errors
 from core.kafka.broker.broker import Broker
+from core.kafka.broker.broker_setup import BrokerSetup
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import Replica
 from core.kafka.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog, PartitionRecord
@@ -137,16 +138,18 @@ class BrokerBench(NodeBench):
         super().__init__(release, settings)
         self.me = me
         self.node = self.broker = Broker(
-            me,
-            (racks or {}).get(me),
-            1,
-            self.settings,
-            self.metadata,
-            self.network,
-            self.journal,
-            self.account,
-            by_hand=False,
-            racks=racks,
+            BrokerSetup(
+                me,
+                (racks or {}).get(me),
+                1,
+                self.settings,
+                self.metadata,
+                self.network,
+                self.journal,
+                self.account,
+                by_hand=False,
+                racks=racks or {},
+            )
         )
         self.network.alive[CONTROLLER] = True
         self.epochs: dict[int, int] = {}

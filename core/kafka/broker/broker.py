@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from core.kafka import errors, events
+from core.kafka.broker.broker_setup import BrokerSetup
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.controller_requests.alter_partition_manager import AlterPartitionManager
@@ -25,7 +26,6 @@ from core.kafka.broker.partition import Partition
 from core.kafka.broker.purgatory.delayed_produce import AppendCompletion
 from core.kafka.broker.replica_manager import ReplicaManager
 from core.kafka.broker.requests.fetch_manager import FetchManager
-from core.kafka.controller.metadata_log import MetadataLog
 from core.kafka.group_coordinator.group_coordinator import GroupCoordinator
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.leader_term import Batch, BatchFields
@@ -37,19 +37,15 @@ from core.kafka.messages import (
     BrokerHeartbeatResponse,
     MetadataFetchResponse,
 )
-from core.kafka.settings.settings import Settings
 from core.kafka.transaction.messages import FindCoordinatorRequest, FindCoordinatorResponse
 from core.kafka.transaction.transaction_coordinator import TransactionCoordinator
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, partition_for
 from core.kafka.transaction.verification import TransactionalBatch, VerificationCompletion
-from core.sim.journal import Journal
 from core.sim.messages import Disconnected
-from core.sim.network import Network
 from core.sim.units import SECOND, US_PER_MS
 
 if TYPE_CHECKING:
     from core.kafka.controller.quorum.kafka_raft_client import KafkaRaftClient
-    from core.kafka.durability_observer import DurabilityObserver
 
 SHUTDOWN_AGAIN: Final = 50 * US_PER_MS
 """The delay between the first response in a controlled shutdown and the next heartbeat, µs (`BrokerLifecycleManager`)."""
@@ -95,25 +91,11 @@ class Broker(BrokerContext):
     transactions: Final[TransactionCoordinator]
     groups: Final[GroupCoordinator]
 
-    def __init__(
-        self,
-        broker_id: int,
-        rack: str | None,
-        log_dirs: int,
-        settings: Settings,
-        metadata: MetadataLog,
-        network: Network,
-        journal: Journal,
-        account: DurabilityObserver,
-        *,
-        by_hand: bool,
-        controllers: tuple[str, ...] = (),
-        racks: dict[int, str | None] | None = None,
-    ) -> None:
-        super().__init__(broker_id, rack, log_dirs, settings, metadata, network, journal, account, by_hand=by_hand, racks=racks)
+    def __init__(self, setup: BrokerSetup) -> None:
+        super().__init__(setup)
         self._shutdown_heard = False
         self.voter: KafkaRaftClient | None = None
-        self.channel = ControllerChannel(self, controllers)
+        self.channel = ControllerChannel(self, setup.controllers)
         self.producer_id_manager = ProducerIdManager(self)
         self.log_directories = LogDirectories(self, self.channel)
         self.registration = BrokerRegistration(self, self.channel, self.log_directories.online_ids)

@@ -5,20 +5,18 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Final
 
+from core.kafka.broker.broker_setup import BrokerSetup
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.partition_context import PartitionContext
 from core.kafka.broker.replica_selector import RACK_AWARE
 from core.kafka.broker.replication_quota import ReplicationQuota
 from core.kafka.controller.metadata_log import MetadataLog
-from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.features import TRANSACTION_VERSION
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.log.log_config import LogConfig
 from core.kafka.settings.setting import MAX_LONG
 from core.kafka.settings.settings import Settings
-from core.sim.journal import Journal
 from core.sim.long_polling import LongPoll
-from core.sim.network import Network
 
 
 def _quota(known: ReplicationQuota | None, side: str, settings: Settings, broker: int) -> ReplicationQuota | None:
@@ -58,25 +56,12 @@ class BrokerContext(PartitionContext):
     racks: Final[dict[int, str | None]]
     metadata: Final[MetadataLog]
 
-    def __init__(
-        self,
-        broker_id: int,
-        rack: str | None,
-        log_dirs: int,
-        settings: Settings,
-        metadata: MetadataLog,
-        network: Network,
-        journal: Journal,
-        account: DurabilityObserver,
-        *,
-        by_hand: bool,
-        racks: dict[int, str | None] | None,
-    ) -> None:
-        super().__init__(broker_id, log_dirs, settings, network, journal, account, by_hand=by_hand)
-        self.rack = rack
-        self.racks = racks or {}
-        self.metadata = metadata
-        self.by_hand = by_hand
+    def __init__(self, setup: BrokerSetup) -> None:
+        super().__init__(setup)
+        self.rack = setup.rack
+        self.racks = setup.racks
+        self.metadata = setup.metadata
+        self.by_hand = setup.by_hand
         self.log_configs: dict[str, LogConfig] = {}
         self.state = BrokerState.STOPPED
         self.leader_quota: ReplicationQuota | None = None

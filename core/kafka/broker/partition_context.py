@@ -5,14 +5,13 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from typing import Final, Protocol
 
+from core.kafka.broker.broker_setup import BrokerSetup
 from core.kafka.broker.disk import Disk
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.messages import AlterPartitionItem
 from core.kafka.release import Release
 from core.kafka.settings.settings import Settings
-from core.sim.journal import Journal
-from core.sim.network import Network
 from core.sim.node import Node
 
 
@@ -59,27 +58,17 @@ class PartitionContext(Node, metaclass=ABCMeta):
     lag_max_messages: int
     alter_partition: IsrChanges
 
-    def __init__(
-        self,
-        broker_id: int,
-        log_dirs: int,
-        settings: Settings,
-        network: Network,
-        journal: Journal,
-        account: DurabilityObserver,
-        *,
-        by_hand: bool,
-    ) -> None:
-        super().__init__(broker_address(broker_id), network, journal)
-        self.id = broker_id
-        self.settings = settings
-        self.release = settings.release
-        self.account = account
-        self.disk = Disk.of(broker_id, log_dirs)
+    def __init__(self, setup: BrokerSetup) -> None:
+        super().__init__(broker_address(setup.broker_id), setup.network, setup.journal)
+        self.id = setup.broker_id
+        self.settings = setup.settings
+        self.release = setup.settings.release
+        self.account = setup.account
+        self.disk = Disk.of(setup.broker_id, setup.log_dirs)
         self.broker_epoch = -1
         self.verifies_transactions = True
         self.behind = {}
-        self.pushes_high_watermark = self.release.hw_completes_fetch and not by_hand
+        self.pushes_high_watermark = self.release.hw_completes_fetch and not setup.by_hand
 
     @abstractmethod
     def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:

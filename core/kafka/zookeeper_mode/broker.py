@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from core.kafka import errors, events
 from core.kafka.broker.broker import Broker
+from core.kafka.broker.broker_setup import BrokerSetup
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.controller_requests.broker_registration import REGISTRATION_RETRY
-from core.kafka.controller.metadata_log import MetadataLog
 from core.kafka.ids import NO_LEADER, PRODUCER_ID_BLOCK_SIZE, TopicPartition
 from core.kafka.messages import AllocateProducerIdsResponse
-from core.kafka.settings.settings import Settings
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.paths import ConfigChange, broker_path
 from core.kafka.zookeeper.protocol import OK, Create, GetChildren, GetData, Result, SetData
@@ -33,13 +32,11 @@ from core.kafka.zookeeper_mode.controller.requests import (
     UpdateMetadataRequest,
 )
 from core.kafka.zookeeper_mode.isr_manager import ZooKeeperIsrManager
-from core.sim.journal import Journal
 from core.sim.messages import Disconnected, Timer
-from core.sim.network import Network
 from core.sim.units import SECOND
 
 if TYPE_CHECKING:
-    from core.kafka.durability_observer import DurabilityObserver
+    pass
 
 LOCAL_DELIVERY_DELAY: Final = 1
 """The delay of a message to the controller on the same broker, µs.
@@ -71,20 +68,8 @@ class ZooKeeperBroker(Broker):
     zk: Final[ZooKeeperClient]
     kafka_controller: Final[KafkaController]
 
-    def __init__(
-        self,
-        broker_id: int,
-        rack: str | None,
-        log_dirs: int,
-        settings: Settings,
-        network: Network,
-        journal: Journal,
-        account: DurabilityObserver,
-        *,
-        by_hand: bool,
-        racks: dict[int, str | None] | None = None,
-    ) -> None:
-        super().__init__(broker_id, rack, log_dirs, settings, MetadataLog(), network, journal, account, by_hand=by_hand, racks=racks)
+    def __init__(self, setup: BrokerSetup) -> None:
+        super().__init__(setup)
         self.channel.controller = self.address
         self.channel.epoch = 0
         self.zk = ZooKeeperClient(self, self)

@@ -15,7 +15,7 @@ from core.kafka.clients.group_member.member_removal import MemberRemoval
 from core.lab import acts
 from core.lab.act_handlers import find
 from core.lab.act_handlers.clients import check_client, config_of
-from core.lab.act_handlers.processes import offsets_topic
+from core.lab.act_handlers.internal_topics import offsets_topic
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 

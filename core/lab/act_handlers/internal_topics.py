@@ -1,9 +1,9 @@
-"""Internal topics that acts on transactions create."""
+"""Internal topics that acts on transactions and groups create."""
 
 from __future__ import annotations
 
 from core.kafka.topic_spec import TopicSpec
-from core.kafka.transaction.transaction_log import TRANSACTION_STATE_TOPIC
+from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
 from core.lab.act_handlers import find
 from core.lab.cluster_nodes import ClusterNodes
 from core.lab.spec import reject_too_many
@@ -16,14 +16,35 @@ def transaction_state_topic(cluster: ClusterNodes) -> TopicSpec | None:
     Raises:
         ActRefused: the cluster cannot hold the topic.
     """
+    config = (
+        ("unclean.leader.election.enable", "false"),
+        ("compression.type", "uncompressed"),
+        ("cleanup.policy", "compact"),
+        ("min.insync.replicas", str(cluster.settings.integer("transaction.state.log.min.isr"))),
+        ("segment.bytes", "104857600"),
+    )
+    return _internal_topic(cluster, TRANSACTION_STATE_TOPIC, "transaction.state.log", config)
+
+
+def offsets_topic(cluster: ClusterNodes) -> TopicSpec | None:
+    """Return the topic `__consumer_offsets` to create, or None if it exists (`GroupCoordinator#groupMetadataTopicConfigs`).
+
+    Raises:
+        ActRefused: the cluster cannot hold the topic.
+    """
+    config = (("compression.type", "producer"), ("cleanup.policy", "compact"), ("segment.bytes", "104857600"))
+    return _internal_topic(cluster, GROUP_METADATA_TOPIC, "offsets.topic", config)
+
+
+def _internal_topic(cluster: ClusterNodes, name: str, prefix: str, config: tuple[tuple[str, str], ...]) -> TopicSpec | None:
+    """Return an internal topic to create, or None if it exists. The settings of its size begin with `prefix`."""
     replication, settings = cluster.controller.replication, cluster.settings
-    if TRANSACTION_STATE_TOPIC in replication.topics:
+    if name in replication.topics:
         return None
-    factor = settings.integer("transaction.state.log.replication.factor")
-    partitions = settings.integer("transaction.state.log.num.partitions")
+    factor, partitions = settings.integer(f"{prefix}.replication.factor"), settings.integer(f"{prefix}.num.partitions")
     if factor > len(cluster.brokers):
         raise ActRefused(
-            f"transaction.state.log.replication.factor is {factor}, but the cluster has {len(cluster.brokers)} broker"
+            f"{prefix}.replication.factor is {factor}, but the cluster has {len(cluster.brokers)} broker"
             f"{'s' if len(cluster.brokers) != 1 else ''}; set it to at most {len(cluster.brokers)} in the cluster's settings"
         )
     find.require_controller(cluster)
@@ -32,12 +53,5 @@ def transaction_state_topic(cluster: ClusterNodes) -> TopicSpec | None:
         replicas = sum(len(partition.replicas) for partition in known.values())
         reject_too_many(len(known) + partitions, replicas + partitions * factor)
     except ValueError as wrong:
-        raise ActRefused(f"with {TRANSACTION_STATE_TOPIC}, that would be {wrong}") from None
-    config = (
-        ("unclean.leader.election.enable", "false"),
-        ("compression.type", "uncompressed"),
-        ("cleanup.policy", "compact"),
-        ("min.insync.replicas", str(settings.integer("transaction.state.log.min.isr"))),
-        ("segment.bytes", "104857600"),
-    )
-    return TopicSpec(TRANSACTION_STATE_TOPIC, partitions, factor, config=config)
+        raise ActRefused(f"with {name}, that would be {wrong}") from None
+    return TopicSpec(name, partitions, factor, config=config)

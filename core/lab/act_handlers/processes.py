@@ -8,14 +8,11 @@ from core.kafka.admin_requests import CreateTopic
 from core.kafka.clients.client_config import PRODUCER
 from core.kafka.clients.processes.process import Process, ProcessConfig
 from core.kafka.clients.processes.process_step import LOOP, START, Delivery, ProcessStep
-from core.kafka.topic_spec import TopicSpec
-from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC
 from core.lab import acts
 from core.lab.act_handlers import find
 from core.lab.act_handlers.clients import check_client, config_of
-from core.lab.act_handlers.internal_topics import transaction_state_topic
+from core.lab.act_handlers.internal_topics import offsets_topic, transaction_state_topic
 from core.lab.cluster_nodes import ClusterNodes
-from core.lab.spec import reject_too_many
 from core.sim.errors import ActRefused
 
 
@@ -79,32 +76,6 @@ def _start(cluster: ClusterNodes, act: acts.StartProcess) -> find.CheckThenDo:
         process.succeed(former)
     cluster.add_client(process)
     process.start(client.transaction_timeout)
-
-
-def offsets_topic(cluster: ClusterNodes) -> TopicSpec | None:
-    """Return the topic `__consumer_offsets` to create, or None if it exists (`GroupCoordinator#groupMetadataTopicConfigs`).
-
-    Raises:
-        ActRefused: the cluster cannot hold the topic.
-    """
-    replication, settings = cluster.controller.replication, cluster.settings
-    if GROUP_METADATA_TOPIC in replication.topics:
-        return None
-    factor, partitions = settings.integer("offsets.topic.replication.factor"), settings.integer("offsets.topic.num.partitions")
-    if factor > len(cluster.brokers):
-        raise ActRefused(
-            f"offsets.topic.replication.factor is {factor}, but the cluster has {len(cluster.brokers)} broker"
-            f"{'s' if len(cluster.brokers) != 1 else ''}; set it to at most {len(cluster.brokers)} in the cluster's settings"
-        )
-    find.require_controller(cluster)
-    try:
-        known = replication.partitions
-        replicas = sum(len(partition.replicas) for partition in known.values())
-        reject_too_many(len(known) + partitions, replicas + partitions * factor)
-    except ValueError as wrong:
-        raise ActRefused(f"with {GROUP_METADATA_TOPIC}, that would be {wrong}") from None
-    config = (("compression.type", "producer"), ("cleanup.policy", "compact"), ("segment.bytes", "104857600"))
-    return TopicSpec(GROUP_METADATA_TOPIC, partitions, factor, config=config)
 
 
 def _running(cluster: ClusterNodes, name: str) -> Process:

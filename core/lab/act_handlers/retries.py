@@ -13,8 +13,7 @@ from core.kafka.clients.services.service_config import DueFrom, ServiceCommit, S
 from core.lab import acts
 from core.lab.act_handlers import find
 from core.lab.act_handlers.clients import config_of
-from core.lab.act_handlers.internal_topics import transaction_state_topic
-from core.lab.act_handlers.processes import offsets_topic
+from core.lab.act_handlers.internal_topics import offsets_topic, transaction_state_topic
 from core.lab.act_handlers.services import check_instances, check_workers, ended, missing_topics, next_instance, shared, start_worker
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused

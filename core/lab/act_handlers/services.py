@@ -17,8 +17,7 @@ from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.act_handlers import find
 from core.lab.act_handlers.clients import check_client, config_of
-from core.lab.act_handlers.internal_topics import transaction_state_topic
-from core.lab.act_handlers.processes import offsets_topic
+from core.lab.act_handlers.internal_topics import offsets_topic, transaction_state_topic
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 

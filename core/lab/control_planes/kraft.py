@@ -10,6 +10,7 @@ from core.kafka.broker.disk import Disk
 from core.kafka.controller.quorum_controller import QuorumController
 from core.kafka.ids import CONTROLLER
 from core.lab.cluster_nodes import ClusterNodes
+from core.lab.control_planes.setup import broker_setup
 from core.lab.initial_logs import place_logs
 
 C = TypeVar("C", bound=QuorumController)
@@ -55,10 +56,7 @@ def make_brokers(cluster: ClusterNodes, controller: QuorumController) -> dict[in
     for topic in spec.topics:
         controller.replication.create_topic(topic)
     for each in spec.brokers:
-        broker = Broker(
-            each.id, each.rack, each.log_dirs, cluster.initial_settings(), cluster.metadata, cluster.network, cluster.journal, cluster.account,
-            by_hand=cluster.by_hand, controllers=spec.controllers, racks=racks,
-        )  # fmt: skip
+        broker = Broker(broker_setup(cluster, each, racks, cluster.metadata, spec.controllers))
         broker.log_directories.copy_speed = spec.disk_speed
         cluster.brokers[each.id] = cluster.nodes[broker.address] = broker
         cluster.network.alive[broker.address] = each.up

@@ -1,0 +1,41 @@
+"""The surroundings of a broker, which stay the same while the simulation runs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from core.kafka.controller.metadata_log import MetadataLog
+from core.kafka.durability_observer import DurabilityObserver
+from core.kafka.settings.settings import Settings
+from core.sim.journal import Journal
+from core.sim.network import Network
+
+
+class BrokerSetup(NamedTuple):
+    """What a broker is built with.
+
+    Attributes:
+        broker_id: the broker id.
+        rack: the broker's rack; None if it has none.
+        log_dirs: the number of log directories.
+        settings: the broker's own view of the settings.
+        metadata: the metadata log that the broker reads; empty if the cluster uses ZooKeeper.
+        network: the network.
+        journal: the journal.
+        account: the observer of the durability account.
+        by_hand: whether fetchers, heartbeats, and checks run only on command.
+        racks: the rack of each broker.
+        controllers: the names of the controllers; empty for a cluster with a single controller.
+    """
+
+    broker_id: int
+    rack: str | None
+    log_dirs: int
+    settings: Settings
+    metadata: MetadataLog
+    network: Network
+    journal: Journal
+    account: DurabilityObserver
+    by_hand: bool
+    racks: dict[int, str | None]
+    controllers: tuple[str, ...] = ()

@@ -1,0 +1,30 @@
+"""The surroundings of a cluster's brokers, which are the same in every control plane."""
+
+from __future__ import annotations
+
+from core.kafka.broker.broker_setup import BrokerSetup
+from core.kafka.controller.metadata_log import MetadataLog
+from core.lab.cluster_nodes import ClusterNodes
+from core.lab.spec import BrokerSpec
+
+
+def broker_setup(
+    cluster: ClusterNodes,
+    broker: BrokerSpec,
+    racks: dict[int, str | None],
+    metadata: MetadataLog,
+    controllers: tuple[str, ...] = (),
+) -> BrokerSetup:
+    """Return what a broker is built with.
+
+    Args:
+        cluster: the cluster.
+        broker: the spec of the broker.
+        racks: the rack of each broker, which all brokers share.
+        metadata: the metadata log. A cluster with ZooKeeper has none, so each of its brokers gets an empty one.
+        controllers: the names of the controllers.
+    """
+    return BrokerSetup(
+        broker.id, broker.rack, broker.log_dirs, cluster.initial_settings(), metadata, cluster.network, cluster.journal, cluster.account,
+        by_hand=cluster.by_hand, racks=racks, controllers=controllers,
+    )  # fmt: skip
