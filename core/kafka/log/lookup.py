@@ -93,7 +93,7 @@ def lookup_by_offset(log: ReplicaLog, offset: int, max_bytes: int = MAX_BYTES) -
     steps = [
         _step(
             SEGMENT, segment.name(),
-            f"{segment.name()} has the greatest base offset up to {offset}, among {_count(len(segments), 'segment')}.",
+            f"Among {_count(len(segments), 'segment')}, {segment.name()} has the greatest base offset that is at most {offset}.",
             offset=segment.base, position=0,
         )
     ]  # fmt: skip
@@ -118,13 +118,13 @@ def _read_offset_index(segment: SegmentFiles, offset: int, steps: list[LookupSte
     search = index.search(offset)
     if search.slot < 0:
         entry = OffsetPosition(segment.base, 0)
-        empty = f"{name} has no entry" + (f" up to offset {offset}" if index.entries else "")
+        empty = f"{name} has no entry" + (f" at or before offset {offset}" if index.entries else "")
         words = f"{empty}, so the scan starts at position 0 of the segment."
     else:
         entry = index.entry(search.slot)
         words = (
-            f"{name} has {_count(index.entries, 'entry')}; {_searched(search)} lead to entry {search.slot + 1}, the last one up to offset "
-            f"{offset}: offset {entry.offset} is at position {entry.position}."
+            f"{name} has {_count(index.entries, 'entry')}. After {_searched(search)}, the search finds entry {search.slot + 1}, the last one at or "
+            f"before offset {offset}: offset {entry.offset} is at position {entry.position}."
         )
     steps.append(_step("index", name, words, offset=entry.offset, position=entry.position, probes=search.probes))
     return entry
@@ -136,12 +136,10 @@ def _scan_for_offset(segment: SegmentFiles, entry: OffsetPosition, offset: int, 
     first = segment.batch_at(entry.position)
     at = bisect_right(batches, offset - 1, first, key=lambda each: each.last_offset)
     if at == len(batches):
-        read = (
-            f"The {_count(at - first, 'batch')} from position {entry.position} on end"
-            if at > first
-            else "No batch starts there, and the segment ends"
+        words = (
+            f"The scan from position {entry.position} reads {_count(at - first, 'batch header')} and reaches the end of the segment without "
+            f"finding offset {offset} or a later one."
         )
-        words = f"{read} below offset {offset}."
         steps.append(_step(SCAN, segment.name(), words, batches=at - first, size=segment.size - entry.position))
         return None
     found = batches[at]
@@ -152,8 +150,8 @@ def _scan_for_offset(segment: SegmentFiles, entry: OffsetPosition, offset: int, 
 def _scanned(segment: SegmentFiles, first: int, found: PositionedBatch, at: int, why: str) -> LookupStep:
     start = segment.batches[first].position
     words = (
-        f"The scan of {segment.name()} reads {_count(at - first + 1, 'batch header')} from position {start} on; the batch with "
-        f"{_offsets(found)} at position {found.position} {why}."
+        f"The scan of {segment.name()} reads {_count(at - first + 1, 'batch header')}, starting at position {start}. The batch with "
+        f"{_offsets(found)}, at position {found.position}, {why}."
     )
     return _step(
         SCAN, segment.name(), words, offset=found.start, timestamp=found.timestamp, position=found.position, batches=at - first + 1,
@@ -169,10 +167,10 @@ def _fetched(segment: SegmentFiles, found: PositionedBatch, offset: int, max_byt
     after = bisect_right(segment.batches, found.position + size, first, key=lambda each: each.position + each.bytes)
     end = segment.batches[after - 1].end
     if size == available:
-        limit = f"to the end of the {'log' if segment.active else 'segment'}"
+        limit = f"up to the end of the {'log' if segment.active else 'segment'}"
     else:
-        limit = "on, which is the limit" if size == max_bytes else "on, because a fetch returns at least one batch"
-    words = f"A fetch gets {_count(size, 'byte')} from position {found.position} {limit}; the last complete batch ends at offset {end - 1}"
+        limit = "because that is the limit" if size == max_bytes else "because a fetch returns at least one batch"
+    words = f"A fetch gets {_count(size, 'byte')}, starting at position {found.position}, {limit}. The last complete batch ends at offset {end - 1}"
     skipped = bisect_left(found.offsets, offset)
     words += f". The client skips the {_count(skipped, 'record')} below offset {offset}." if skipped else "."
     steps.append(_step(ANSWER, segment.name(), words, offset=found.start, timestamp=found.timestamp, position=found.position, size=size))
@@ -191,7 +189,7 @@ def _collect_aborted(log: ReplicaLog, segments: Sequence[SegmentFiles], lookup: 
     name = next(segment for segment in segments if segment.transactions).name(TRANSACTION_INDEX)
     which = ", ".join(f"offsets {each.first_offset} to {each.last_offset} of producer ID {each.producer_id}" for each in aborted)
     words = (
-        f"For a read_committed consumer, the transaction indexes from {name} on are searched up to offset {end}: the consumer skips "
+        f"For a read_committed consumer, the search covers the transaction indexes starting with {name}, up to offset {end}. The consumer skips "
         f"{which or 'nothing'}."
     )
     steps.append(_step("txnindex", name, words, offset=aborted[0].first_offset if aborted else NOT_FOUND, probes=len(entries)))
@@ -207,12 +205,12 @@ def lookup_by_timestamp(log: ReplicaLog, timestamp: int) -> Lookup:
     number = next((number for number, each in enumerate(segments) if each.largest_timestamp >= timestamp), len(segments))
     if number == len(segments):
         largest = max(each.largest_timestamp for each in segments)
-        words = f"The largest timestamp of {_count(len(segments), 'segment')} is {largest}, which is before {timestamp}, so the answer is unknown (-1)."
+        words = f"The largest timestamp in {_count(len(segments), 'segment')} is {largest}, which is before {timestamp}, so the answer is unknown (-1)."
         return Lookup((_step(ANSWER, "", words),))
     segment = segments[number]
     words = (
-        f"{segment.name()} is the first segment whose largest timestamp, {segment.largest_timestamp}, is at or after {timestamp}, among "
-        f"{_count(len(segments), 'segment')}."
+        f"Among {_count(len(segments), 'segment')}, {segment.name()} is the first one whose largest timestamp, {segment.largest_timestamp}, is at or "
+        f"after {timestamp}."
     )
     steps = [_step(SEGMENT, segment.name(), words, offset=segment.base, timestamp=segment.largest_timestamp, position=0)]
     mark = _read_time_index(segment, timestamp, steps)
@@ -226,12 +224,12 @@ def _read_time_index(segment: SegmentFiles, timestamp: int, steps: list[LookupSt
     search = index.search(timestamp)
     if search.slot < 0:
         mark = TimestampOffset(NO_TIMESTAMP, segment.base)
-        words = f"{name} has no entry up to timestamp {timestamp}, so the search starts at base offset {segment.base}."
+        words = f"{name} has no entry at or before timestamp {timestamp}, so the search starts at base offset {segment.base}."
     else:
         mark = index.entry(search.slot)
         words = (
-            f"{name} has {_count(index.entries, 'entry')}; {_searched(search)} lead to entry {search.slot + 1}, the last one up to timestamp "
-            f"{timestamp}: up to offset {mark.offset}, the largest timestamp is {mark.timestamp}."
+            f"{name} has {_count(index.entries, 'entry')}. After {_searched(search)}, the search finds entry {search.slot + 1}, the last one at or "
+            f"before timestamp {timestamp}: the largest timestamp up to offset {mark.offset} is {mark.timestamp}."
         )
     steps.append(_step("timeindex", name, words, offset=mark.offset, timestamp=mark.timestamp, probes=search.probes))
     return mark
@@ -249,7 +247,7 @@ def _scan_for_timestamp(segment: SegmentFiles, entry: OffsetPosition, timestamp:
             words = f"The answer is offset {offset} with timestamp {found.timestamp}."
             steps.append(_step(ANSWER, segment.name(), words, offset=offset, timestamp=found.timestamp, position=found.position))
             return Lookup(tuple(steps), errors.NONE, offset, found.timestamp, segment, found)
-    words = f"No batch from position {entry.position} on has a readable record at or after timestamp {timestamp}, so the answer is unknown (-1)."
+    words = f"No batch that starts at position {entry.position} or later has a readable record at or after timestamp {timestamp}, so the answer is unknown (-1)."
     steps.append(_step(ANSWER, segment.name(LOG), words, batches=len(segment.batches) - first, size=segment.size - entry.position))
     return Lookup(tuple(steps))
 

@@ -50,8 +50,8 @@ def test_files_entries_and_the_steps_of_a_lookup(capsys: pytest.CaptureFixture[s
     assert " ".join(lines[4].split()) == "00000000000000000000 0 to 494 33 49500 55968 10 entries 11 entries no file no file"
     steps = [line for line in lines if line[:1].isdigit() and line[1] == "."]
     assert len(steps) == 4
-    assert "00000000000000000990.index has 10 entries; 5 comparisons" in steps[1]
-    assert steps[3].startswith("4. A fetch gets 3000 bytes from position 24000 on, which is the limit")
+    assert "00000000000000000990.index has 10 entries. After 5 comparisons" in steps[1]
+    assert steps[3].startswith("4. A fetch gets 3000 bytes, starting at position 24000, because that is the limit")
     assert "Batch 1230: 15 records, 1500 bytes; in format v2, 1696 bytes uncompressed, of which the header has 61." in lines
     assert [line.split()[0] for line in lines[-3:]] == ["sendfile", "read+write", "TLS"]
     assert "the CPU copies 9000 bytes (300 per record)" in lines[-1]
@@ -89,8 +89,8 @@ def test_an_aborted_transaction_is_skipped_and_its_marker_is_dumped(capsys: pyte
     orders = (aborted, "--partition", "orders-0")
     lines = printed(capsys, *orders, "--offset", "0")
     assert (
-        "5. For a read_committed consumer, the transaction indexes from 00000000000000000000.txnindex on are searched up to offset 7: the "
-        "consumer skips offsets 3 to 6 of producer ID 0." in lines
+        "5. For a read_committed consumer, the search covers the transaction indexes starting with 00000000000000000000.txnindex, up to offset "
+        "7. The consumer skips offsets 3 to 6 of producer ID 0." in lines
     )
     assert "  producer ID 0, offsets 3 to 6, last stable offset 7" in printed(capsys, *orders, "--entries")
     dumped = printed(capsys, *orders, "--dump", "0.log", "--deep-iteration")

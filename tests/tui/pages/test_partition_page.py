@@ -249,7 +249,7 @@ def test_segments_and_a_lookup_fit_every_width() -> None:
         assert all(len(line) <= width for line in lines)
         said = " ".join(" ".join(lines).split())
         assert "orders-0 on b2: 7 segments, log start offset 1234" in said
-        assert "3. The scan of 00000000000000000990.log reads 2 batch headers from position 22500 on" in said
+        assert "3. The scan of 00000000000000000990.log reads 2 batch headers, starting at position 22500." in said
     assert "00000000000000002970 active" in said
     assert run.cluster.segment_report(TP, 9) is None
 
@@ -290,7 +290,7 @@ async def test_enter_asks_and_shows_the_segments() -> None:
         await pilot.pause()
         shown = screen_text(app)
         assert "Segments of " in shown
-        assert "1. 00000000000000000000.log has the greatest base offset up to 5, among 1 segment." in " ".join(shown.split())
+        assert "1. Among 1 segment, 00000000000000000000.log has the greatest base offset that is at most 5." in " ".join(shown.split())
         await pilot.press("escape", "enter", "enter")
         await pilot.pause()
         assert "log end offset" in screen_text(app)

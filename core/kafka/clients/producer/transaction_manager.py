@@ -135,7 +135,7 @@ class TransactionManager:
         """Return the reason why the application cannot make a call now. If it can, return an empty string (`IllegalStateException`,
         `KafkaException`)."""
         if self.call and call != self.call:
-            return f"producer {self.name} still waits for the result of {self.call}; until then, only {self.call} can be called again"
+            return f"producer {self.name} is still waiting for the result of {self.call}; until then, only {self.call} can be called again"
         if self.call:
             return ""
         return impossible_call(call, self.state, self.transactional_id, self.last_error)

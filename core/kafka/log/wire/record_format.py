@@ -50,7 +50,7 @@ def decode_varint(data: bytes, at: int = 0) -> tuple[int, int]:
     rest, shift = 0, 0
     while True:
         if at >= len(data):
-            raise ValueError("the data end within a varint")
+            raise ValueError("the data ends within a varint")
         group = data[at]
         at += 1
         rest |= (group & 0x7F) << shift

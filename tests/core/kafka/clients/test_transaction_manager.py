@@ -311,7 +311,7 @@ def test_txp_20_the_same_call_again_waits_for_the_same_result() -> None:
     bench.acked(*bench.begin(0))
     bench.manager.commit()
     for call in (bench.manager.abort, bench.manager.begin, bench.manager.init):
-        with pytest.raises(IllegalStateError, match="still waits for the result of commitTransaction"):
+        with pytest.raises(IllegalStateError, match="still waiting for the result of commitTransaction"):
             call()
     bench.manager.commit()
     assert bench.answer_end().commit
@@ -435,7 +435,7 @@ def test_a_commit_fails_only_when_all_batches_have_ended() -> None:
     bench.manager.commit()
     bench.refused(first, errors.MESSAGE_TOO_LARGE)
     assert bench.state is _S.ABORTABLE_ERROR
-    with pytest.raises(IllegalStateError, match="still waits for the result of commitTransaction"):
+    with pytest.raises(IllegalStateError, match="still waiting for the result of commitTransaction"):
         bench.manager.abort()
     bench.acked(second)
     assert bench.sent(EndTxnRequest) == []

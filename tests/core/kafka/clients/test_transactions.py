@@ -161,7 +161,7 @@ def test_calls_in_the_wrong_order_are_refused() -> None:
     with pytest.raises(ActRefused, match="there is no producer"):
         run.do(acts.BeginTransaction())
     run.do(acts.InitTransactions("t", "tx"))
-    with pytest.raises(ActRefused, match="still waits for the result of initTransactions"):
+    with pytest.raises(ActRefused, match="still waiting for the result of initTransactions"):
         run.do(acts.BeginTransaction())
     run.wait(2)
     with pytest.raises(ActRefused, match="Invalid transition attempted from state READY to state COMMITTING_TRANSACTION"):

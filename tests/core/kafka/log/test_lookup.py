@@ -30,18 +30,18 @@ def test_a_lookup_by_offset_step_by_step() -> None:
     found = lookup_by_offset(log, 285, max_bytes=2_500)
     segment, index, scan, answer = found.steps
     assert (segment.step, segment.file, segment.offset) == ("segment", "00000000000000000160.log", 160)
-    assert segment.sentence == "00000000000000000160.log has the greatest base offset up to 285, among 3 segments."
+    assert segment.sentence == "Among 3 segments, 00000000000000000160.log has the greatest base offset that is at most 285."
     assert (index.step, index.file, index.offset, index.position) == ("index", "00000000000000000160.index", 269, 10_000)
-    assert "entry 2, the last one up to offset 285: offset 269 is at position 10000." in index.sentence
+    assert "entry 2, the last one at or before offset 285: offset 269 is at position 10000." in index.sentence
     assert (scan.step, scan.offset, scan.position, scan.batches, scan.bytes) == ("scan", 280, 12_000, 3, 2_000)
     assert scan.sentence == (
-        "The scan of 00000000000000000160.log reads 3 batch headers from position 10000 on; the batch with offsets 280 to 289 at position "
-        "12000 is the first one that ends at or above offset 285."
+        "The scan of 00000000000000000160.log reads 3 batch headers, starting at position 10000. The batch with offsets 280 to 289, at "
+        "position 12000, is the first one that ends at or above offset 285."
     )
     assert (answer.offset, answer.position, answer.bytes) == (280, 12_000, 2_500)
     assert answer.sentence == (
-        "A fetch gets 2500 bytes from position 12000 on, which is the limit; the last complete batch ends at offset 299. The client skips the "
-        "5 records below offset 285."
+        "A fetch gets 2500 bytes, starting at position 12000, because that is the limit. The last complete batch ends at offset 299. The client "
+        "skips the 5 records below offset 285."
     )
     assert (found.error, found.offset, found.bytes, found.end) == (errors.NONE, 280, 2_500, 300)
 
@@ -123,7 +123,7 @@ def test_lookups_in_a_compacted_log_pass_gaps_and_empty_batches() -> None:
     log.bases = (0, 160, 320)
     gap = lookup_by_offset(log, 120)
     assert [step.step for step in gap.steps] == ["segment", "index", "scan", "segment", "index", "scan", "answer"]
-    assert gap.steps[2].sentence.endswith("below offset 120.")
+    assert gap.steps[2].sentence.endswith("without finding offset 120 or a later one.")
     assert gap.steps[3].sentence == "00000000000000000160.log is the next segment."
     assert (gap.offset, gap.batch.records, gap.batch.position) == (200, 0, 0)
     assert lookup_by_offset(log, 215).steps[-1].sentence.endswith("The client skips the 1 record below offset 215.")
