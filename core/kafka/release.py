@@ -310,7 +310,8 @@ class Release(ReprMixin):
         publishes_isr_changes: a leader that writes its ISR publishes the change in /isr_change_notification (KAFKA-1367, 0.9). Before that,
             the controller learns about such changes only in partitions that are being reassigned.
         validates_positions: when a consumer learns about a new leader, it asks where the epoch of the last record that it has read ends. If
-            that offset is below the consumer's position, the consumer goes back to it (KIP-320's consumer, 2.3).
+            that offset is below the consumer's position, the consumer goes back to it. A consumer that starts at a committed offset ignores
+            metadata that are older than the epoch of this offset (KIP-320's consumer, 2.3).
         keeps_paused_records: when a consumer pauses a partition, it keeps the records that it has already fetched (KAFKA-7548). Before
             that, the consumer drops them and fetches them again.
         finds_by_time: ListOffsets finds the first record at or after a timestamp (KIP-79, 0.10.1). Before that, it uses the modification
