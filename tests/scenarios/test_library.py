@@ -22,6 +22,9 @@ from tui.cli import main
 
 RUNS = [(name, release.name) for name in catalogue.names() for release in releases_of(catalogue.load(name), ())]
 
+MOST_STEPS = 50_000
+"""The number of steps that are compared at most. A few scenarios last for hours, in which clients poll in vain."""
+
 
 @pytest.mark.parametrize(("name", "release"), RUNS, ids=[f"{name} ({release})" for name, release in RUNS])
 def test_it_holds_and_its_log_replays(name: str, release: str, tmp_path: Path) -> None:
@@ -54,12 +57,16 @@ def assert_log_replays(run: Run, events: list[EventTuple], path: Path) -> None:
 
 
 def assert_steps_make_the_same_events(run: Run, events: list[EventTuple]) -> None:
-    """Play the scenario of a run in steps."""
+    """Play the scenario of a run in steps: all of it, or the beginning if it has very many steps."""
     stepped: list[EventTuple] = []
     playable = PlayableScenario(Run(run.scenario, run.cluster.release, None, stepped.append))
-    while not playable.finished:
+    steps = 0
+    while not playable.finished and steps < MOST_STEPS:
         playable.step()
+        steps += 1
     assert stepped == events[: len(stepped)]
+    if not playable.finished:
+        return
     assert [(c.text, c.state, c.time) for c in playable.run.expectations] == [(c.text, c.state, c.time) for c in run.expectations]
     assert {check.state for check in playable.run.expectations} <= {State.HELD}
 

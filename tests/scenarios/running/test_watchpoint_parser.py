@@ -67,15 +67,21 @@ def last_moments() -> dict[str, int]:
     cluster.do(Load("orders", 20, acks="all"))
     acts, seen = [(5 * SECOND, Kill(2)), (20 * SECOND, Start(2))], 0
     moments: dict[str, int] = {}
-    while (due := cluster.next_time()) is not None and due <= 40 * SECOND:
-        if acts and due > acts[0][0]:
-            cluster.run_until(acts[0][0])
-            cluster.do(acts.pop(0)[1])
-        else:
-            cluster.step()
-        if cluster.journal.seq != seen:
-            seen = cluster.journal.seq
-            moments.update({text: seen for text, watch in watches.items() if watch.came_true(cluster)})
+    build = Cluster.view
+    view = build(cluster)
+    with pytest.MonkeyPatch.context() as patch:
+        # All conditions look at the same view.
+        patch.setattr(Cluster, "view", lambda cluster: view)
+        while (due := cluster.next_time()) is not None and due <= 40 * SECOND:
+            if acts and due > acts[0][0]:
+                cluster.run_until(acts[0][0])
+                cluster.do(acts.pop(0)[1])
+            else:
+                cluster.step()
+            if cluster.journal.seq != seen:
+                seen = cluster.journal.seq
+                view = build(cluster)
+                moments.update({text: seen for text, watch in watches.items() if watch.came_true(cluster)})
     return moments
 
 

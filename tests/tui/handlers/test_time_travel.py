@@ -198,7 +198,7 @@ async def test_stop_when_a_condition_holds_and_back_to_when() -> None:
         first = main_screen.view
         assert any(len(p.isr) < 3 for p in first.partitions)
         assert not main_screen.session.playback.playing
-        main_screen.session.history.replay_run.advance_to(40 * SECOND)
+        main_screen.session.history.replay_run.advance_to(25 * SECOND)
         main_screen.refresh_view()
         await pilot.press("W")
         await write(app, pilot, "urp > 0")
