@@ -30,19 +30,24 @@ MAX_BATCHES: Final = 1_000
 If there are at most that many records, each record is its own batch.
 """
 
+MOST_BATCHES: Final = 200_000
+"""The maximum number of batches of all partitions together, if each has a single leader epoch. Each batch takes some 300 bytes."""
+
 
 def place_logs(cluster: ClusterNodes) -> None:
     """Put the logs on the disks of the brokers, before their processes start."""
+    filled = sum(bool(partition.logs) for topic in cluster.spec.topics for partition in topic.assignment)
+    most = max(min(MAX_BATCHES, MOST_BATCHES // max(filled, 1)), 1)
     for topic in cluster.spec.topics:
         for number, partition in enumerate(topic.assignment):
             if partition.logs:
-                _place(cluster, TopicPartition(topic.name, number), partition)
+                _place(cluster, TopicPartition(topic.name, number), partition, most)
     place_offsets(cluster)
 
 
-def _place(cluster: ClusterNodes, tp: TopicPartition, partition: PartitionSpec) -> None:
+def _place(cluster: ClusterNodes, tp: TopicPartition, partition: PartitionSpec, most_batches: int) -> None:
     leader = cluster.controller.replication.partitions[tp].leader
-    terms = _terms(partition.logs, leader if leader != NO_LEADER else partition.replicas[0])
+    terms = _terms(partition.logs, leader if leader != NO_LEADER else partition.replicas[0], most_batches)
     for given in partition.logs:
         broker = cluster.brokers[given.broker]
         log = broker.disk.create(tp, broker.log_config(tp.topic), cluster.release)
@@ -51,7 +56,7 @@ def _place(cluster: ClusterNodes, tp: TopicPartition, partition: PartitionSpec) 
         _write_checkpoints(broker, tp, log)
 
 
-def _terms(logs: tuple[LogSpec, ...], leader: int) -> dict[int, Term]:
+def _terms(logs: tuple[LogSpec, ...], leader: int, most_batches: int) -> dict[int, Term]:
     """Return the term of each leader epoch, with all records that any replica has."""
     found: dict[int, tuple[int, int]] = {}
     for log in logs:
@@ -61,7 +66,7 @@ def _terms(logs: tuple[LogSpec, ...], leader: int) -> dict[int, Term]:
     terms: dict[int, Term] = {}
     for epoch, (start, end) in found.items():
         term = terms[epoch] = Term(epoch, leader)
-        size = (end - start - 1) // MAX_BATCHES + 1
+        size = (end - start - 1) // most_batches + 1
         for base in range(start, end, size):
             records = min(size, end - base)
             term.append((base, records, records * RECORD_BYTES, PRELOADED_PRODUCER, 0, 0, -1, -1, -1, False, None))

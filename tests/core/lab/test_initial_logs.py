@@ -10,7 +10,7 @@ from core.kafka import events
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import LogSpec, PartitionSpec, TopicSpec
-from core.lab import acts
+from core.lab import acts, initial_logs
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec, GroupSpec, Pace
 from core.sim.units import SECOND
@@ -206,3 +206,12 @@ def test_groups_that_a_cluster_cannot_have(changes: dict[str, Any], problem: str
     fields = {"topics": (TopicSpec("t", 1, 1), TopicSpec("__consumer_offsets", 5, 1)), "groups": (GroupSpec("g", ()),), **changes}
     with pytest.raises(ValueError, match=problem):
         ClusterSpec((BrokerSpec(1),), **fields).check()
+
+
+def test_partitions_share_the_number_of_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(initial_logs, "MOST_BATCHES", 100)
+    filled = PartitionSpec((1,), logs=(LogSpec(1, 10**9, 10**9, 0, ((0, 0),)),))
+    cluster = Cluster(ClusterSpec((BrokerSpec(1),), (TopicSpec("t", assignment=(filled, filled)),)))
+    terms = [log.tail for log in cluster.brokers[1].disk.logs.values() if log.tail is not None]
+    assert [len(term.written) for term in terms] == [50, 50]
+    assert offsets(cluster) == {1: (10**9, 10**9)}
