@@ -12,13 +12,13 @@ from core.sim.network import Network
 
 
 class BrokerSetup(NamedTuple):
-    """What a broker is built with.
+    """The parts and settings from which a broker is created.
 
     Attributes:
         broker_id: the broker id.
         rack: the broker's rack; None if it has none.
         log_dirs: the number of log directories.
-        settings: the broker's own view of the settings.
+        settings: the settings as this broker knows them.
         metadata: the metadata log that the broker reads; empty if the cluster uses ZooKeeper.
         network: the network.
         journal: the journal.

@@ -367,7 +367,8 @@ class ReplicaManager:
         self.fetcher_manager.shut_down_idle_fetchers()
 
     def out_of_sync_partitions(self) -> list[Partition]:
-        """Return the partitions that this broker leads and that have a follower to remove from the ISR, in order of creation.
+        """Return the partitions that this broker leads and that have a follower to remove from the ISR, in the order in which they were
+        created.
 
         A follower is in sync while it is at the LEO and its session keeps fetching. A partition whose followers are all in that state is skipped.
         """

@@ -238,7 +238,7 @@ class MetadataLog:
 
     @property
     def changes_features(self) -> bool:
-        """Whether a feature level has changed since the start."""
+        """Whether a feature level has changed since the cluster started."""
         return bool(self._features)
 
     def apply_settings(self, settings: Settings, start: int, end: int) -> bool:

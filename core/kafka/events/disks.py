@@ -211,7 +211,7 @@ class OfflineReplicaDropped(Event, kind="offline-replica-dropped", source="Repli
 
     def sentence(self) -> str:
         tail = "; the replica counts as offline until the process ends" if self.counted else ""
-        return f"b{self.broker} no longer hosts {self.tp}, which is in failed log directory {self.dir}{tail}"
+        return f"b{self.broker} no longer hosts {self.tp}, which is in its failed log directory {self.dir}{tail}"
 
 
 class ReplicaDeleted(Event, kind="replica-deleted", source="LogManager#asyncDelete"):

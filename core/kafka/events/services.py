@@ -123,7 +123,7 @@ class RecordsTried(WorkerRecords, kind="records-tried", source="retry service"):
 
 
 class DeadLettered(WorkerRecords, kind="dead-lettered", source="DeadLetterPublishingRecoverer", level=NOTABLE):
-    """Records that failed in every try, or that their real topic never accepts, reached the dead-letter topic. The offsets are those at which
+    """Records that failed in every try or that their real topic never accepts reached the dead-letter topic. The offsets are those at which
     the application originally produced the records."""
 
     tries: int

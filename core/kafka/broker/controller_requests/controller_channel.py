@@ -15,7 +15,8 @@ from core.kafka.messages import MetadataFetchRequest, NotController
 from core.sim.units import US_PER_MS
 
 RETRY: Final = 50 * US_PER_MS
-"""The delay before the broker asks the next voter, µs. It applies if the last voter is not the active controller and does not know it."""
+"""The delay before the broker asks the next voter, µs. It applies if the last voter is not the active controller and does not know which
+voter is."""
 
 
 class ControllerChannel:

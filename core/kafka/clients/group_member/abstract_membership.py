@@ -1,4 +1,4 @@
-"""The common part of a consumer's membership in both protocols: the search for the coordinator, and the partitions that the consumer owns.
+"""What a consumer's membership has in common in both protocols: the search for the coordinator, and the partitions that the consumer owns.
 
 Kafka: `AbstractCoordinator`, `AbstractMembershipManager`, and the callbacks of `ConsumerRebalanceListener`.
 """
@@ -83,7 +83,7 @@ class AbstractMembership:
         client.timers.update({"find-coordinator": self._find_again, "call-timeout": self.calls.timed_out})
 
     def emit(self, kind: str, *columns: object) -> None:
-        """Record an event of this member as the cause of what follows."""
+        """Record an event of this member. The event becomes the cause of what follows."""
         journal = self.client.journal
         journal.cause = journal.emit(kind, self.client.name, self.does.group, *columns)
 
@@ -97,7 +97,7 @@ class AbstractMembership:
             self.coordinator_found()
 
     def coordinator_found(self) -> None:
-        """Continue after the coordinator was found. Unless a subclass does more, this is left to the next poll()."""
+        """Continue after the coordinator has been found. By default, do nothing, because the next poll() continues."""
 
     def _find_again(self, _: object) -> None:
         self.calls.search_again()
@@ -105,14 +105,15 @@ class AbstractMembership:
     # --- the partitions --------------------------------------------------------------------------------------------
 
     def lose_all(self) -> None:
-        """Give up all partitions, which can already belong to others (`onPartitionsLost`)."""
+        """Give up all partitions, which might already belong to other members (`onPartitionsLost`)."""
         tps = tuple(self.owned)
         if tps:
             self.emit(events.PartitionsLost.kind, ", ".join(map(str, tps)))
             self._give_up(tps)
 
     def revoke(self, generation: int, tps: Partitions, *, always: bool = False) -> None:
-        """Give up some partitions (`onPartitionsRevoked`). If `always` is set, the callback runs even if there are none."""
+        """Give up some partitions (`onPartitionsRevoked`). If `always` is true, the callback runs even if there are no partitions to give
+        up."""
         if tps or always:
             self.emit(events.PartitionsRevoked.kind, generation, ", ".join(map(str, tps)))
             self._give_up(tps)
@@ -123,7 +124,7 @@ class AbstractMembership:
         self.client.partitions_gone(tps)
 
     def own(self, generation: int, assignment: Partitions) -> None:
-        """Own exactly the partitions of an assignment, and begin to read the new ones (`onPartitionsAssigned`)."""
+        """Own exactly the partitions in an assignment, and begin to read the new ones (`onPartitionsAssigned`)."""
         added = tuple(tp for tp in assignment if tp not in self.owned)
         self.owned.clear()
         self.owned.update(dict.fromkeys(assignment))

@@ -61,7 +61,8 @@ class ConsumerCoordinator(AbstractMembership):
         state: the state of the member.
         membership: the member ID and the generation. If there is no generation, the consumer is not a member.
         rejoin_needed: whether the consumer must join in its next poll().
-        revoked: whether the consumer has prepared for the rebalance by committing offsets and giving up the partitions that it must.
+        revoked: whether the consumer has prepared for the rebalance by committing offsets and giving up the partitions that it must give
+            up.
         rejoin_at: the earliest time for the next JoinGroup, µs.
         joining: whether a JoinGroup or SyncGroup request is in flight or about to be sent.
         received: the assignment that the next poll() will apply; None if there is none.
@@ -134,7 +135,7 @@ class ConsumerCoordinator(AbstractMembership):
 
     @property
     def is_settled(self) -> bool:
-        """Whether another call of poll() would do nothing for the group until something else happens."""
+        """Return whether further calls to poll() would do nothing for the group until something else happens."""
         return bool(self.calls.coordinator) and not self.rejoin_needed and not self.joining and self.received is None
 
     @property

@@ -224,7 +224,7 @@ class GroupMember(Client):
             self._continue()
 
     def _waits_for_news(self) -> bool:
-        """Return whether another call of poll() would do nothing until something else happens."""
+        """Return whether further calls to poll() would do nothing until something else happens."""
         commits = self.does.commits is CommitMode.AUTO and self.journal.now >= self.auto_commit_due
         return self.coordinator.is_settled and not commits
 
@@ -239,7 +239,7 @@ class GroupMember(Client):
             self._dispatch(*self.unread.pop(0))
 
     def _dispatch(self, message: object, sender: str) -> bool:
-        """Hand a message or a timer to the parts that it concerns. Return False if it has changed nothing."""
+        """Pass a message or a timer to the components that it concerns. Return False if it has changed nothing."""
         if isinstance(message, Timer):
             topic, colon, name = message.name.partition(":")
             if colon:
@@ -286,7 +286,7 @@ class GroupMember(Client):
             self._losing = False
 
     def connection_forgotten(self, node: str) -> None:
-        """Let all readers learn of the next message from a broker, because one of them no longer counts it as connected."""
+        """Make all readers handle the next message from a broker, because one of them no longer considers the broker connected."""
         self.connections.pop(node, None)
 
     def shared_connection_lost(self, node: str) -> None:

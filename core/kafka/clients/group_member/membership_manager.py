@@ -150,7 +150,7 @@ class MembershipManager(AbstractMembership):
 
     @property
     def is_settled(self) -> bool:
-        """Whether another call of poll() would do nothing for the group until something else happens."""
+        """Return whether further calls to poll() would do nothing for the group until something else happens."""
         return bool(self.calls.coordinator) and self.callback is None and self.state is MembershipState.STABLE
 
     @property

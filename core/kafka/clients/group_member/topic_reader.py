@@ -131,14 +131,14 @@ class TopicReader(Consumer):
     # --- what arrives ----------------------------------------------------------------------------------------------
 
     def handle(self, message: object, sender: str) -> None:
-        """Handle a message. The response to a fetch is followed by the next fetch, unless the application is not in poll()."""
+        """Handle a message. After the response to a fetch, send the next fetch if the application is in poll()."""
         self.stale = True
         super().handle(message, sender)
         if type(message) is not ConsumerFetchResponse:
             self.stale = True
 
     def handle_timer(self, name: str, about: object) -> bool:
-        """Handle a timer of the reader. Return False if nothing has changed, because the timer has found no request that has timed out."""
+        """Handle a timer of the reader. Return False if nothing has changed, because no request has timed out."""
         if name != "watch":
             self.timers[name](about)
             self.stale = True
@@ -254,9 +254,9 @@ class TopicReader(Consumer):
         return [each for each in self.assigned if each not in self.initializing and each not in self.paused and each not in waiting]
 
     def fetch(self) -> None:
-        """Send fetches to the brokers that have no fetch in flight. If nothing has changed since the last time, there are none to send.
+        """Send fetches to the brokers that have no fetch in flight. If nothing has changed since the last call, there is nothing to send.
 
-        The choice of a replica to read from also depends on the time.
+        The replica to read from also depends on the time.
         """
         if self.stale:
             self._fetch_all()

@@ -442,7 +442,7 @@ class TransactionManager:
     def _waits_to_end(self) -> bool:
         """Return whether a commit or an abort is waiting for batches.
 
-        The application's call fails only when all batches have got responses or been given up.
+        The application's call fails only when all batches have been answered or given up.
         """
         return any(isinstance(request, EndTxn) for request in self.requests.waiting)
 

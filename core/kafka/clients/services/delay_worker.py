@@ -101,7 +101,7 @@ class DelayWorker(ServiceWorker):
     # --- dead letters ----------------------------------------------------------------------------------------------
 
     def _give_up(self, batch: ProducerBatch, error: str, *, known_lost: bool = False) -> None:
-        """Give up a batch. If the real topic never accepts its records, send them to the dead-letter topic next, without waiting."""
+        """Give up a batch. If the real topic never accepts the batch's records, send them to the dead-letter topic immediately."""
         records, backs_off_until = self.sending.get(batch.id), self.backs_off_until
         super()._give_up(batch, error, known_lost=known_lost)
         if error == errors.REQUEST_TIMED_OUT and self.topic_deleted:
@@ -139,7 +139,7 @@ class DelayWorker(ServiceWorker):
         self.dead.clear()
 
     def partitions_revoked(self, partitions: tuple[int, ...]) -> None:
-        """Forget everything about partitions that the worker no longer owns."""
+        """Forget all state of partitions that the worker no longer owns."""
         super().partitions_revoked(partitions)
         for number in partitions:
             self.refused.pop(number, None)

@@ -62,7 +62,7 @@ class WorkerConfig(NamedTuple):
         tick: the tick of a timing wheel, to which due times are rounded up, µs; 0 if due times are exact.
         reset: auto.offset.reset.
         membership: the worker's configuration as a member of the group; None if the worker reads all partitions of its topic.
-        dead_letters: the topic for records that the target never accepts; empty if the worker tries to send them until it can.
+        dead_letters: the topic for records that the target never accepts; empty if the worker retries such records indefinitely.
     """
 
     service: str

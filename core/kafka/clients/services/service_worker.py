@@ -379,7 +379,7 @@ class ServiceWorker(ConsumingProcess):
     # --- sending ---------------------------------------------------------------------------------------------------
 
     def _forward(self, records: HeldRecords, content: object, topic: str = "") -> None:
-        """Send records to the target, or to another topic that the worker writes."""
+        """Send records to the target or to another topic that the worker writes to."""
         topic = topic or self.topic
         # After a topic is deleted, its number of partitions is unknown. The batch then waits until delivery.timeout.ms has elapsed.
         partitions = len(self.leaders_of(topic)) or records.partition + 1
