@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from spark_reports.severity import sql_order
-from spark_reports.tables import csv_files
+from spark_reports.tables import csv_files, parquet_files
 from spark_reports.tables.result import Result
 
 if TYPE_CHECKING:
@@ -70,14 +70,22 @@ class Table:
             placed = self.frame.repartitionByRange(parts, *self.keys)
         else:
             placed = self.frame if self.single_partition else self.frame.coalesce(1)
+        ready = placed.sortWithinPartitions(*self.keys)
         for one in write:
-            one(self.name, placed.sortWithinPartitions(*self.keys), fetched)
+            one(self.name, ready, fetched)
 
 
 def parquet(out: Path | str) -> Write:
     """Return a writer that writes each table as a Parquet dataset with its name, and replaces an existing dataset."""
     where = f"file://{out}" if isinstance(out, Path) else out.rstrip("/")
-    return lambda name, frame, fetched: frame.write.mode("overwrite").parquet(f"{where}/{name}")
+
+    def write(name: str, frame: DataFrame, fetched: Rows | None) -> None:
+        if isinstance(out, Path) and fetched is not None and len(fetched) <= PART_ROWS and parquet_files.can_write(frame.schema):
+            parquet_files.write(name, frame.schema, fetched, out)
+        else:
+            frame.write.mode("overwrite").parquet(f"{where}/{name}")
+
+    return write
 
 
 def csv(out: Path) -> Write:

@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 import zstandard
+from pyarrow import parquet
 
+from spark_reports.tables.csv_files import csv_value
 from tests.spark_reports.event_logs import HEADER, event, log_text, write_log
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -104,6 +106,12 @@ def test_good_and_bad_logs_together_without_java(tmp_path: Path) -> None:
     assert {"sessions", "overview", "elections", "records", "comparison"} < names
     assert written == {f"{name}.csv" for name in names} | names - {"comparison"}
     assert all(list((tmp_path / "out" / name).glob("*.parquet")) for name in names - {"comparison"})
+    for name in names - {"comparison"}:
+        with (tmp_path / "out" / f"{name}.csv").open(newline="") as file:
+            header, *lines = csv.reader(file)
+        dataset = parquet.read_table(tmp_path / "out" / name)
+        assert dataset.column_names == header
+        assert [[str(csv_value("" if value is None else value)) for value in row.values()] for row in dataset.to_pylist()] == lines, name
 
     def rows(name: str, *columns: str) -> list[tuple[str, ...]]:
         with (tmp_path / "out" / f"{name}.csv").open(newline="") as file:
