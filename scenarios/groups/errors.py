@@ -48,3 +48,25 @@ def leaderless(tool: GroupsTool, tps: Sequence[TopicPartition]) -> Printed:
         return failed(reason, f"java.lang.RuntimeException: {reason}", "\tat …")
     reason = f"{ERRORS}TimeoutException: Call(callName=metadata) timed out"
     return failed(reason, f"java.util.concurrent.ExecutionException: {reason}", "\tat …")
+
+
+def unknown_topic(tool: GroupsTool) -> Printed:
+    """Return the output of a reset for a topic that does not exist."""
+    reason = "This server does not host this topic-partition."
+    named = f"{ERRORS}UnknownTopicOrPartitionException: {reason}"
+    if tool >= GroupsTool.JAVA:
+        return failed(reason, named)
+    return failed(named, f"java.util.concurrent.ExecutionException: {named}", "\tat …", f"Caused by: {named}")
+
+
+def unknown_partitions(tool: GroupsTool, tps: Sequence[TopicPartition]) -> Printed:
+    """Return the output of a reset for partitions that a topic does not have. Until 4.2, the tool waits for their leaders."""
+    if tool >= GroupsTool.SORTED:
+        reason = f'The partitions "{",".join(map(str, tps))}" do not exist'
+        return failed(reason, f"{ERRORS}UnknownTopicOrPartitionException: {reason}")
+    if tool >= GroupsTool.JAVA:
+        timeout = f"{ERRORS}TimeoutException: Timed out waiting for a node assignment. Call: listOffsets(api=METADATA)"
+        reason = f"java.util.concurrent.ExecutionException: {timeout}"
+        return failed(reason, f"java.lang.RuntimeException: {reason}", "\tat …", f"Caused by: {reason}", "\tat …", f"Caused by: {timeout}")
+    reason = f"{ERRORS}LeaderNotAvailableException: There is no leader for this topic-partition as we are in the middle of a leadership election."
+    return failed(reason, f"java.util.concurrent.ExecutionException: {reason}", "\tat …", f"Caused by: {reason}")

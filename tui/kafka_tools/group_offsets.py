@@ -25,9 +25,9 @@ from core.kafka.ids import TopicPartition
 from scenarios.errors import InputError
 from scenarios.groups.cluster_facts import brokers_of, subscribed_topics
 from scenarios.groups.deletions import delete_groups, delete_offsets
-from scenarios.groups.errors import no_coordinator
-from scenarios.groups.facts import Group, Printed
-from scenarios.groups.resets import GroupReset, read_offsets, reset
+from scenarios.groups.errors import no_coordinator, unknown_partitions, unknown_topic
+from scenarios.groups.facts import INACTIVE, Group, Printed
+from scenarios.groups.resets import NUMBER, GroupReset, read_offsets, reset
 
 if TYPE_CHECKING:
     from core.lab.cluster import Cluster
@@ -57,6 +57,8 @@ def reset_text(arguments: argparse.Namespace, cluster: Cluster, coordinators: Co
     resets = []
     for name, target in targets.items():
         group = coordinators.groups.get(name, Group(name, "Dead", "", 0))
+        if group.state in INACTIVE and (error := _unknown(arguments, cluster)) is not None:
+            return error
         resets.append(GroupReset(group, _scope(arguments, cluster, group, target), target))
     tps = dict.fromkeys(tp for each in resets for tp in each.tps)
     moments = [target.number for target in targets.values() if target.option in (TO_DATETIME, BY_DURATION)]
@@ -83,6 +85,24 @@ def _scope(arguments: argparse.Namespace, cluster: Cluster, group: Group, target
         topics = {tp.topic for tp in group.offsets}
         return sorted(tp for tp in cluster.controller.replication.partitions if tp.topic in topics)
     return _partitions(arguments, cluster)
+
+
+def _unknown(arguments: argparse.Namespace, cluster: Cluster) -> Printed | None:
+    """Return what the tool prints if a topic or a partition of --topic does not exist; None if all exist."""
+    known, tool = cluster.controller.replication.partitions, cluster.release.groups_tool
+    topics = {tp.topic for tp in known}
+    missing: list[TopicPartition] = []
+    for text in arguments.topic or ():
+        topic, _, numbers = text.partition(":")
+        if topic not in topics:
+            return unknown_topic(tool)
+        for number in numbers.split(",") if numbers else ():
+            if not NUMBER.fullmatch(number) or number != str(int(number)):
+                raise InputError(f"--topic: write partitions as numbers, for example {topic[:80]}:0,1")
+            tp = TopicPartition(topic, int(number))
+            if tp not in known:
+                missing.append(tp)
+    return unknown_partitions(tool, missing) if missing else None
 
 
 def _targets(arguments: argparse.Namespace, now: int, groups: list[str], *, several: bool) -> dict[str, Target]:
@@ -127,19 +147,13 @@ def _read(name: str) -> str:
         raise ValueError(f"cannot read {name[:200]!r}: {reason}") from None
 
 
-def _partitions(arguments: argparse.Namespace, cluster: Cluster, *, must_exist: bool = True) -> list[TopicPartition]:
-    """Return the partitions that --topic names.
-
-    Raises:
-        InputError: a topic or partition does not exist, although it must.
-    """
+def _partitions(arguments: argparse.Namespace, cluster: Cluster) -> list[TopicPartition]:
+    """Return the partitions that --topic names, as far as they exist."""
     tps: dict[TopicPartition, None] = {}
     for text in arguments.topic:
         topic, _, numbers = text.partition(":")
         known = cluster.controller.replication.partitions
         found = [tp for tp in known if tp.topic == topic and (not numbers or str(tp.partition) in numbers.split(","))]
-        if not found and must_exist:
-            raise InputError(f"--topic: there is no partition '{text[:80]}'")
         tps.update(dict.fromkeys(found))
     return list(tps)
 
@@ -154,5 +168,5 @@ def deletion_text(arguments: argparse.Namespace, cluster: Cluster, coordinators:
         return no_coordinator(tool)
     if arguments.delete:
         return delete_groups(tool, names, coordinators.groups)
-    tps = _partitions(arguments, cluster, must_exist=False)
+    tps = _partitions(arguments, cluster)
     return delete_offsets(tool, names[0], coordinators.groups.get(names[0]), arguments.topic, tps, subscribed_topics(cluster, names[0]))

@@ -110,6 +110,10 @@ def test_a_dry_run_of_a_reset(script: str, capsys: pytest.CaptureFixture[str]) -
         == 0
     )
     assert sorted(capsys.readouterr().out.split()) == ["new,orders,0,3", "old,orders,0,3"]
+    assert main([*reset[:5], "--topic", "nosuch", "--to-latest"]) == 0
+    assert "This server does not host this topic-partition." in capsys.readouterr().out
+    assert main([*reset[:5], "--topic", "orders:0,9", "--to-latest"]) == 0
+    assert 'The partitions "orders-9" do not exist' in capsys.readouterr().out
     assert main([*reset[:3], "--all-groups", "--group", "new", "--topic", "orders", "--to-latest"]) == 2
     assert main([*reset, "--group", "old", "--to-latest", "--release", "2.0"]) == 2
     assert "2.4 or later" in capsys.readouterr().err

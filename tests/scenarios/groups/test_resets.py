@@ -14,6 +14,7 @@ from core.kafka.clients.group_member.offset_reset import FROM_FILE, Target, mome
 from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES
 from scenarios.groups.deletions import delete_groups, delete_offsets
+from scenarios.groups.errors import unknown_partitions, unknown_topic
 from scenarios.groups.facts import Brokers, Committed, Group
 from scenarios.groups.resets import GroupReset, export, new_offset, read_offsets, reset
 
@@ -155,3 +156,21 @@ def test_several_groups() -> None:
     printed = reset(RELEASES["4.3"].groups_tool, resets, BROKERS, several=True)
     assert printed.out == f"{refused}\nGROUP           TOPIC           PARTITION  NEW-OFFSET\n{rows}"
     assert reset(RELEASES["2.8"].groups_tool, resets, BROKERS, exports=True, several=True).out == f"{refused}gr2,tr,0,20\ngr2,tr,1,10\n\n"
+
+
+@pytest.mark.parametrize("kafka", ["2.8.2", "4.1.1", "4.3.1"])
+def test_topics_and_partitions_that_do_not_exist(kafka: str) -> None:
+    recording = json.loads((RECORDINGS / f"{kafka}-reset-offsets.json").read_text())
+    tool, compared = RELEASES[kafka[:3]].groups_tool, 0
+    for act in recording["acts"]:
+        arguments = act.get("args", [])
+        for topic, printed in (
+            ("nosuch", unknown_topic(tool)),
+            ("nosuch2", unknown_topic(tool)),
+            ("tr:9", unknown_partitions(tool, [TopicPartition("tr", 9)])),
+        ):
+            if "--reset-offsets" in arguments and topic in arguments:
+                said = act["result"] if isinstance(act.get("result"), dict) else act
+                assert (printed.out, printed.err) == (said["out"], said["err"])
+                compared += 1
+    assert compared == 3
