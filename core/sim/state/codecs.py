@@ -220,6 +220,16 @@ class AppendOnlyListCodec(Codec):
     def write(self, each: FieldValue, state: State) -> None:
         each[:] = state[0][: state[1]]
 
+    def restore(self, objects: list[FieldValue], states: list[State], former: list[State]) -> None:
+        """Set the states of objects that have only grown since their `former` states. The former states of the last objects can be missing.
+
+        Two states with the same copy agree up to the shorter length. So only what comes after that is written.
+        """
+        for each, (copy, length), (known, agreed) in zip(objects, states, chain(former, repeat((None, 0))), strict=False):
+            start = min(agreed, length) if known is copy else 0
+            if start < length or len(each) > length:
+                each[start:] = copy[start:length]
+
 
 def _grown(each: AppendOnlyList[object], state: State) -> State:
     """Return the state of a list that has grown.

@@ -119,9 +119,12 @@ class Group:
     def _mark_alike(self, at: int) -> None:
         self._alike.setdefault(at - at % AT_ONCE, set()).add(at % AT_ONCE)
 
-    def restore(self, states: list[State]) -> None:
-        """Write states back to the objects."""
-        self.states = states
+    def restore(self, states: list[State], *, in_step: bool) -> None:
+        """Write states back to the objects. If `in_step` is set, append-only lists have only grown since the states of this group."""
+        former, self.states = self.states, states
+        if isinstance(self.codec, AppendOnlyListCodec):
+            self.codec.restore(self.objects, states, former if in_step else [])
+            return
         places, held = self._differences(states, self.codec.reread)
         if places:
             self.codec.write_all([self.objects[at] for at in places], [states[at] for at in places], held)
@@ -293,10 +296,10 @@ class Snapshot(Generic[Root]):
     def restore(self) -> None:
         """Restore the state of all objects."""
         with _garbage_collection_paused():
-            self._snapshots.resume_from(self.objects)
+            in_step = self._snapshots.resume_from(self.objects)
             for group, states in self._states.items():
                 if group.codec.changes:
-                    group.restore(states)
+                    group.restore(states, in_step=in_step)
 
     def copy(self) -> Root:
         """Return a new simulation in the state of this snapshot. The original does not change."""
@@ -329,14 +332,15 @@ class Snapshot(Generic[Root]):
 
 
 class Snapshots:
-    """An object that takes snapshots of a simulation. Each snapshot shares all unchanged states with the last one."""
+    """An object that takes all snapshots of a simulation. Each snapshot shares all unchanged states with the last one."""
 
-    OUTSIDE: ClassVar = ("_objects",)
+    OUTSIDE: ClassVar = ("_in_step", "_objects")
 
-    __slots__ = ("_objects",)
+    __slots__ = ("_in_step", "_objects")
 
     def __init__(self) -> None:
         self._objects: Objects | None = None
+        self._in_step: Objects | None = None  # the objects of the snapshot that was taken or restored last
 
     @property
     def shares(self) -> bool:
@@ -358,13 +362,18 @@ class Snapshots:
                 if objects.has_outgrown:
                     objects = objects.pruned()
                 changed = objects.update()
-            self._objects = objects
+            self._objects = self._in_step = objects
             return Snapshot(root, self, objects, changed)
 
-    def resume_from(self, objects: Objects) -> None:
-        """Record that a snapshot of these objects has been restored. The next snapshot still shares states with the last one."""
+    def resume_from(self, objects: Objects) -> bool:
+        """Record that a snapshot of these objects is being restored. The next snapshot still shares states with the last one.
+
+        Return whether the snapshot that was taken or restored last is also one of these objects.
+        """
+        in_step, self._in_step = self._in_step is objects, objects
         if self._objects is not None and self._objects is not objects:
             self._objects.reread_append_only()
+        return in_step
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import random
 import types
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
@@ -195,6 +196,31 @@ def test_what_grows_may_grow_otherwise() -> None:
         snapshot.restore()
         assert root.held == grown
         assert snapshot.copy().held == grown
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_lists_that_grow_on_many_branches(seed: int) -> None:
+    """Objects that come and go in the meantime make the snapshots belong to different sets of objects."""
+    draw = random.Random(seed)
+    root, snapshots = InDict([AppendOnlyList() for _ in range(3)]), Snapshots()
+    root.other = []
+    taken: list[tuple[Snapshot[InDict], list[list[int]]]] = []
+    number = 0
+    for _ in range(400):
+        kind = draw.randrange(8)
+        if kind < 4:
+            number += 1
+            draw.choice(root.held).append(number)
+        elif kind < 6 or not taken:
+            taken.append((snapshots.take(root), [list(each) for each in root.held]))
+        elif kind == 6:
+            snapshot, expected = draw.choice(taken)
+            snapshot.restore()
+            assert root.held == expected
+            assert snapshot.copy().held == expected
+        else:
+            root.other = [InSlots(0) for _ in range(draw.randrange(150))]
+    assert len({id(snapshot.objects) for snapshot, _ in taken}) > 2
 
 
 def test_what_cannot_be_reached_any_more_is_read_no_more() -> None:
