@@ -80,8 +80,8 @@ class Replica:
     ) -> None:
         """Update the state from a fetch (`Replica#updateFetchStateOrThrow`). `leader_leo` is the leader's LEO before the read.
 
-        With `as_of_last_fetch`, a fetch that starts at the LEO that the leader had at the previous fetch shows that the follower was caught
-        up at the time of the previous fetch.
+        With `as_of_last_fetch`, if the fetch reaches the LEO that the leader had at the previous fetch, the follower counts as caught up at
+        the time of the previous fetch.
         """
         if fetch_offset >= leader_leo:
             self.last_caught_up_time = now

@@ -84,8 +84,8 @@ _BROKERS_DID: Final = {
     " registered anew": ("registered again", "registered again"),
     " shuts down": ("is shutting down", "are shutting down"),
 }
-"""For reasons in the log that begin with brokers: how such a reason can end, and the wording of this end for one broker and for several
-brokers."""
+"""The wordings that sentences use for reasons that begin with brokers, by the end of the reason in the log: one wording for a single
+broker, and one for several brokers."""
 
 _REPHRASED: Final = {
     "asked for": "as requested",
@@ -93,7 +93,7 @@ _REPHRASED: Final = {
     " does without": " excludes it",
     " has it in a log directory that works": " has it in a working log directory",
 }
-"""For other reasons in the log: how such a reason can end, and the wording of this end in a sentence."""
+"""The wordings that sentences use for other reasons, by the end of the reason in the log."""
 
 
 def _because(reason: str) -> str:

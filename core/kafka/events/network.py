@@ -44,7 +44,7 @@ class LinkChanged(Event, kind="link-changed", source="Selector#poll", level=NOTA
 
 
 class LinkProxied(Event, kind="link-proxied", source="NetworkClient#correlate", level=NOTABLE):
-    """A change in how many requests a proxy on a client's link repeats or reorders."""
+    """The shares of requests that a proxy on a client's link repeats or reorders changed."""
 
     src: str
     dst: str

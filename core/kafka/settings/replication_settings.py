@@ -26,7 +26,7 @@ REPLICATION_SETTINGS: Final = (
         "replica.fetch.wait.max.ms", "int", 500, "broker", False,
         "The maximum time that a leader delays its response to a follower's fetch if there are no new records.",
     ),
-    Setting("replica.fetch.min.bytes", "int", 1, "broker", False, "The number of bytes that must be available before a leader responds to a follower's fetch."),
+    Setting("replica.fetch.min.bytes", "int", 1, "broker", False, "The number of bytes at which a leader stops waiting and responds to a follower's fetch."),
     Setting("replica.fetch.max.bytes", "int", 1_048_576, "broker", False, "The maximum number of bytes per partition in a response to a follower."),
     Setting("replica.fetch.response.max.bytes", "int", 10_485_760, "broker", False, "The maximum total number of bytes in a response to a follower.", since="0.10.2"),
     Setting("replica.fetch.backoff.ms", "int", 1_000, "broker", False, "The time that a follower waits after an error before it fetches the partition again."),
