@@ -5,6 +5,7 @@ from __future__ import annotations
 from core.kafka.health import STALL_BOUND, PartitionStatus
 from core.kafka.ids import TopicPartition
 from core.lab.cluster import Cluster
+from core.lab.views.partition_health import partition_health
 
 STEP = 20_000
 """The time between two samples, in µs."""
@@ -40,25 +41,26 @@ class Looks:
         cluster.run_until(time)
 
     def _look(self, cluster: Cluster) -> None:
-        for view in cluster.view().partitions:
-            status, before = view.status, self._before.get(view.tp, view.status)
+        for tp, registration in cluster.controller.replication.partitions.items():
+            health = partition_health(cluster, tp, registration)
+            status, before = health.status, self._before.get(tp, health.status)
             stalled = status is PartitionStatus.STALLED
-            self._add(view.tp, "read_down", STEP * (not status.readable))
-            self._add(view.tp, "write_down", STEP * (not status.served and not stalled))
-            still = view.uncommitted_us > STALL_BOUND
-            self._add(view.tp, "stalled", STEP * stalled)
-            served = self._served.setdefault(view.tp, [])
+            self._add(tp, "read_down", STEP * (not status.readable))
+            self._add(tp, "write_down", STEP * (not status.served and not stalled))
+            still = health.uncommitted_us > STALL_BOUND
+            self._add(tp, "stalled", STEP * stalled)
+            served = self._served.setdefault(tp, [])
             if status.served:
                 served.append(cluster.now)
             elif stalled and still:
                 # That it stands still is known only when `STALL_BOUND` is over; it began that much earlier.
-                self._add(view.tp, "stalled", STEP * sum(time > cluster.now - view.uncommitted_us for time in served))
+                self._add(tp, "stalled", STEP * sum(time > cluster.now - health.uncommitted_us for time in served))
                 served.clear()
-            if not view.uncommitted_us:
+            if not health.uncommitted_us:
                 served.clear()
-            self.slow_disk += STEP * (stalled and not still and not view.not_fetching)
+            self.slow_disk += STEP * (stalled and not still and not health.not_fetching)
             self.changes += before is not status
-            self._before[view.tp] = status
+            self._before[tp] = status
 
     def _add(self, tp: TopicPartition, what: str, time: int) -> None:
         self.times[tp, what] = self.times.get((tp, what), 0) + time
