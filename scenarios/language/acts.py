@@ -80,6 +80,7 @@ SERVICE_WORDS: Final[dict[str, tuple[str, ...]]] = {
     "delays": ("level", "record"),
     "commit": tuple(map(str, ServiceCommit)),
     "crash_after": tuple(map(str, ServiceStep)),
+    "count_tries": ("after", "before"),
 }
 """The accepted words of fields whose words are different for services."""
 

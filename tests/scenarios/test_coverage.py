@@ -278,7 +278,11 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
             "k2-spring-names": "leo(orders-retry-4000-0) == 1",
             "k2-crash": ("succeeded-twice(app) == 10", "succeeded-twice(safe) == 0"),
             "k2-commit-first": ("dropped(app) == 0", "dropped(careless) == 10"),
-            "k2-poison": ("failed-tries(app) == 3", "dead(app) == 1"),
+            "k2-poison": (
+                "tries(app) == 3 and failed-tries(app) == 3 and dead(app) == 0",
+                "dead(app) == 1",
+                "tries(careful) == 2 and dead(careful) == 1",
+            ),
             "k2-blocking-skips": "given-up(app) == 1",
             "k2-dead-letter-topic-offline": ("dropped(app) == 0", "dropped(careless) == 10"),
             "k2-rocketmq": ("tries(app) == 17", "dead(app) == 1"),

@@ -191,7 +191,9 @@ class GroupCoordinator:
         found = tuple(self._committed(group, tp, request) for tp in request.partitions)
         if any(each[3] != errors.NONE for each in found):
             self._refuse("OffsetFetch", request.group, errors.UNSTABLE_OFFSET_COMMIT)
-        self.broker.reply(sender, OffsetFetchResponse(request.correlation, errors.NONE, found))
+        stored = [(tp, None if group is None else group.committed(tp)) for tp in request.partitions]
+        metadata = tuple((tp, each.metadata) for tp, each in stored if each is not None and each.metadata)
+        self.broker.reply(sender, OffsetFetchResponse(request.correlation, errors.NONE, found, metadata))
 
     def _committed(
         self, group: GroupMetadata | None, tp: TopicPartition, request: OffsetFetchRequest

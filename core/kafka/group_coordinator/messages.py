@@ -29,13 +29,23 @@ NOT_A_MEMBER: Final = GroupMembership()
 
 
 class OffsetCommitRequest(NamedTuple):
-    """A consumer's request to commit offsets outside of a transaction."""
+    """A consumer's request to commit offsets outside of a transaction.
+
+    Attributes:
+        correlation: the correlation ID.
+        client: the name of the client.
+        group: the group.
+        membership: the membership of the client.
+        offsets: the offsets.
+        metadata: the text that the application stores with each offset; empty if it stores none.
+    """
 
     correlation: int
     client: str
     group: str
     membership: GroupMembership
     offsets: tuple[OffsetToCommit, ...]
+    metadata: tuple[str, ...] = ()
 
 
 class OffsetCommitResponse(NamedTuple):
@@ -95,11 +105,15 @@ class OffsetFetchRequest(NamedTuple):
 
 
 class OffsetFetchResponse(NamedTuple):
-    """The response to OffsetFetch. Each item is (partition, offset, leader epoch, error). If `error` is not NONE, there are no items."""
+    """The response to OffsetFetch. Each item is (partition, offset, leader epoch, error). If `error` is not NONE, there are no items.
+
+    `metadata` is the text that the application stored with the offset of each partition; partitions without such a text are left out.
+    """
 
     correlation: int
     error: str
     offsets: tuple[tuple[TopicPartition, int, int, str], ...]
+    metadata: tuple[tuple[TopicPartition, str], ...] = ()
 
 
 class OffsetDeleteRequest(NamedTuple):

@@ -104,7 +104,11 @@ class OffsetCommit:
     def _batch(self, base: int) -> BatchFields:
         now, request = self.broker.journal.now, self.request
         self.base = base
-        self.records = tuple((OffsetKey(request.group, tp), CommittedOffset(offset, epoch, now)) for tp, offset, epoch in request.offsets)
+        texts = () if isinstance(request, TxnOffsetCommitRequest) else request.metadata
+        self.records = tuple(
+            (OffsetKey(request.group, tp), CommittedOffset(offset, epoch, now, text))
+            for (tp, offset, epoch), text in zip(request.offsets, texts or ("",) * len(request.offsets), strict=True)
+        )
         fields = (base, len(self.records), records_bytes(self.records), LOG_WRITER, 0, now)
         if isinstance(request, TxnOffsetCommitRequest):
             return (*fields, request.producer_id, request.producer_epoch, 0, True, self.records)

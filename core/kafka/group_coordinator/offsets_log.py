@@ -28,11 +28,13 @@ class CommittedOffset(NamedTuple):
         offset: the offset of the next record to read.
         leader_epoch: the leader epoch of the last record that was read; -1 if it is unknown.
         timestamp: the time of the commit, µs.
+        metadata: the text that the application stored with the offset.
     """
 
     offset: int
     leader_epoch: int
     timestamp: int
+    metadata: str = ""
 
 
 OffsetRecord = tuple[OffsetKey, CommittedOffset | None]
@@ -42,7 +44,7 @@ OffsetRecord = tuple[OffsetKey, CommittedOffset | None]
 def records_bytes(records: tuple[OffsetRecord, ...]) -> int:
     """Return the approximate size of a batch, in bytes."""
     return BATCH_HEADER_BYTES + sum(
-        8 + 12 + len(key.group.encode("utf-8", "surrogatepass")) + len(key.tp.topic) + (0 if value is None else 18)
+        8 + 12 + len(key.group.encode("utf-8", "surrogatepass")) + len(key.tp.topic) + (0 if value is None else 18 + len(value.metadata))
         for key, value in records
     )
 

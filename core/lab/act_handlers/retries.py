@@ -44,6 +44,10 @@ def _check(cluster: ClusterNodes, act: acts.StartRetryService) -> tuple[int, ...
         raise ActRefused("bound and commit-every must be at least 1")
     if not act.dead_letters and not act.blocking:
         raise ActRefused("only a blocking service can work without dead letters; add 'blocking: true'")
+    if act.count_tries not in ("after", "before"):
+        raise ActRefused(f"count-tries must be after or before, not {act.count_tries}")
+    if act.count_tries == "before" and (act.blocking or act.transactional or act.instances > 1 or act.commit != ServiceCommit.DONE):
+        raise ActRefused("a service with count-tries: before has one instance, retry topics, commit: done, and no transactions")
     if act.transactional and not cluster.release.transactions:
         raise ActRefused(f"release {cluster.release.name} has no transactions; use 0.11 or later (KIP-98)")
     if act.transactional and act.commit != ServiceCommit.DONE:
@@ -62,7 +66,8 @@ def _configs(cluster: ClusterNodes, act: acts.StartRetryService, delays: tuple[i
             act.service, source, target, group, delays[number - 1] if number else 0, act.bound, act.bound, act.commit_every,
             ServiceCommit(act.commit), name if act.transactional else "", False, False, DueFrom.TIMESTAMP, 0, act.reset,
         )  # fmt: skip
-        retries = RetryConfig(number + 1, delays if act.blocking else (), target == topics[-1], not act.dead_letters)
+        starts = len(delays) + 1 - number if act.count_tries == "before" else 0
+        retries = RetryConfig(number + 1, delays if act.blocking else (), target == topics[-1], not act.dead_letters, starts, topics[-1])
         found += [(worker, config, retries) for worker, config in shared(cluster, name, does, act.instances, act.config)]
     return found
 

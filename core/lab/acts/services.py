@@ -83,6 +83,9 @@ class StartRetryService(Act, word="retry-service", does="start a service that re
     If the service is `blocking`, it tries a record again in place, and all later records of the partition wait. Without `dead-letters`, a
     blocking service skips records that fail for the last time. `bound`, `commit-every`, `commit`, `transactional`, `crash-after`, `config`, and
     `instances` have the same meaning as for `delay-service`. The act `fail-processing` determines which records fail.
+
+    With `count-tries: before`, a worker commits the number of each try before it starts the try, as metadata of the offset. If a record kills the
+    process, the next instance knows how many tries were started. When all tries have been started, the record goes to the dead-letter topic.
     """
 
     topic: str
@@ -101,6 +104,7 @@ class StartRetryService(Act, word="retry-service", does="start a service that re
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings of the clients of the service, by name (`core.kafka.clients.client_config`)."""
     instances: int = 1
+    count_tries: str = "after"
 
 
 @attrs.frozen(eq=False, repr=False)

@@ -75,6 +75,8 @@ class GroupConsumer(Consumer):
         coordinator: the address of the group coordinator; empty while it is unknown.
         call: the application's call that has no result yet.
         offsets: the offsets that the call `COMMIT_OFFSETS` commits.
+        texts: the text to store with each of these offsets; empty if there are none.
+        metadata: the text that was stored with the committed offset when the offsets were fetched, by partition.
         error: the error of the last call; NONE if it succeeded.
         polls: whether the application is waiting for records.
         fetched: the records that have been fetched but not yet polled, in the order in which they arrived.
@@ -84,14 +86,15 @@ class GroupConsumer(Consumer):
     """
 
     __slots__ = (
-        "call", "consumed", "coordinator", "correlation", "error", "fetched", "group", "max_poll_records", "node", "offsets", "owner", "polls",
-        "requires_stable",
+        "call", "consumed", "coordinator", "correlation", "error", "fetched", "group", "max_poll_records", "metadata", "node", "offsets", "owner", "polls",
+        "requires_stable", "texts",
     )  # fmt: skip
 
     owner: Final[Owner]
     group: Final[str]
     fetched: Final[list[PolledRecords]]
     consumed: Final[dict[int, int]]
+    metadata: Final[dict[int, str]]
 
     def __init__(
         self,
@@ -113,6 +116,8 @@ class GroupConsumer(Consumer):
         self.coordinator = ""
         self.call = GroupCall.NOTHING
         self.offsets: tuple[OffsetToCommit, ...] = ()
+        self.texts: tuple[str, ...] = ()
+        self.metadata = {}
         self.error = errors.NONE
         self.polls = False
         self.fetched = []
@@ -156,9 +161,10 @@ class GroupConsumer(Consumer):
         self.consumed.clear()
         self._begin(GroupCall.FETCH_OFFSETS)
 
-    def commit_offsets(self, offsets: tuple[OffsetToCommit, ...]) -> None:
-        """Commit offsets outside of a transaction. The call has ended when `call` is NOTHING."""
-        self.offsets = offsets
+    def commit_offsets(self, offsets: tuple[OffsetToCommit, ...], texts: tuple[str, ...] = ()) -> None:
+        """Commit offsets outside of a transaction, and store a text with each of them (`OffsetAndMetadata`). The call has ended when `call`
+        is NOTHING."""
+        self.offsets, self.texts = offsets, texts
         self._begin(GroupCall.COMMIT_OFFSETS)
 
     def _begin(self, call: GroupCall) -> None:
@@ -188,7 +194,7 @@ class GroupConsumer(Consumer):
         if self.call is GroupCall.FETCH_OFFSETS:
             partitions = tuple(TopicPartition(self.topic, number) for number in range(len(self.leaders)))
             return OffsetFetchRequest(self.correlation, self.group, partitions, self.requires_stable)
-        return OffsetCommitRequest(self.correlation, self.name, self.group, NOT_A_MEMBER, self.offsets)
+        return OffsetCommitRequest(self.correlation, self.name, self.group, NOT_A_MEMBER, self.offsets, self.texts)
 
     def _repeat(self) -> None:
         """Repeat the request after retry.backoff.ms."""
@@ -239,6 +245,8 @@ class GroupConsumer(Consumer):
             return
         self._read_epochs.clear()
         self._read_epochs.update({tp.partition: epoch for tp, offset, epoch, _ in response.offsets if offset >= 0 and epoch != NO_EPOCH})
+        self.metadata.clear()
+        self.metadata.update({tp.partition: text for tp, text in response.metadata})
         self._validated.clear()
         self._resetting.clear()
         self._validating.clear()

@@ -70,8 +70,9 @@ class DelayWorker(ServiceWorker):
         )
         self._forward(records, content)
 
-    def _forwarded(self, records: HeldRecords, content: object) -> None:
+    def _forwarded(self, records: HeldRecords, batch: ProducerBatch) -> None:
         """Report the lateness, which is the time between when records were due and when they were acknowledged."""
+        content = batch.content
         if isinstance(content, RetriedRecords):
             if self.transactions is not None:
                 self.dead.append((content, records.size))

@@ -110,10 +110,10 @@ class MemberConsumer(ServiceConsumer):
 
     # --- offsets ---------------------------------------------------------------------------------------------------
 
-    def commit_offsets(self, offsets: tuple[OffsetToCommit, ...]) -> None:
+    def commit_offsets(self, offsets: tuple[OffsetToCommit, ...], texts: tuple[str, ...] = ()) -> None:
         """Commit offsets as a member of the group."""
         self.commits_as = self.member.commit_membership() or NOT_A_MEMBER
-        super().commit_offsets(offsets)
+        super().commit_offsets(offsets, texts)
 
     def _request(self) -> FindCoordinatorRequest | OffsetFetchRequest | OffsetCommitRequest:
         request = super()._request()

@@ -3,6 +3,10 @@
 A worker for a retry topic processes each record when the topic's delay has elapsed since the record was sent to that topic. With blocking
 retries, there are no retry topics. The worker tries the record again in place, and all later records in the partition wait.
 
+A record that kills the process is never sent on. If the worker counts tries before it starts them, it first commits the offset and the number of
+the try as the metadata of the offset, so that the next instance knows both. When all tries of a record have been started, the record goes to the
+dead-letter topic. This costs a commit for each record.
+
 The laboratory determines which tries fail (`FailureRule`). Exactly the requested share of records fails: in each batch, the first records
 fail.
 """
@@ -11,10 +15,13 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from core.kafka import events
+from core.kafka import errors, events
+from core.kafka.clients.accumulator.producer_batch import ProducerBatch
+from core.kafka.clients.consumer.group_consumer import GroupCall
 from core.kafka.clients.services.service_config import WorkerConfig
 from core.kafka.clients.services.service_records import HeldRecords, RetriedRecords
 from core.kafka.clients.services.service_worker import ServiceWorker
+from core.kafka.clients.services.worker_phase import Phase
 from core.kafka.durability_observer import DurabilityObserver, Tried
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
@@ -22,6 +29,9 @@ from core.sim.journal import Journal
 from core.sim.network import Network
 
 MILLION: Final = 1_000_000
+
+ENDED: Final = "the process ended"
+"""The reason for the last failure of a record that goes to the dead-letter topic without another try."""
 
 
 class FailureRule(NamedTuple):
@@ -54,12 +64,16 @@ class RetryConfig(NamedTuple):
         blocking: the delays of blocking retries, µs; empty if retries use topics.
         dead_letters: whether the target is the dead-letter topic.
         skips: whether records that fail for the last time are skipped, because there is no dead-letter topic.
+        starts: how often the worker starts to try a record, if it counts tries before it starts them; 0 if it does not.
+        dead_letter_topic: the dead-letter topic.
     """
 
     number: int
     blocking: tuple[int, ...]
     dead_letters: bool
     skips: bool
+    starts: int = 0
+    dead_letter_topic: str = ""
 
 
 class RetryWorker(ServiceWorker):
@@ -70,14 +84,20 @@ class RetryWorker(ServiceWorker):
         rule: the rule that determines which tries fail.
         owed: the fraction of a record that still has to fail and is carried over to the next batch, in parts per million.
         blocked: the records that are being tried again in place, and the number of their failed tries, by partition.
-        reports: the records that were sent in the open transaction.
+        reports: the records that were sent in the open transaction, with their headers and topic.
+        started: the record whose tries were counted last, and how many of its tries were started, by partition.
+        counted: the partitions whose `started` is committed, and whose record has not been tried since.
+        counting: the partition whose `started` must be committed; -1 if there is none.
+        count_sent: whether this commit has been sent.
     """
 
-    __slots__ = ("blocked", "owed", "plan", "reports", "rule")
+    __slots__ = ("blocked", "count_sent", "counted", "counting", "owed", "plan", "reports", "rule", "started")
 
     plan: Final[RetryConfig]
     blocked: Final[dict[int, tuple[HeldRecords, int]]]
-    reports: Final[list[tuple[HeldRecords, RetriedRecords]]]
+    reports: Final[list[tuple[HeldRecords, RetriedRecords, str]]]
+    started: Final[dict[int, tuple[int, int]]]
+    counted: Final[dict[int, None]]
 
     def __init__(
         self,
@@ -97,6 +117,12 @@ class RetryWorker(ServiceWorker):
         self.owed = 0
         self.blocked = {}
         self.reports = []
+        self.started = {}
+        self.counted = {}
+        self.counting = -1
+        self.count_sent = False
+        if retries.starts:
+            self.write_topic(retries.dead_letter_topic)
 
     # --- processing ------------------------------------------------------------------------------------------------
 
@@ -106,6 +132,11 @@ class RetryWorker(ServiceWorker):
         if waiting is not None and waiting.start != records.start:
             self.queue.push(records._replace(due=waiting.due), again=True)
             return
+        if self.plan.starts and not self._is_counted(records):
+            return
+        if self.plan.starts and records.size > 1:
+            records, rest = records.split(records.start + 1)
+            self.queue.push(rest, again=True)
         number = self.plan.number + failed_tries
         failing = self._failing(records, number, first=waiting is None)
         if failing and self.rule.kills:
@@ -126,6 +157,52 @@ class RetryWorker(ServiceWorker):
             self._report_try(succeeded, number, failed=False)
             self._report(succeeded, number, "succeeded")
             self._done(succeeded)
+
+    # --- counting tries before they start --------------------------------------------------------------------------
+
+    def _is_counted(self, records: HeldRecords) -> bool:
+        """Return whether the next try of the first record is counted. If not, hold the records, and commit the number of the try. If all
+        tries have been started, send the record to the dead-letter topic."""
+        partition, offset, starts = records.partition, records.start, self.plan.starts
+        known, tries = self.started.get(partition) or _tries_in(self.consumer.metadata.get(partition, ""))
+        if known != offset:
+            tries = 0
+        elif partition in self.counted:
+            del self.counted[partition]
+            return True
+        self.counted.pop(partition, None)
+        if tries < starts:
+            self.started[partition] = (offset, tries + 1)
+            self.counting, self.count_sent = partition, False
+            self.phase = Phase.COUNTING
+            self.queue.push(records, again=True)
+            self._count()
+            return False
+        first, rest = records.split(offset + 1)
+        if rest.size:
+            self.queue.push(rest, again=True)
+        self._forward(first, self._headers(first, self.plan.number - 1 + tries, ENDED, records.event), self.plan.dead_letter_topic)
+        return False
+
+    def _count(self) -> bool:
+        """Commit the number of the try with the lowest offset that the worker has not finished handling."""
+        consumer, partition = self.consumer, self.counting
+        if consumer.call is not GroupCall.NOTHING:
+            return False
+        succeeded = self.count_sent and consumer.error == errors.NONE
+        self._complete_commit()
+        if succeeded:
+            self.counted[partition] = None
+            self.counting, self.count_sent = -1, False
+            self.phase = Phase.RUNNING
+            return True
+        offset, tries = self.started[partition]
+        self.count_sent = True
+        self.committing = ((consumer.tp(partition), self.offset_to_commit(partition), consumer.read_epoch(partition)),)
+        consumer.commit_offsets(self.committing, (f"{offset}:{tries}",))
+        return False
+
+    # --- failures --------------------------------------------------------------------------------------------------
 
     def _failing(self, records: HeldRecords, number: int, *, first: bool) -> int:
         """Return how many of the records fail. Records that are being tried again in place fail together."""
@@ -148,12 +225,15 @@ class RetryWorker(ServiceWorker):
             self._report(failed, number, "skipped")
             self._done(failed)
             return
+        self._forward(failed._replace(event=event), self._headers(failed, number, self.rule.reason, event))
+
+    def _headers(self, failed: HeldRecords, number: int, reason: str, event: int) -> RetriedRecords:
+        """Return the headers with which records are sent on after a number of tries."""
         original, first = self._original(failed)
         since = failed.content.created if isinstance(failed.content, RetriedRecords) else self.journal.now
-        content = RetriedRecords(
-            original, first, number, self.rule.reason, since, self.does.group, self.consumer.tp(failed.partition), failed.start, event
+        return RetriedRecords(
+            original, first, number, reason, since, self.does.group, self.consumer.tp(failed.partition), failed.start, event
         )
-        self._forward(failed._replace(event=event), content)
 
     def _original(self, records: HeldRecords) -> tuple[TopicPartition, int]:
         """Return the partition to which the application produced the records, and their first offset there."""
@@ -188,27 +268,28 @@ class RetryWorker(ServiceWorker):
             ),
         )  # fmt: skip
 
-    def _forwarded(self, records: HeldRecords, content: object) -> None:
+    def _forwarded(self, records: HeldRecords, batch: ProducerBatch) -> None:
         """Report records that have reached the next topic. In a transaction, they count only when the transaction is committed."""
+        content, topic = batch.content, batch.tp.topic
         assert isinstance(content, RetriedRecords), "the worker sends records with these headers"
         if self.transactions is not None:
-            self.reports.append((records, content))
+            self.reports.append((records, content, topic))
         else:
-            self._report_sent(records, content)
+            self._report_sent(records, content, topic)
 
-    def _report_sent(self, records: HeldRecords, content: RetriedRecords) -> None:
-        dead = self.plan.dead_letters
+    def _report_sent(self, records: HeldRecords, content: RetriedRecords, topic: str) -> None:
+        dead = self.plan.dead_letters or topic != self.topic
         self._report(records, content.tries, "dead" if dead else "retried")
         if dead:
             self.journal.emit(
                 events.DeadLettered.kind, self.name, content.original.topic, content.original.partition, content.first,
-                content.first + records.size, content.tries, content.reason, self.topic,
+                content.first + records.size, content.tries, content.reason, topic,
             )  # fmt: skip
 
     def _committed(self) -> None:
         """Report the records in a committed transaction."""
-        for records, content in self.reports:
-            self._report_sent(records, content)
+        for report in self.reports:
+            self._report_sent(*report)
         self.reports.clear()
         super()._committed()
 
@@ -225,3 +306,9 @@ class RetryWorker(ServiceWorker):
 
     def _check(self) -> None:
         self.account.retries_checked(self.does.service, self.does.group, self.does.source)
+
+
+def _tries_in(metadata: str) -> tuple[int, int]:
+    """Return the offset of a record and the number of its started tries from the metadata of a committed offset; (-1, 0) if there is none."""
+    offset, _, tries = metadata.partition(":")
+    return (int(offset), int(tries)) if tries else (-1, 0)

@@ -186,6 +186,8 @@ class ServiceWorker(ConsumingProcess):
                 return True
             case Phase.RUNNING:
                 return self._run()
+            case Phase.COUNTING:
+                return self._count()
             case Phase.FLUSHING:
                 return self._flush()
             case Phase.SENDING_OFFSETS:
@@ -398,15 +400,15 @@ class ServiceWorker(ConsumingProcess):
         super()._acknowledged(batch, base, end)
         records = self.sending.pop(batch.id, None)
         if records is not None:
-            self._forwarded(records, batch.content)
+            self._forwarded(records, batch)
             self._done(records)
             self._reached(ServiceStep.FORWARD)
         elif (given_up := self.given_up.pop(batch.id, None)) is not None:
-            self._forwarded(given_up, batch.content)
+            self._forwarded(given_up, batch)
 
     @abstractmethod
-    def _forwarded(self, records: HeldRecords, content: object) -> None:
-        """Record that records were appended to the target."""
+    def _forwarded(self, records: HeldRecords, batch: ProducerBatch) -> None:
+        """Record that records were appended to the topic of a batch."""
 
     def _drop(self, batch: ProducerBatch, error: str) -> None:
         """Hold the records in a batch that the producer gave up. They are sent again after retry.backoff.ms, before records that are due
@@ -468,6 +470,10 @@ class ServiceWorker(ConsumingProcess):
             self.committed.update({tp.partition: offset for tp, offset, _ in offsets})
             self._committed()
         self.consumer.error = errors.NONE
+
+    def _count(self) -> bool:
+        """Commit the number of tries. Return whether another phase began. Only workers of retry services count tries."""
+        return False
 
     def _committed(self) -> None:
         """After a commit, make the account check for harm."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.kafka.clients.services.retry_topics import chain, suffixes
-from core.kafka.clients.services.retry_worker import FailureRule
+from core.kafka.clients.services.retry_worker import MILLION, FailureRule
 from core.kafka.release import Release
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
@@ -44,7 +44,32 @@ def test_impossible_acts_are_refused() -> None:
         (acts.StartRetryService("orders", dead_letters=False), "only a blocking service"),
         (acts.StartRetryService("orders", ("soon",)), "is not a duration"),
         (acts.StartRetryService("orders", transactional=True), "use 0.11 or later"),
+        (acts.StartRetryService("orders", blocking=True, count_tries="before"), "has one instance, retry topics"),
+        (acts.StartRetryService("orders", count_tries="never"), "must be after or before"),
         (acts.FailProcessing(1), "there is no retry service"),
     ):
         with pytest.raises(ActRefused, match=words):
             cluster.do(act)
+
+
+def test_tries_in_a_retry_topic_are_counted_before_they_start() -> None:
+    """Half of the records fail once, without killing the process. Then the first of them kills it in the retry topic, where one try is left."""
+    settings = (("offsets.topic.num.partitions", "1"), ("offsets.topic.replication.factor", "1"))
+    cluster = Cluster(ClusterSpec((BrokerSpec(1),), settings=settings, topics=(TopicSpec("orders", 1, 1),)), Release.named("4.3"))
+    start = acts.StartRetryService("orders", ("5s",), count_tries="before")
+    cluster.do(start)
+    cluster.do(acts.FailProcessing(500_000))
+    cluster.run_until(5 * SECOND)
+    cluster.do(acts.Produce("orders", 10))
+    cluster.run_until(9 * SECOND)
+    view = cluster.view().retries[0]
+    assert (view.tried, view.failed, view.succeeded, view.waiting) == ({1: 10}, {1: 5}, 5, 5)
+    cluster.do(acts.FailProcessing(MILLION, kills=True))
+    cluster.run_until(12 * SECOND)
+    cluster.do(acts.KillService("app"))
+    cluster.do(start)
+    cluster.do(acts.FailProcessing(0))
+    cluster.run_until(20 * SECOND)
+    view = cluster.view().retries[0]
+    assert (view.tried, view.failed, view.succeeded) == ({1: 10, 2: 5}, {1: 5, 2: 1}, 9)
+    assert (view.dead, view.dead_twice, view.dropped, view.succeeded_twice) == (1, 0, 0, 0)
