@@ -86,7 +86,7 @@ class Still:
             consumption=(ConsumptionView("group", ORDERS, 8, 1, 1, 2),),
             services=(
                 ServiceView(
-                    "delay", "", "orders", True, 3, 1, 1, 12, 9, 2, 1, 0, 0, 0, 1,
+                    "delay", "", "orders", True, 3, 1, 1, 12, 9, 2, 1, 2, 1, 0, 0, 0, 1,
                     dict.fromkeys(STATISTICS, 5), dict.fromkeys(STATISTICS, 7), dict.fromkeys(STATISTICS, 9),
                 ),
             ),

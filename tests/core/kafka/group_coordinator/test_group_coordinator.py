@@ -103,7 +103,7 @@ def test_a_new_coordinator_loads_committed_and_pending_offsets(release: str) -> 
     assert raw.end(producer, commit=True) == errors.NONE
     assert raw.committed() == 7
     loaded = [events.explain(each) for each in told if each[3] == "groups-loaded"]
-    assert "1 group with 1 committed offset and 1 offset of open transactions from the log" in loaded[-1]
+    assert "1 group with 1 committed offset and 1 offset from open transactions from the log" in loaded[-1]
 
 
 @every_release
