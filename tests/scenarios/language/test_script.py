@@ -109,6 +109,7 @@ NAMED = {
     "value": "2",
     "queue": "fifo",
     "due_from": "read",
+    "count_tries": "before",
     "names": "index",
 }
 OF_SERVICES = {"commit": "position", "crash_after": "forward"}
