@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 
 import pytest
+from textual.widgets import Input
 
 from core.lab.acts import Kill
 from core.sim.units import SECOND
@@ -59,6 +60,8 @@ async def picture(screen: str, look: str) -> tuple[str, str]:
         for key in SCREENS[screen]:
             await pilot.press(key)
             await pilot.pause()
+        for field in app.screen.query(Input):
+            field.cursor_blink = False  # a blinking cursor would be in some pictures only
         await pilot.pause()
         text = "\n".join(line.rstrip() for line in screen_text(app).split("\n"))
         return to_ascii(text) if look == "ascii" else text, without_fonts(app.export_screenshot(title="isrlab"))
