@@ -22,7 +22,7 @@ from core.kafka.ids import TopicPartition
 from core.kafka.settings.registry import SETTINGS, setting_named
 from core.kafka.settings.setting import MAX_LONG
 from core.lab.act_fields import DURATIONS, MAX_VALUES, MIN_VALUES, SIGNED, max_value, min_value
-from core.lab.acts import ACTS, Act, Consume, CreateTopic, JoinGroup, Set, StartDelayService, StartRetryService
+from core.lab.acts import ACTS, Act, Consume, CreateTopic, JoinGroup, Set, StartDelayService, StartProcess, StartRetryService
 from scenarios.errors import did_you_mean
 from scenarios.language.client_config import read_client_config
 from scenarios.language.cluster import KAFKA_TOPIC_CONFIGS, read_topic_config
@@ -239,7 +239,12 @@ def _value(act: type[Act], name: str, node: Node) -> Any:
             read_topic_config(node)
             if act is CreateTopic
             else read_client_config(
-                node, "consumer" if act in (Consume, JoinGroup) else "" if act in (StartDelayService, StartRetryService) else "producer"
+                node,
+                "consumer"
+                if act in (Consume, JoinGroup)
+                else ""
+                if act in (StartDelayService, StartRetryService, StartProcess)
+                else "producer",
             )
         )
     if name in MAX_VALUES:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka.admin_requests import CreateTopic
-from core.kafka.clients.client_config import PRODUCER
+from core.kafka.clients.client_config import CONSUMER, PRODUCER
+from core.kafka.clients.group_member.member_config import MemberConfig, Reset
 from core.kafka.clients.processes.process import Process, ProcessConfig
 from core.kafka.clients.processes.process_step import LOOP, START, Delivery, ProcessStep
 from core.lab import acts
@@ -42,15 +43,20 @@ def _config(cluster: ClusterNodes, act: acts.StartProcess) -> ProcessConfig:
     transactional_id = act.process if act.transactional_id is None else act.transactional_id
     if not group or (transactional and not transactional_id):
         raise ActRefused("the group and the transactional.id must not be empty")
+    membership = None
+    if act.subscribe:
+        client = config_of(cluster, CONSUMER, act.config, any_kind=True)
+        membership = MemberConfig(client, group, (act.source,), ("range",), reset=Reset(act.reset), read_committed=transactional)
     return ProcessConfig(
-        act.source, act.output, group, delivery, transactional_id if transactional else "", act.reset, act.max_poll_records, act.copies
-    )
+        act.source, act.output, group, delivery, transactional_id if transactional else "", act.reset, act.max_poll_records, act.copies,
+        membership,
+    )  # fmt: skip
 
 
 def _start(cluster: ClusterNodes, act: acts.StartProcess) -> find.CheckThenDo:
     check_client(cluster, act.process, act.output, Process, "process")
     does = _config(cluster, act)
-    client = config_of(cluster, PRODUCER, act.config, idempotent=bool(does.transactional_id))
+    client = config_of(cluster, PRODUCER, act.config, idempotent=bool(does.transactional_id), any_kind=act.subscribe)
     former = cluster.process(act.process)
     if former is not None and former.running:
         raise ActRefused(f"process {act.process} is already running; kill or stop it first, or give the other process another name")

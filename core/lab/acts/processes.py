@@ -17,7 +17,8 @@ class StartProcess(Act, word="process", does="start a process that reads a topic
     `max-poll-records` is the maximum number of input records per round. With `crash-after`, the instance crashes when it has completed
     this step for the first time: init, fetch-offsets, poll, begin, produce, send-offsets, commit, or commit-offsets. The first act of this kind
     creates the topics `__consumer_offsets` and `__transaction_state`. `config` contains settings by their Kafka names, as for
-    `init-transactions`.
+    `init-transactions`. With `subscribe: true`, the process is a member of `group`: processes of the same group share the partitions of `source` by the
+    classic protocol. Then `config` can also contain settings of consumers, such as session.timeout.ms.
     """
 
     source: str
@@ -31,7 +32,8 @@ class StartProcess(Act, word="process", does="start a process that reads a topic
     max_poll_records: int = 500
     crash_after: str | None = None
     config: tuple[tuple[str, str], ...] = ()
-    """Kafka settings of the producer in the process, by name (`core.kafka.clients.client_config`)."""
+    """Kafka settings of the clients in the process, by name (`core.kafka.clients.client_config`)."""
+    subscribe: bool = False
 
 
 @attrs.frozen(eq=False, repr=False)

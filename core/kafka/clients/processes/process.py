@@ -11,11 +11,14 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from core.kafka import errors, events
-from core.kafka.clients.consumer.group_consumer import GroupCall, GroupConsumer, PolledRecords
+from core.kafka.clients.consumer.group_consumer import GroupCall, PolledRecords
+from core.kafka.clients.group_member.member_config import MemberConfig
+from core.kafka.clients.group_member.member_consumer import MemberConsumer
 from core.kafka.clients.processes.consuming_process import RECORD_BYTES, ConsumingProcess
 from core.kafka.clients.processes.process_step import START, Delivery, ProcessStep, next_step
 from core.kafka.clients.processes.processed_records import ProcessedRecords
 from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
+from core.kafka.clients.producer.transactional_offsets import NOT_OWNED
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
@@ -40,6 +43,7 @@ class ProcessConfig(NamedTuple):
         reset: auto.offset.reset, which is `earliest` or `latest`.
         max_poll_records: the maximum number of input records in a round.
         copies: the number of output records for each input record.
+        membership: the configuration of the process as a member of the group; None if it reads all partitions of the input topic.
     """
 
     source: str
@@ -50,6 +54,7 @@ class ProcessConfig(NamedTuple):
     reset: str
     max_poll_records: int
     copies: int
+    membership: MemberConfig | None = None
 
 
 class Process(ConsumingProcess):
@@ -68,6 +73,7 @@ class Process(ConsumingProcess):
     __slots__ = ("checks", "crash_after", "does", "failed_before", "polled", "rounds", "step")
 
     does: Final[ProcessConfig]
+    consumer: MemberConsumer
 
     def __init__(
         self,
@@ -82,7 +88,9 @@ class Process(ConsumingProcess):
     ) -> None:
         super().__init__(name, does.output, instance, release, brokers, network, journal, account)
         self.does = does
-        consumer = GroupConsumer(self, name, does.source, does.group, does.reset, brokers, network, journal, account)
+        consumer = MemberConsumer(
+            self, name, does.source, does.group, does.reset, does.membership, release, brokers, network, journal, account
+        )
         consumer.max_poll_records = does.max_poll_records
         self._join(consumer, read_committed=does.delivery is Delivery.EXACTLY_ONCE)
         self.step = START[does.delivery][0]
@@ -97,6 +105,8 @@ class Process(ConsumingProcess):
     def start(self, timeout_us: int) -> None:
         """Start the instance. `timeout` is transaction.timeout.ms in µs."""
         self._go_live()
+        if self.does.membership is not None:
+            self.consumer.config = self.does.membership.client
         self.journal.cause = self.journal.emit(
             events.ProcessStarted.kind, self.name, self.instance, str(self.does.delivery), self.does.group, self.does.transactional_id
         )
@@ -117,11 +127,34 @@ class Process(ConsumingProcess):
             if self.closing:
                 self._close()
                 return
-            if self._recover():
+            if self._recover() or self._poll_group():
                 continue
             if not self._is_done():
                 return
             self._complete()
+
+    def _poll_group(self) -> bool:
+        """Do what poll() does for the group. Return whether another step began. All earlier rounds have committed their offsets."""
+        member = self.consumer.member
+        if self.step is not ProcessStep.POLL or member is None:
+            return False
+        if member.must_prepare():
+            member.prepare_join()
+        member.ensure_active_group()
+        return self.step is not ProcessStep.POLL
+
+    def partitions_assigned(self) -> None:
+        """Begin at the committed offsets of the partitions that the process owns now."""
+        self.checks = CHECKED_ROUNDS
+        self._begin(ProcessStep.FETCH_OFFSETS)
+
+    def partitions_revoked(self, partitions: tuple[int, ...]) -> None:
+        """Do nothing: between two rounds, the process holds no records."""
+
+    def left_group(self) -> None:
+        """End the instance after the response to its LeaveGroup."""
+        if self.running:
+            self.kill("stopped")
 
     def _is_done(self) -> bool:
         """Return whether the current step is done."""
@@ -176,7 +209,10 @@ class Process(ConsumingProcess):
         transactions, consumer = self.transactions, self.consumer
         match step:
             case ProcessStep.FETCH_OFFSETS:
-                consumer.fetch_offsets()
+                if consumer.owns_nothing:
+                    consumer.error = errors.NONE
+                else:
+                    consumer.fetch_offsets()
             case ProcessStep.POLL:
                 consumer.wait_for_records()
             case ProcessStep.PRODUCE:
@@ -190,7 +226,7 @@ class Process(ConsumingProcess):
                 elif step is ProcessStep.BEGIN:
                     transactions.begin()
                 elif step is ProcessStep.SEND_OFFSETS:
-                    transactions.send_offsets(self.does.group, consumer.offsets_to_commit(self.polled))
+                    transactions.send_offsets(self.does.group, consumer.offsets_to_commit(self.polled), consumer.membership)
                 elif step is ProcessStep.COMMIT:
                     transactions.commit()
                 else:
@@ -230,6 +266,8 @@ class Process(ConsumingProcess):
         return False
 
     def _abort(self, error: str) -> None:
+        if error in NOT_OWNED:
+            self.consumer.membership_refused(self.consumer.membership, error)
         self._rewind(ProcessStep.ABORT, error)
 
     def _rewind(self, step: ProcessStep, error: str) -> None:
@@ -247,6 +285,11 @@ class Process(ConsumingProcess):
             ProducerTransactionState.UNINITIALIZED,
             ProducerTransactionState.FATAL_ERROR,
         ):
-            self.kill("stopped")
+            self._leave()
         elif transactions.state in (OPEN, ProducerTransactionState.ABORTABLE_ERROR) and not transactions.call:
             transactions.abort()
+
+    def _leave(self) -> None:
+        """End the instance. A member first leaves its group."""
+        if not self.consumer.leave() and self.running:
+            self.kill("stopped")

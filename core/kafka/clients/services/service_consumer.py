@@ -9,16 +9,19 @@ from collections.abc import Iterable
 from typing import Final
 
 from core.kafka.clients.consumer.fetched_records import visible_records
-from core.kafka.clients.consumer.group_consumer import GroupCall, GroupConsumer, Owner
+from core.kafka.clients.consumer.group_consumer import GroupCall, GroupConsumer
+from core.kafka.clients.group_member.member_config import MemberConfig
+from core.kafka.clients.group_member.member_consumer import MemberConsumer, MemberOwner
 from core.kafka.clients.services.service_records import HeldRecords
 from core.kafka.durability_observer import DurabilityObserver
-from core.kafka.ids import TopicPartition
+from core.kafka.group_coordinator.classic.messages import Partitions
 from core.kafka.messages import FetchedPartition
+from core.kafka.release import Release
 from core.sim.journal import Journal
 from core.sim.network import Network
 
 
-class ServiceConsumer(GroupConsumer):
+class ServiceConsumer(MemberConsumer):
     """A consumer that continuously fetches all partitions that are not paused.
 
     Attributes:
@@ -34,17 +37,19 @@ class ServiceConsumer(GroupConsumer):
 
     def __init__(
         self,
-        owner: Owner,
+        owner: MemberOwner,
         name: str,
         topic: str,
         group: str,
         reset: str,
+        membership: MemberConfig | None,
+        release: Release,
         brokers: tuple[int, ...],
         network: Network,
         journal: Journal,
         account: DurabilityObserver,
     ) -> None:
-        super().__init__(owner, name, topic, group, reset, brokers, network, journal, account)
+        super().__init__(owner, name, topic, group, reset, membership, release, brokers, network, journal, account)
         self.paused = {}
         self.buffered = {}
         self.keeps_paused = True
@@ -68,10 +73,18 @@ class ServiceConsumer(GroupConsumer):
         self.buffered.clear()
         self.paused.clear()
 
+    def partitions_gone(self, tps: Partitions) -> None:
+        """Stop reading these partitions, and forget their records."""
+        for tp in tps:
+            self.paused.pop(tp.partition, None)
+            self.buffered.pop(tp.partition, None)
+        super().partitions_gone(tps)
+
     # --- fetching --------------------------------------------------------------------------------------------------
 
     def metadata_updated(self) -> None:
         """Continue with the call that was waiting for the number of partitions, and fetch."""
+        self._learn_partitions()
         self._advance()
         self.fetch_more()
 
@@ -85,7 +98,7 @@ class ServiceConsumer(GroupConsumer):
 
     def partitions_to_read(self) -> Iterable[int]:
         """Return the partitions that are not paused and have no records left to poll."""
-        return [number for number in range(len(self.positions)) if number not in self.paused and not self.buffered.get(number)]
+        return [number for number in super().partitions_to_read() if number not in self.paused and not self.buffered.get(number)]
 
     def _deliver(self, part: FetchedPartition, broker: int, outer_cause: int) -> None:
         """Keep the records for the next poll. A fetch that was in flight when its partition was paused can still return records."""
@@ -124,7 +137,3 @@ class ServiceConsumer(GroupConsumer):
     def read_epoch(self, partition: int) -> int:
         """Return the leader epoch of the last record that was fetched; -1 if there is none."""
         return self._read_epochs.get(partition, -1)
-
-    def tp(self, partition: int) -> TopicPartition:
-        """Return a partition of the topic."""
-        return TopicPartition(self.topic, partition)

@@ -24,13 +24,12 @@ from core.kafka.clients.processes.consuming_process import ConsumingProcess
 from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
 from core.kafka.clients.producer.transactional_offsets import NOT_OWNED
 from core.kafka.clients.services.held_queue import HeldQueue
-from core.kafka.clients.services.member_consumer import MemberConsumer
 from core.kafka.clients.services.service_config import DueFrom, ServiceCommit, ServiceStep, WorkerConfig
 from core.kafka.clients.services.service_consumer import ServiceConsumer
 from core.kafka.clients.services.service_records import DelayedRecords, HeldRecords
 from core.kafka.clients.services.worker_phase import Phase
 from core.kafka.durability_observer import DurabilityObserver
-from core.kafka.group_coordinator.messages import NOT_A_MEMBER, OffsetToCommit
+from core.kafka.group_coordinator.messages import OffsetToCommit
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.messages import ProduceResponse
 from core.kafka.release import Release
@@ -84,10 +83,9 @@ class ServiceWorker(ConsumingProcess):
     ) -> None:
         super().__init__(name, does.target, instance, release, brokers, network, journal, account)
         self.does = does
-        if does.membership is None:
-            consumer = ServiceConsumer(self, name, does.source, does.group, does.reset, brokers, network, journal, account)
-        else:
-            consumer = MemberConsumer(self, name, does.membership, release, brokers, network, journal, account)
+        consumer = ServiceConsumer(
+            self, name, does.source, does.group, does.reset, does.membership, release, brokers, network, journal, account
+        )
         self._join(consumer, read_committed=bool(does.transactional_id))
         consumer.keeps_paused = release.keeps_paused_records
         self.phase = Phase.INIT if does.transactional_id else Phase.OFFSETS if does.membership is None else Phase.RUNNING
@@ -223,22 +221,16 @@ class ServiceWorker(ConsumingProcess):
         if self.transactions is not None and self.transactions.state is OPEN:
             self.phase = Phase.FLUSHING
             return True
-        if self.transactions is None and self._can_commit() and self.offsets_to_commit():
+        if self.transactions is None and self.consumer.can_commit and self.offsets_to_commit():
             self._commit_due(None)
         else:
             self._leave()
         return False
 
     def _leave(self) -> None:
-        """End the instance. If it is a member of a group, it first leaves the group."""
-        consumer = self.consumer
-        if isinstance(consumer, MemberConsumer):
-            if consumer.member.leaving:
-                return
-            consumer.member.revoke_all()
-            if consumer.member.close():
-                return
-        self.kill("stopped")
+        """End the instance. A member first leaves its group."""
+        if not self.consumer.leave() and self.running:
+            self.kill("stopped")
 
     # --- the group -------------------------------------------------------------------------------------------------
 
@@ -246,9 +238,9 @@ class ServiceWorker(ConsumingProcess):
         """Do the part of poll() that concerns the group. Return False if the worker must first wait or commit
         (`ConsumerCoordinator#poll`)."""
         consumer = self.consumer
-        if not isinstance(consumer, MemberConsumer):
-            return True
         member = consumer.member
+        if member is None:
+            return True
         if member.must_prepare():
             if consumer.call is not GroupCall.NOTHING or self._commits_before_revocation():
                 return False
@@ -262,23 +254,18 @@ class ServiceWorker(ConsumingProcess):
         if transactions is not None:
             if transactions.state is not OPEN:
                 return bool(transactions.call)
-            if self._can_commit():
+            if self.consumer.can_commit:
                 self.phase = Phase.FLUSHING
             elif not transactions.call:
                 self._abort("it has lost its partitions")
             return True
         offsets = self.offsets_to_commit()
-        if self.revoking or not offsets or not self._can_commit():
+        if self.revoking or not offsets or not self.consumer.can_commit:
             self.revoking = False
             return False
         self.revoking, self.committing = True, offsets
         self.consumer.commit_offsets(offsets)
         return True
-
-    def _can_commit(self) -> bool:
-        """Return whether the worker is in a stable generation or is not a member of a group."""
-        consumer = self.consumer
-        return not isinstance(consumer, MemberConsumer) or consumer.member.commit_membership() is not None
 
     def partitions_revoked(self, partitions: tuple[int, ...]) -> None:
         """Forget the records in partitions that the worker no longer owns. Records that are already being sent still arrive."""
@@ -457,7 +444,7 @@ class ServiceWorker(ConsumingProcess):
                 self.phase = Phase.FLUSHING
             return
         offsets = self.offsets_to_commit()
-        if offsets and self.consumer.call is GroupCall.NOTHING and self._can_commit():
+        if offsets and self.consumer.call is GroupCall.NOTHING and self.consumer.can_commit:
             self.committing = offsets
             self.consumer.commit_offsets(offsets)
 
@@ -492,9 +479,7 @@ class ServiceWorker(ConsumingProcess):
         offsets = self.offsets_to_commit()
         if offsets:
             self.committed.update({tp.partition: offset for tp, offset, _ in offsets})
-            consumer = self.consumer
-            membership = consumer.member.membership if isinstance(consumer, MemberConsumer) else NOT_A_MEMBER
-            transactions.send_offsets(self.does.group, offsets, membership)
+            transactions.send_offsets(self.does.group, offsets, self.consumer.membership)
         self.phase = Phase.SENDING_OFFSETS
         return True
 
@@ -513,8 +498,8 @@ class ServiceWorker(ConsumingProcess):
         assert transactions is not None, "only transactions are aborted"
         self.journal.cause = self.journal.emit(events.ServiceRewound.kind, self.name, self.instance, error)
         self.phase = Phase.ABORTING
-        if isinstance(self.consumer, MemberConsumer) and error in NOT_OWNED:
-            self.consumer.membership_refused(self.consumer.member.membership, error)
+        if error in NOT_OWNED:
+            self.consumer.membership_refused(self.consumer.membership, error)
         self._forget()
         transactions.abort()
 
@@ -526,7 +511,7 @@ class ServiceWorker(ConsumingProcess):
         self.consumer.forget()
 
     def _return_to_committed(self) -> None:
-        if isinstance(self.consumer, MemberConsumer) and not self.consumer.assigned:
+        if self.consumer.owns_nothing:
             self.phase = Phase.RUNNING
             return
         self.phase = Phase.OFFSETS

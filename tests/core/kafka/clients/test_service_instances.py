@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from core.kafka import events
-from core.kafka.clients.services.member_consumer import MemberConsumer
+from core.kafka.clients.group_member.member_consumer import MemberConsumer
 from core.kafka.release import Release
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
@@ -43,7 +43,7 @@ class Run:
     def owned(self, *numbers: int) -> list[list[int]]:
         """Return the partitions of `orders` that each of these instances owns."""
         consumers = [self.cluster.clients[f"app-orders-{number}"].consumer for number in numbers]  # type: ignore[attr-defined]
-        assert all(isinstance(each, MemberConsumer) for each in consumers)
+        assert all(isinstance(each, MemberConsumer) and each.member is not None for each in consumers)
         return [sorted(each.assigned) for each in consumers]
 
 

@@ -1,7 +1,6 @@
-"""The consumer in a worker that is a member of a group. The group coordinator assigns some of the topic's partitions to it and can revoke
-them.
+"""The consumer of a process that can be a member of a group: the group coordinator gives it some partitions of the topic, and takes them away.
 
-Kafka: `KafkaConsumer#subscribe`, `ConsumerRebalanceListener`.
+Kafka: `KafkaConsumer#subscribe`, `ConsumerRebalanceListener`. Without a membership, it reads all partitions (`KafkaConsumer#assign`).
 """
 
 from __future__ import annotations
@@ -10,10 +9,9 @@ from collections.abc import Iterable
 from typing import Final, Protocol
 
 from core.kafka import errors, events
-from core.kafka.clients.consumer.group_consumer import GroupCall, Owner
+from core.kafka.clients.consumer.group_consumer import GroupCall, GroupConsumer, Owner
 from core.kafka.clients.group_member.consumer_coordinator import ConsumerCoordinator
 from core.kafka.clients.group_member.member_config import MemberConfig
-from core.kafka.clients.services.service_consumer import ServiceConsumer
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.classic.messages import Partitions
 from core.kafka.group_coordinator.messages import (
@@ -24,7 +22,7 @@ from core.kafka.group_coordinator.messages import (
     OffsetFetchResponse,
     OffsetToCommit,
 )
-from core.kafka.ids import NO_OFFSET
+from core.kafka.ids import NO_OFFSET, TopicPartition
 from core.kafka.release import Release
 from core.kafka.transaction.messages import FindCoordinatorRequest, FindCoordinatorResponse
 from core.sim.journal import Journal
@@ -35,94 +33,138 @@ class MemberOwner(Owner, Protocol):
     """The interface of the worker that its consumer uses."""
 
     def partitions_revoked(self, partitions: tuple[int, ...], /) -> None:
-        """Forget all state of partitions that the worker no longer owns."""
+        """Forget all state of partitions that the process no longer owns."""
 
     def partitions_assigned(self) -> None:
         """Start at the committed offsets of the partitions that the worker now owns."""
 
     def left_group(self) -> None:
-        """Continue after the worker has left the group."""
+        """Continue after the process has left the group."""
 
 
-class MemberConsumer(ServiceConsumer):
-    """A consumer that is a member of a group.
+class MemberConsumer(GroupConsumer):
+    """A consumer that can be a member of a group.
 
     Attributes:
-        worker: the worker that the consumer belongs to.
-        member: the consumer's membership in the group.
-        assigned: the partitions that the worker owns.
-        is_polling: always True, because a worker calls poll() continuously.
-        commits_as: the membership that the current commit contains.
+        process: the process.
+        member: the membership; None if the consumer reads all partitions of its topic.
+        assigned: the partitions that a member owns.
+        is_polling: always True: max.poll.interval.ms is not enforced.
+        commits_as: the membership that the present commit names.
     """
 
-    __slots__ = ("assigned", "commits_as", "is_polling", "member", "worker")
+    __slots__ = ("assigned", "commits_as", "is_polling", "member", "process")
 
-    worker: Final[MemberOwner]
-    member: Final[ConsumerCoordinator]
+    process: Final[MemberOwner]
+    member: Final[ConsumerCoordinator | None]
     assigned: Final[dict[int, None]]
 
     def __init__(
         self,
-        worker: MemberOwner,
+        process: MemberOwner,
         name: str,
-        does: MemberConfig,
+        topic: str,
+        group: str,
+        reset: str,
+        membership: MemberConfig | None,
         release: Release,
         brokers: tuple[int, ...],
         network: Network,
         journal: Journal,
         account: DurabilityObserver,
     ) -> None:
-        super().__init__(worker, name, does.topics[0], does.group, does.reset, brokers, network, journal, account)
-        self.worker = worker
+        super().__init__(process, name, topic, group, reset, brokers, network, journal, account)
+        self.process = process
         self.is_polling = True
-        self.member = ConsumerCoordinator(self, does, release)
+        self.member = None if membership is None else ConsumerCoordinator(self, membership, release)
         self.assigned = {}
         self.commits_as = NOT_A_MEMBER
-        self.handlers[FindCoordinatorResponse] = self._handle_either_lookup
+        if membership is not None:
+            self.handlers[FindCoordinatorResponse] = self._handle_either_lookup
+
+    # --- the group -------------------------------------------------------------------------------------------------
+
+    @property
+    def membership(self) -> GroupMembership:
+        """The present membership, which offsets in a transaction name."""
+        return NOT_A_MEMBER if self.member is None else self.member.membership
+
+    @property
+    def can_commit(self) -> bool:
+        """Whether the consumer is in a stable generation, or is not a member."""
+        return self.member is None or self.member.commit_membership() is not None
+
+    @property
+    def owns_nothing(self) -> bool:
+        """Whether the consumer is a member to which no partition is assigned."""
+        return self.member is not None and not self.assigned
+
+    def leave(self) -> bool:
+        """Give up all partitions and leave the group. Return whether the process must wait for a response."""
+        if self.member is None:
+            return False
+        if not self.member.leaving:
+            self.member.revoke_all()
+            self.member.close()
+        return bool(self.member.leaving)
 
     # --- poll() ----------------------------------------------------------------------------------------------------
 
     def metadata_updated(self) -> None:
-        """Learn about new partitions. If the member is the leader of the group, check for them."""
-        while len(self.positions) < len(self.leaders):
-            self.positions.append(NO_OFFSET)
-        self.member.check_metadata()
+        """Continue with the call that was waiting for the number of partitions, and fetch."""
+        self._learn_partitions()
         super().metadata_updated()
 
+    def _learn_partitions(self) -> None:
+        """As a member, learn about new partitions. If the member is the leader of the group, let it check for them."""
+        if self.member is not None:
+            while len(self.positions) < len(self.leaders):
+                self.positions.append(NO_OFFSET)
+            self.member.check_metadata()
+
+    def tp(self, partition: int) -> TopicPartition:
+        """Return a partition of the topic."""
+        return TopicPartition(self.topic, partition)
+
     def partitions_to_read(self) -> Iterable[int]:
-        """Return the owned partitions that are not paused and have no records left to poll."""
-        return [number for number in super().partitions_to_read() if number in self.assigned]
+        """Return the partitions that the consumer owns."""
+        partitions = super().partitions_to_read()
+        return partitions if self.member is None else [number for number in partitions if number in self.assigned]
 
     def _is_fetchable(self, partition: int) -> bool:
-        return partition in self.assigned and super()._is_fetchable(partition)
+        return (self.member is None or partition in self.assigned) and super()._is_fetchable(partition)
 
     def connection_lost(self, node: str) -> None:
         """Drop the requests to a broker."""
-        self.member.calls.disconnected(node)
+        if self.member is not None:
+            self.member.calls.disconnected(node)
         super().connection_lost(node)
 
     def _handle_either_lookup(self, response: FindCoordinatorResponse, sender: str) -> None:
         """Handle the response to a coordinator lookup, either for the membership or for a commit or fetch of offsets."""
         if response.correlation == self.correlation:
             self._handle_coordinator(response, sender)
-        else:
+        elif self.member is not None:
             self.member.calls.found(response)
 
     # --- offsets ---------------------------------------------------------------------------------------------------
 
     def commit_offsets(self, offsets: tuple[OffsetToCommit, ...], texts: tuple[str, ...] = ()) -> None:
         """Commit offsets as a member of the group."""
-        self.commits_as = self.member.commit_membership() or NOT_A_MEMBER
+        self.commits_as = (self.member and self.member.commit_membership()) or NOT_A_MEMBER
         super().commit_offsets(offsets, texts)
 
     def _request(self) -> FindCoordinatorRequest | OffsetFetchRequest | OffsetCommitRequest:
         request = super()._request()
+        if self.member is None:
+            return request
         if isinstance(request, OffsetFetchRequest):
             return request._replace(partitions=tuple(self.tp(number) for number in self.assigned))
         return request._replace(membership=self.commits_as) if isinstance(request, OffsetCommitRequest) else request
 
     def _handle_offsets(self, response: OffsetFetchResponse, sender: str) -> None:
-        if response.correlation != self.correlation:
+        if self.member is None or response.correlation != self.correlation:
+            super()._handle_offsets(response, sender)
             return
         partitions = len(self.positions)
         super()._handle_offsets(response, sender)
@@ -132,7 +174,7 @@ class MemberConsumer(ServiceConsumer):
 
     def _end(self, error: str) -> None:
         """End the call. If a commit was refused, the member learns that it has lost its generation."""
-        if error != errors.NONE and self.call is GroupCall.COMMIT_OFFSETS:
+        if self.member is not None and error != errors.NONE and self.call is GroupCall.COMMIT_OFFSETS:
             journal = self.journal
             what = ", ".join(f"{tp}@{offset}" for tp, offset, _ in self.offsets)
             journal.cause = journal.emit(events.CommitFailed.kind, self.name, self.group, error, what)
@@ -141,6 +183,8 @@ class MemberConsumer(ServiceConsumer):
 
     def membership_refused(self, membership: GroupMembership, error: str) -> None:
         """Handle a commit, inside or outside of a transaction, that was refused because of the membership that it contained."""
+        if self.member is None:
+            return
         if error == errors.REBALANCE_IN_PROGRESS:
             self.member.request_rejoin("its commit was refused, because the group rebalances")
         elif error in (errors.UNKNOWN_MEMBER_ID, errors.ILLEGAL_GENERATION):
@@ -162,12 +206,11 @@ class MemberConsumer(ServiceConsumer):
         """Stop reading these partitions, and forget their records."""
         for tp in tps:
             self.assigned.pop(tp.partition, None)
-            self.paused.pop(tp.partition, None)
-            self.buffered.pop(tp.partition, None)
             self._resetting.pop(tp.partition, None)
             self._validating.pop(tp.partition, None)
             self.positions[tp.partition] = NO_OFFSET
-        self.worker.partitions_revoked(tuple(tp.partition for tp in tps))
+        self.fetched[:] = [each for each in self.fetched if each.tp not in tps]
+        self.process.partitions_revoked(tuple(tp.partition for tp in tps))
 
     def partitions_added(self, tps: Partitions) -> None:
         """Begin to read these partitions."""
@@ -176,8 +219,8 @@ class MemberConsumer(ServiceConsumer):
             while len(self.positions) <= tp.partition:
                 self.positions.append(NO_OFFSET)
         if tps:
-            self.worker.partitions_assigned()
+            self.process.partitions_assigned()
 
     def left(self) -> None:
         """Continue after the response to LeaveGroup."""
-        self.worker.left_group()
+        self.process.left_group()
