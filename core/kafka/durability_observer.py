@@ -154,6 +154,10 @@ class DurabilityObserver(Protocol):
     def records_forwarded(self, service: str, worker: str, tp: TopicPartition, end: int, records: int, times: ForwardTimes, /) -> None:
         """Record that a worker of a delay service sent records below `end`, and that a broker acknowledged them."""
 
+    def records_dead_lettered(self, service: str, tp: TopicPartition, start: int, end: int, /) -> None:
+        """Record that a worker of a delay service sent the records in [start, end) to the dead-letter topic, and that a broker acknowledged
+        them."""
+
     def records_tried(self, service: str, number: int, records: int, failed: bool, /) -> None:
         """Record that a worker of a retry service tried records for the `number`th time."""
 
@@ -223,3 +227,6 @@ class RecordObserver(Protocol):
 
     def records_processed(self, group: str, tp: TopicPartition, records: FetchedRange) -> None:
         """Record that the application of a group's member processed records."""
+
+    def records_sent_on(self, service: str, tp: TopicPartition, records: FetchedRange, *, dead: bool) -> None:
+        """Record that a delay service sent records to their real topic or, if `dead` is true, to the dead-letter topic."""

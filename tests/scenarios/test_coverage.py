@@ -266,7 +266,7 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
                 "too-soon(delay) == 1",
                 "lateness-max(naive) > 1.5s",
             ),
-            "k1-unclean-election": ("lost == 10", "forwarded(safe) == 10"),
+            "k1-unclean-election": ("lost(delay_topic_30s-0) == 10", "forwarded(safe) == 10"),
         },
     ),
     "K2": (

@@ -348,6 +348,21 @@ class DurabilityAccount:
     def records_forwarded(self, service: str, worker: str, tp: TopicPartition, end: int, records: int, times: ForwardTimes) -> None:
         """Record that a worker of a delay service sent records, and that the broker has acknowledged them."""
         self.services.records_forwarded(worker, tp, end, records, times)
+        self._sent_on(service, tp, end - records, end, dead=False)
+
+    def records_dead_lettered(self, service: str, tp: TopicPartition, start: int, end: int) -> None:
+        """Record that a worker of a delay service sent records to the dead-letter topic, and that the broker has acknowledged them."""
+        self._sent_on(service, tp, start, end, dead=True)
+
+    def _sent_on(self, service: str, tp: TopicPartition, start: int, end: int, *, dead: bool) -> None:
+        """Report records to the observer. If they were read in several terms, the service has those of the newest term."""
+        if self.record_observer is None:
+            return
+        missing = OffsetSet.of([(start, end)])
+        for term, read in sorted(self.of(tp).read.items(), key=lambda each: each[0].epoch, reverse=True):
+            for low, high in missing.common(read):
+                self.record_observer.records_sent_on(service, tp, FetchedRange(low, high, term, 0), dead=dead)
+            missing = missing.minus(read)
 
     def records_tried(self, service: str, number: int, records: int, failed: bool) -> None:
         """Record that a worker of a retry service tried records."""

@@ -13,7 +13,8 @@ In a bucket:
 
 For a consumer, a stored record that it has not read is *skipped* if it is below the consumer's position, and *pending* otherwise. For a group,
 a record that no member has processed is skipped if it is below an offset that the group has committed, or below a position that auto.offset.reset
-gave, unless a running member has polled it.
+gave, unless a running member has polled it. For a delay service, a record that it has neither forwarded nor sent to its dead-letter topic is skipped if
+it is below the committed offset, unless a running worker holds it.
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ import attrs
 from core.kafka.clients.accumulator.record_accumulator import RecordAccumulator
 from core.kafka.clients.consumer.consumer import Consumer
 from core.kafka.clients.processes.process import Process
+from core.kafka.clients.services.delay_worker import DelayWorker
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import FetchedRange
 from core.kafka.log.offset_set import OffsetSet
 from core.lab.accounts.consumption_account import RecordsInHand
 from core.lab.audit.latencies import Latencies, LatencySummary
-from core.lab.audit.message_audit import ACKED, PRODUCED, STORED, BucketKey, MessageAudit, Tier, group_tier
+from core.lab.audit.message_audit import ACKED, PRODUCED, STORED, BucketKey, MessageAudit, Tier, dead_letter_tier, delayed_tier, group_tier
 from core.lab.audit.produced_records import RecordRange
 from core.lab.audit.record_sets import RecordSets, add, count, minus
 from core.lab.audit.stored_records import StoredRecords
@@ -212,12 +214,28 @@ class _Reporting:
                 found.append(self._reader(name, client.consumer.topic, client.consumer.read_committed, self._committed(client.does.group)))
             elif isinstance(client, Consumer):
                 found.append(self._reader(name, client.topic, client.read_committed, self._positions(client)))
+        for worker in {each.does.source: each for each in cluster.clients.values() if isinstance(each, DelayWorker)}.values():
+            found += self._service_readers(worker)
         for group, partitions in cluster.account.consumption.groups.items():
             bounds = {tp: max((offset for offset, _ in part.bounds), default=-1) for tp, part in partitions.items()}
             in_hand = cluster.account.polled_by_members(group)
             for topic in sorted({tp.topic for tp in partitions}):
                 found.append(self._reader(group_tier(group), topic, True, bounds, in_hand))
         return found
+
+    def _service_readers(self, worker: DelayWorker) -> list[_Reader]:
+        """Return the tiers of a level: the records that the service has forwarded and, if it has a dead-letter topic, its dead letters."""
+        cluster, does, tiers = self.audit.cluster, worker.does, self.audit.tiers
+        dead = tiers.get(dead_letter_tier(does.service), Tier()).records
+        hands = tuple(
+            RecordsInHand(each.tp, each.start, each.end, term.epoch)
+            for each in cluster.records_in_hand(does.group)
+            for term in cluster.account.of(each.tp).read
+        )
+        committed = self._committed(does.group)
+        name = delayed_tier(does.service)
+        found = [self._reader(name, does.source, bool(does.transactional_id), committed, hands, dead)]
+        return [*found, _Reader(dead_letter_tier(does.service), does.source, {}, {})] if does.dead_letters else found
 
     def _committed(self, group: str) -> dict[TopicPartition, int]:
         """Return the committed offsets of a process."""
@@ -227,11 +245,18 @@ class _Reporting:
         return {TopicPartition(consumer.topic, number): position for number, position in enumerate(consumer.positions)}
 
     def _reader(
-        self, name: str, topic: str, read_committed: bool, positions: dict[TopicPartition, int], in_hand: tuple[RecordsInHand, ...] = ()
+        self,
+        name: str,
+        topic: str,
+        read_committed: bool,
+        positions: dict[TopicPartition, int],
+        in_hand: tuple[RecordsInHand, ...] = (),
+        dead: RecordSets | None = None,
     ) -> _Reader:
-        """Compare a reader's records with the stored records of its topic. Unread records below its positions are skipped unless in hand."""
+        """Compare a reader's records with the stored records of its topic. Unread records below its positions are skipped unless in hand.
+        Records that the reader has sent to a dead-letter topic count as read."""
         read = self.audit.tiers.get(name, Tier()).records
-        ignored = self.logs.aborted if read_committed else {}
+        ignored = [self.logs.aborted if read_committed else {}, dead or {}]
         unread: RecordSets = {}
         skipped: RecordSets = {}
         for tp in self.logs.offsets:
@@ -239,7 +264,7 @@ class _Reporting:
                 continue
             for found in self.logs.of_partition(tp):
                 hands = [(each.start, each.end) for each in in_hand if (each.tp, each.epoch) == (tp, found.epoch)]
-                for each in _left(found, read, ignored):
+                for each in _left(found, read, *ignored):
                     add(unread, each.producer, each.start, each.end)
                     end = each.offset + each.end - each.start
                     passed = OffsetSet.of([(each.offset, min(end, positions.get(tp, -1)))]).minus(OffsetSet.of(hands))

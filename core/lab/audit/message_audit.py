@@ -1,7 +1,8 @@
 """The message audit: which records passed each tier of a session, and when.
 
 The tiers are: *produced* (passed to send()), *acked* (acknowledged to the producer by a broker), *stored* (committed), and one tier for
-each group (processed by a member) and for each consumer without a group (received). The audit observes a session from its start, as the
+each group (processed by a member), for each consumer without a group (received), and for each delay service (*delayed*: forwarded to the real
+topic; *dead-lettered*: sent to the dead-letter topic). The audit observes a session from its start, as the
 sink of its events and as the observer of its durability account. It knows each record by its identity (`core.lab.audit.produced_records`),
 so a loss and a duplicate never cancel each other out, as they would in counts.
 
@@ -18,6 +19,7 @@ import attrs
 
 from core.kafka import events
 from core.kafka.clients.group_member.group_member import GroupMember
+from core.kafka.clients.services.service_worker import ServiceWorker
 from core.kafka.events import EventTuple
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import FetchedRange, Run, Term
@@ -87,7 +89,8 @@ class MessageAudit:
         bucket: the length of a bucket, µs.
         lateness: the allowed lateness, µs.
         produced: the records that producers passed to send().
-        tiers: the tiers by name; those of groups are `group NAME`, and those of consumers have the names of the consumers.
+        tiers: the tiers by name; those of groups are `group NAME`, those of delay services `delayed by NAME` and `dead-lettered by NAME`, and those of
+            consumers have the names of the consumers.
         buckets: the state of each bucket.
         acknowledgments: the acknowledgment of each batch, by producer and first counter.
         committed: the offsets that were committed, by partition and term. Offsets that a later leader's log lacks are left out.
@@ -139,14 +142,19 @@ class MessageAudit:
         self._pass(ACKED, producer, batch, batch.first, batch.end)
 
     def records_consumed(self, consumer: str, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
-        """Record that a consumer received records. For a group member, records count only when its application has processed them."""
-        if not isinstance(self.cluster.clients.get(consumer), GroupMember):
+        """Record that a consumer received records. For a group member, records count only when its application has processed them. For a
+        service, they count only when it has sent them on."""
+        if not isinstance(self.cluster.clients.get(consumer), GroupMember | ServiceWorker):
             for part in records:
                 self._deliver(consumer, tp, part)
 
     def records_processed(self, group: str, tp: TopicPartition, records: FetchedRange) -> None:
         """Record that a member of a group processed records."""
         self._deliver(group_tier(group), tp, records)
+
+    def records_sent_on(self, service: str, tp: TopicPartition, records: FetchedRange, *, dead: bool) -> None:
+        """Record that a delay service sent records to their real topic or to the dead-letter topic."""
+        self._deliver(dead_letter_tier(service) if dead else delayed_tier(service), tp, records)
 
     def _deliver(self, name: str, tp: TopicPartition, records: FetchedRange) -> None:
         for found in self.produced.find(tp, records):
@@ -236,6 +244,16 @@ class MessageAudit:
 def group_tier(group: str) -> str:
     """Return the name of a group's tier."""
     return f"group {group}"
+
+
+def delayed_tier(service: str) -> str:
+    """Return the name of the tier of the records that a delay service has forwarded to their real topic."""
+    return f"delayed by {service}"
+
+
+def dead_letter_tier(service: str) -> str:
+    """Return the name of the tier of the records that a delay service has sent to its dead-letter topic."""
+    return f"dead-lettered by {service}"
 
 
 def within(runs: tuple[Run, ...], start: int, end: int) -> list[Run]:

@@ -127,6 +127,9 @@ class RecordTrace:
             if tp == self.tp and (life.producer, life.batch_id) == (producer, batch_id):
                 life.acknowledged_by = node
 
+    def records_sent_on(self, service: str, tp: TopicPartition, records: FetchedRange, *, dead: bool) -> None:
+        """Do nothing: an event records this."""
+
     def log_cut(self, tp: TopicPartition, broker: int, removed: tuple[Run, ...]) -> None:
         """Do nothing: the event for the truncation comes first, and the trace handles it."""
 

@@ -74,3 +74,14 @@ def test_what_is_refused(log: str, tmp_path: Path, capsys: pytest.CaptureFixture
         error = capsys.readouterr().err
         assert message in error
         assert error.count("\n") == 1
+
+
+def test_delayed_records_that_a_level_lost_are_missing_from_the_tier_of_the_service(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "k1-unclean-election", "--json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    lost = {row["topic"]: row["lost"] for row in data["buckets"] if row["start"] is None}
+    tiers = {(row["topic"], row["tier"]): row["records"] for row in data["tiers"] if row["start"] is None}
+    assert lost == {"delay_topic_20s": 0, "delay_topic_30s": 10, "orders": 0}
+    assert (tiers["delay_topic_30s", "acked"], tiers["delay_topic_30s", "delayed by delay"]) == (10, 0)
+    assert (tiers["delay_topic_20s", "acked"], tiers["delay_topic_20s", "delayed by safe"]) == (10, 10)
+    assert [(each["producer"], each["start"], each["end"]) for each in data["lost"]] == [("delayed-30s", 0, 10)]

@@ -121,6 +121,7 @@ class DelayWorker(ServiceWorker):
     def _report_dead(self, content: RetriedRecords, records: int) -> None:
         """Report records in the dead-letter topic. In a transaction, they count only when the transaction is committed."""
         tp = content.source
+        self.account.records_dead_lettered(self.does.service, tp, content.start, content.start + records)
         self.journal.emit(
             events.DeadLettered.kind, self.name, tp.topic, tp.partition, content.start, content.start + records, content.tries, content.reason,
             self.does.dead_letters,

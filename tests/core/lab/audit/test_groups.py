@@ -1,4 +1,4 @@
-"""The tiers of groups agree with the account of groups."""
+"""The tiers of groups and services agree with the accounts of groups and services."""
 
 from __future__ import annotations
 
@@ -60,3 +60,25 @@ def test_a_consumer_skips_what_was_deleted_before_it_came_back() -> None:
     assert (total.produced, total.stored, total.lost) == (400, 400, 0)
     reader = next(row for row in report.tier_totals() if row.tier == "reader")
     assert (reader.records, reader.unread, reader.pending, reader.skipped) == (300, 100, 0, 100)
+
+
+def test_the_tiers_of_a_delay_service() -> None:
+    """Of 12 delayed records, the service forwards 4, sends 3 to the dead-letter topic, and still holds 5."""
+    settings = (("offsets.topic.num.partitions", "1"), ("offsets.topic.replication.factor", "1"))
+    topics = (TopicSpec("orders", 1, 1, config=(("max.message.bytes", "200"),)),)
+    audit = MessageAudit(10 * SECOND)
+    cluster = Cluster(ClusterSpec((BrokerSpec(1),), topics, settings), seed=1, sink=audit)
+    audit.attach(cluster)
+    cluster.do(acts.StartDelayService("orders", ("5s",), commit_every=SECOND, dead_letters="orders-dlt"))
+    for at, records, size in ((1, 4, 100), (2, 3, 300), (4, 3, 100), (7, 2, 100)):
+        cluster.run_until(at * SECOND)
+        cluster.do(acts.ProduceDelayed(5 * SECOND, records, bytes=size))
+    cluster.run_until(8_500_000)
+    report = audit_report(audit)
+    rows = {row.tier: row for row in report.tier_totals() if row.topic == "delay_topic_5s"}
+    forwarded, dead = rows["delayed by delay"], rows["dead-lettered by delay"]
+    assert (rows["stored"].records, forwarded.records, dead.records) == (12, 4, 3)
+    assert (forwarded.unread, forwarded.pending, forwarded.skipped, report.skipped) == (5, 5, 0, ())
+    assert 5 * SECOND <= forwarded.latency.max < 5_100_000
+    view = cluster.view().services[0]
+    assert (view.forwarded, view.dead, view.held) == (4, 3, 5)
