@@ -77,7 +77,7 @@ def test_the_size_of_a_varint_is_that_of_its_encoding() -> None:
 
 
 def test_an_incomplete_or_endless_varint_is_an_error() -> None:
-    with pytest.raises(ValueError, match="end within"):
+    with pytest.raises(ValueError, match="ends within"):
         decode_varint(b"\x80")
     with pytest.raises(ValueError, match="64 bits"):
         decode_varint(b"\x80" * 10 + b"\x01")
