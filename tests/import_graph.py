@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +23,7 @@ def modules() -> dict[str, Path]:
     }
 
 
+@cache
 def import_graph() -> dict[str, list[str]]:
     """Return, for each module, the modules of the four packages that it imports."""
     known = modules()

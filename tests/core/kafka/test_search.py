@@ -21,7 +21,7 @@ E1 = {"records": 1, "fetches": 3, "failures": 2}
 E2 = {"records": 2, "fetches": 3, "failures": 2}
 
 
-COMPARED = 50
+COMPARED = 30
 """The number of states, each reached in two ways, that are compared."""
 
 

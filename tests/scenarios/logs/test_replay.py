@@ -124,8 +124,8 @@ def session(path: Path, seed: int, release: Release, control_plane: ControlPlane
     return endings
 
 
-SESSIONS: Final = 48
-"""The number of random sessions: three under each release, one of which has the KRaft control plane."""
+SESSIONS: Final = 2 * len(RELEASES)
+"""The number of random sessions: two under each release, one of which has the KRaft control plane."""
 
 
 @pytest.mark.parametrize("seed", range(SESSIONS))
