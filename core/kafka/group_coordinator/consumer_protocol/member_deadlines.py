@@ -80,14 +80,18 @@ class MemberDeadlines:
             return None
         return cache, metadata.consumer, metadata.consumer.members[member_id], metadata.consumer.timers[member_id]
 
+    def _is_over(self, time: int) -> bool:
+        """Return whether a time has come; -1 stands for none. The timers of a broker that was paused fire late, when it resumes."""
+        return 0 <= time <= self.broker.journal.now
+
     def _session_timer(self, about: object) -> None:
         found = self._timed_member(about)
         if found is None:
             return
         cache, group, member, timers = found
         now = self.broker.journal.now
-        if timers.due != now:
-            return
+        if timers.due > now:
+            return  # a later timer checks the deadline
         if timers.deadline > now:
             self._arm_session(cache, group, member.member_id, timers)
         else:
@@ -109,7 +113,7 @@ class MemberDeadlines:
 
     def _rebalance_timer(self, about: object) -> None:
         found = self._timed_member(about)
-        if found is not None and found[3].revoked_by == self.broker.journal.now:
+        if found is not None and self._is_over(found[3].revoked_by):
             self.fences.fence(found[0], found[1], found[2], "revocation-timeout")
 
     def expect_join(self, cache: GroupCache, group: ConsumerGroup, member: ConsumerGroupMember) -> None:
@@ -133,10 +137,10 @@ class MemberDeadlines:
 
     def _join_timer(self, about: object) -> None:
         found = self._timed_member(about)
-        if found is not None and found[3].joined_by == self.broker.journal.now:
+        if found is not None and self._is_over(found[3].joined_by):
             self.fences.fence(found[0], found[1], found[2], "rebalance-timeout")
 
     def _sync_timer(self, about: object) -> None:
         found = self._timed_member(about)
-        if found is not None and found[3].synced_by == self.broker.journal.now:
+        if found is not None and self._is_over(found[3].synced_by):
             self.fences.fence(found[0], found[1], found[2], "sync-timeout")

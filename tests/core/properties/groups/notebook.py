@@ -156,14 +156,23 @@ def _offset(stored: Stored) -> int:
     return stored.offset
 
 
-def outputs(log: ReplicaLog, group: str) -> Counter[tuple[Place, int]]:
-    """Count the visible output of a group: for each input record, how often the output with each number exists."""
+def outputs(log: ReplicaLog, group: str) -> tuple[Counter[tuple[Place, int]], set[Place]]:
+    """Count the visible output of a group: how often the output with each number exists for each input record.
+
+    Also return the input records whose output a reader with read_committed does not see yet, because an earlier transaction is open.
+    """
     found: Counter[tuple[Place, int]] = Counter()
+    undecided: set[Place] = set()
+    stable = log.last_stable_offset()
     for stored in committed_records(log):
         content = stored.batch.content
         if isinstance(content, ProcessedRecords) and content.group == group:
-            found[(content.source, content.start + stored.number), content.copy] += 1
-    return found
+            place = (content.source, content.start + stored.number)
+            if stored.offset < stable:
+                found[place, content.copy] += 1
+            else:
+                undecided.add(place)
+    return found, undecided
 
 
 def originals(log: ReplicaLog) -> dict[int, tuple[Place, Place]]:

@@ -97,10 +97,15 @@ def _forwarder(cluster: Cluster, notebook: Notebook, logs: Logs, processing: Pro
     """Compare the input records of a process or a delay worker whose output exists twice, in part, or not at all."""
     counts = cluster.account.processing.counts(processing, logs, cluster.records_in_hand(processing.group))
     found: Counter[Any] = Counter()
+    undecided: set[Any] = set()
     for tp, log in logs.items():
         if tp.topic == processing.output:
-            found.update(outputs(log, processing.group))
-    waiting = {(each.tp, offset) for each in cluster.records_in_hand(processing.group) for offset in range(each.start, each.end)}
+            visible, later = outputs(log, processing.group)
+            found.update(visible)
+            undecided |= later
+    waiting = {
+        (each.tp, offset) for each in cluster.records_in_hand(processing.group) for offset in range(each.start, each.end)
+    } | undecided
     twice = {place for (place, _), count in found.items() if count > 1 and place[0].topic == processing.source}
     present = {
         (tp, each.offset)
