@@ -9,21 +9,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from core.lab.history.branch import Branch
-from core.lab.history.incremental_task import STEPS_PER_CHECK, ShouldYield, never_yield
 from core.lab.history.playable import PlayableFactory
-from core.lab.history.replay_run import EventTap, ReplayRun
+from core.lab.history.replay_run import BranchReplay
 from scenarios.errors import InputError
 from scenarios.logs.log_header import Header
 from scenarios.logs.log_writer import LogWriter
 
 
-class BranchLog:
+class BranchLog(BranchReplay):
     """A replay of a whole branch that writes its events to a file.
 
     Attributes:
         path: the file.
         failed: the error message; '' if there is no error.
-        replay_run: the replay that produces the events.
     """
 
     def __init__(self, start: PlayableFactory, branch: Branch, path: Path, header: Header) -> None:
@@ -40,31 +38,16 @@ class BranchLog:
         """
         self.path = path
         self.failed = ""
-        self._end = branch.end
         self._log = LogWriter(path, header)
-        event_tap = EventTap(self._log)
-        self.replay_run = ReplayRun(start(event_tap), event_tap, branch.acts)
+        super().__init__(start, branch.acts, branch.end, self._log)
 
-    @property
-    def progress(self) -> float:
-        """The fraction of the log that has been written, from 0 to 1."""
-        whole = self._end.steps + self._end.acts
-        return min(1.0, (self.replay_run.steps + self.replay_run.acts_done) / whole) if whole else 1.0
-
-    def advance(self, should_yield: ShouldYield = never_yield) -> bool:
-        """Continue until `should_yield` returns True. Return True when the file is complete or the save has failed."""
-        replay_run, end = self.replay_run, (self._end.steps, self._end.acts)
-        count = 0
-        while (replay_run.steps, replay_run.acts_done) < end and replay_run.step():
-            count += 1
-            if count % STEPS_PER_CHECK == 0 and should_yield():
-                return False
-        replay_run.move_clock(self._end.time)
+    def arrived(self) -> None:
+        """Complete the file."""
+        self.replay_run.move_clock(self.end.time)
         try:
-            self._log.close(self._end.time)
+            self._log.close(self.end.time)
         except InputError as wrong:
             self.failed = str(wrong)
-        return True
 
     def cancel(self) -> bool:
         """Cancel the save, and remove the incomplete file."""

@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from core.kafka.events import EventTuple
 from core.lab.acts import Act
 from core.lab.cluster import Cluster
-from core.lab.history.playable import Playable, PlayableCluster
+from core.lab.history.incremental_task import STEPS_PER_CHECK, ShouldYield, never_yield
+from core.lab.history.playable import Playable, PlayableCluster, PlayableFactory
 from core.lab.history.position import PlayedAct, Position
 from core.sim.journal import null_sink
 
@@ -281,3 +282,49 @@ class ReplayRun:
     def seq_before_step_of(self, seq: int) -> int:
         """Return the sequence number of the last event before the step that recorded event `seq`; 0 if there is none."""
         return self.step_index.seq_before_step_of(seq)
+
+
+class BranchReplay:
+    """A task that repeats a branch from its start to a position.
+
+    Attributes:
+        end: the position.
+        replay_run: the run that repeats the branch.
+    """
+
+    def __init__(self, start: PlayableFactory, acts: Sequence[PlayedAct], end: Position, sink: Callable[[EventTuple], None]) -> None:
+        """Build the playable in its initial state.
+
+        Args:
+            start: builds the playable.
+            acts: the acts of the branch.
+            end: the position at which the replay ends.
+            sink: receives the events.
+        """
+        self.end = end
+        event_tap = EventTap(sink)
+        self.replay_run = ReplayRun(start(event_tap), event_tap, acts)
+
+    @property
+    def progress(self) -> float:
+        """The share that has been replayed, from 0 to 1."""
+        whole = self.end.steps + self.end.acts
+        return min(1.0, (self.replay_run.steps + self.replay_run.acts_done) / whole) if whole else 1.0
+
+    def advance(self, should_yield: ShouldYield = never_yield) -> bool:
+        """Run until `should_yield` returns True. Return whether the end is reached."""
+        replay_run, end = self.replay_run, (self.end.steps, self.end.acts)
+        count = 0
+        while (replay_run.steps, replay_run.acts_done) < end and replay_run.step():
+            count += 1
+            if count % STEPS_PER_CHECK == 0 and should_yield():
+                return False
+        self.arrived()
+        return True
+
+    def arrived(self) -> None:
+        """Complete the task at the end of the replay."""
+
+    def cancel(self) -> bool:
+        """Cancel the replay. There is nothing to undo."""
+        return False
