@@ -40,7 +40,8 @@ class Tried(NamedTuple):
         original, first: the partition to which the application sent the records, and the offset of the first record there.
         records: the number of records.
         tries: the number of tries so far.
-        outcome: `succeeded`, `retried` (the records are in the next retry topic), `dead` (they are in the dead-letter topic), or `skipped`.
+        outcome: `succeeded`, `retried` (the records are in the next retry topic), `dead` (they are in the dead-letter topic), `skipped`, or
+            `handled` (they were in the dead-letter topic, and its handler succeeded).
         since_failure: the time since the records first failed, µs; 0 if they never failed.
         event: the sequence number of the event that led to this outcome.
     """

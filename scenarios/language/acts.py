@@ -81,6 +81,7 @@ SERVICE_WORDS: Final[dict[str, tuple[str, ...]]] = {
     "commit": tuple(map(str, ServiceCommit)),
     "crash_after": tuple(map(str, ServiceStep)),
     "count_tries": ("after", "before"),
+    "dlt_strategy": ("always-retry", "fail"),
 }
 """The accepted words of fields whose words are different for services."""
 

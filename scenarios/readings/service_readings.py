@@ -110,7 +110,8 @@ SERVICE_READINGS: Final = (
     Reading("dead", ("client",), NUMBER, "the number of different records in the dead-letter topic of a retry service or a delay service", _of_either("dead")),
     Reading("dead-twice", ("client",), NUMBER, "the number of records of a retry service or a delay service that reached the dead-letter topic again",
         _of_either("dead_twice")),
-    Reading("given-up", ("client",), NUMBER, "the number of records that a blocking retry service gave up without a dead-letter topic", _of_retries("skipped")),
+    Reading("given-up", ("client",), NUMBER, "the number of records that a retry service gave up, because it has no dead-letter topic or "
+        "because the handler of that topic failed", _of_retries("skipped")),
     Reading("dropped", ("client",), NUMBER, "the number of records below a committed offset of a retry service that neither succeeded nor "
         "reached another topic", _of_retries("dropped")),
     Reading("overtaken", ("client",), NUMBER, "the number of records of a retry service that succeeded after a later record of their "

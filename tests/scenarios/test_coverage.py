@@ -283,6 +283,10 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
                 "dead(app) == 1",
                 "tries(careful) == 2 and dead(careful) == 1",
             ),
+            "k2-dead-letter-handler": (
+                "dead(app) == 1 and dead-twice(app) == 10",
+                "dead(careful) == 1 and dead-twice(careful) == 0",
+            ),
             "k2-blocking-skips": "given-up(app) == 1",
             "k2-dead-letter-topic-offline": ("dropped(app) == 0", "dropped(careless) == 10"),
             "k2-rocketmq": ("tries(app) == 17", "dead(app) == 1"),

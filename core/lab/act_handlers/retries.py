@@ -44,6 +44,10 @@ def _check(cluster: ClusterNodes, act: acts.StartRetryService) -> tuple[int, ...
         raise ActRefused("bound and commit-every must be at least 1")
     if not act.dead_letters and not act.blocking:
         raise ActRefused("only a blocking service can work without dead letters; add 'blocking: true'")
+    if act.dlt_strategy not in (None, "always-retry", "fail"):
+        raise ActRefused(f"dlt-strategy must be always-retry or fail, not {act.dlt_strategy}")
+    if act.dlt_strategy is not None and not act.dead_letters:
+        raise ActRefused("a service without dead letters has no dead-letter topic to read; omit dlt-strategy")
     if act.count_tries not in ("after", "before"):
         raise ActRefused(f"count-tries must be after or before, not {act.count_tries}")
     if act.count_tries == "before" and (act.blocking or act.transactional or act.instances > 1 or act.commit != ServiceCommit.DONE):
@@ -69,6 +73,15 @@ def _configs(cluster: ClusterNodes, act: acts.StartRetryService, delays: tuple[i
         starts = len(delays) + 1 - number if act.count_tries == "before" else 0
         retries = RetryConfig(number + 1, delays if act.blocking else (), target == topics[-1], not act.dead_letters, starts, topics[-1])
         found += [(worker, config, retries) for worker, config in shared(cluster, name, does, act.instances, act.config)]
+    if act.dlt_strategy is not None:
+        topic = topics[-1]
+        name = retry_worker(act.service, topic)
+        group = act.service + topic.removeprefix(act.topic)
+        handler = found[0][1]._replace(
+            source=topic, target=topic, group=group, transactional_id=name if act.transactional else "", membership=None
+        )
+        plan = RetryConfig(len(delays) + 2, (), True, act.dlt_strategy == "fail", 0, topic, True)
+        found += [(worker, config, plan) for worker, config in shared(cluster, name, handler, act.instances, act.config)]
     return found
 
 

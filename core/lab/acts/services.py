@@ -86,6 +86,9 @@ class StartRetryService(Act, word="retry-service", does="start a service that re
 
     With `count-tries: before`, a worker commits the number of each try before it starts the try, as metadata of the offset. If a record kills the
     process, the next instance knows how many tries were started. When all tries have been started, the record goes to the dead-letter topic.
+
+    With `dlt-strategy`, another worker handles the records in the dead-letter topic. If its handler fails, the record goes to the dead-letter topic again
+    (`always-retry`), or the worker gives it up (`fail`). These are Spring Kafka's strategies ALWAYS_RETRY_ON_ERROR and FAIL_ON_ERROR.
     """
 
     topic: str
@@ -105,6 +108,7 @@ class StartRetryService(Act, word="retry-service", does="start a service that re
     """Kafka settings of the clients of the service, by name (`core.kafka.clients.client_config`)."""
     instances: int = 1
     count_tries: str = "after"
+    dlt_strategy: str | None = None
 
 
 @attrs.frozen(eq=False, repr=False)

@@ -110,6 +110,7 @@ NAMED = {
     "queue": "fifo",
     "due_from": "read",
     "count_tries": "before",
+    "dlt_strategy": "fail",
     "names": "index",
 }
 OF_SERVICES = {"commit": "position", "crash_after": "forward"}

@@ -66,6 +66,7 @@ class RetryConfig(NamedTuple):
         skips: whether records that fail for the last time are skipped, because there is no dead-letter topic.
         starts: how often the worker starts to try a record, if it counts tries before it starts them; 0 if it does not.
         dead_letter_topic: the dead-letter topic.
+        handles_dead_letters: whether the worker reads the dead-letter topic itself.
     """
 
     number: int
@@ -74,6 +75,7 @@ class RetryConfig(NamedTuple):
     skips: bool
     starts: int = 0
     dead_letter_topic: str = ""
+    handles_dead_letters: bool = False
 
 
 class RetryWorker(ServiceWorker):
@@ -138,6 +140,8 @@ class RetryWorker(ServiceWorker):
             records, rest = records.split(records.start + 1)
             self.queue.push(rest, again=True)
         number = self.plan.number + failed_tries
+        if self.plan.handles_dead_letters and isinstance(records.content, RetriedRecords):
+            number = records.content.tries + 1
         failing = self._failing(records, number, first=waiting is None)
         if failing and self.rule.kills:
             self._report_try(records.split(records.start + failing)[0], number, failed=True)
@@ -155,7 +159,7 @@ class RetryWorker(ServiceWorker):
             self._send_on(failed, number, event)
         if succeeded.size:
             self._report_try(succeeded, number, failed=False)
-            self._report(succeeded, number, "succeeded")
+            self._report(succeeded, number, "handled" if self.plan.handles_dead_letters else "succeeded")
             self._done(succeeded)
 
     # --- counting tries before they start --------------------------------------------------------------------------
