@@ -1,8 +1,8 @@
 """Orders the rows of a table by severity.
 
 If a table has more rows than can be shown, only the worst rows are shown, and the output names the columns that define the order. Each
-table lists the columns that define the order, starting with the most important one. The greatest value is the worst. Texts are compared by
-`RANKS`. DataFrames in Spark and rows that were fetched from Spark are sorted by the same columns.
+table lists the columns that define the order, starting with the most important one. The greatest value is the worst. Texts are ordered by
+their positions in `RANKS`. DataFrames in Spark and rows that were fetched from Spark are sorted by the same columns.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STATE_WORDS: Final[Mapping[PartitionStatus, str]] = {
 }
 """The values of `state` columns.
 
-There is no value for a leader that is not serving clients, because such intervals appear in the windows without reads and writes.
+There is no value for a leader that is not serving clients, because the table `unavailability` contains such intervals.
 """
 
 RANKS: Final[Mapping[str, tuple[str, ...]]] = {

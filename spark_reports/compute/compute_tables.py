@@ -44,7 +44,7 @@ CHARTED_PARTITIONS: Final = 60
 """The maximum number of partitions that have a chart in an HTML report, summed over all sessions that have charts."""
 
 CHARTED_PARTITIONS_EACH: Final = 5
-"""However many sessions have charts, each of them can have charts for at least this number of partitions."""
+"""The minimum number of partitions for which each session can have charts, regardless of how many sessions have charts."""
 
 CHARTED_SESSIONS: Final = 12
 """The maximum number of sessions with charts in an HTML report. The report shows charts for the worst sessions."""
@@ -58,7 +58,7 @@ Progress = Callable[[str], None]
 
 @attrs.frozen
 class Computation:
-    """The computation of the summaries of the given logs.
+    """Computes the summaries of the given logs.
 
     Attributes:
         inputs: the inputs of the summaries.

@@ -67,7 +67,8 @@ def summary_inputs(frames: EventFrames, sessions: DataFrame, found: frozenset[st
 
 
 def _checkpoints(*frames: DataFrame) -> tuple[DataFrame, ...]:
-    """Return the frames without their plans. Each query contains the plans of its inputs several times, and Spark analyzes all of it."""
+    """Compute the frames, and return them without the query plans that led to them. Otherwise, each query would contain the plans of its
+    inputs several times, and Spark would analyze all these plans."""
     return tuple(frame.localCheckpoint() for frame in frames)
 
 

@@ -18,7 +18,7 @@ PrintLine = Callable[[str], None]
 """A function that writes a message for the user."""
 
 NO_NEWLINE: Final = "no-newline"
-"""The value of `tail` for a log whose last line has no line break."""
+"""The value of `tail` for a log whose last line does not end with a line break."""
 
 BASE64: Final = "base64:"
 """The prefix that marks an incomplete line that is not valid UTF-8, because the line was cut in the middle of a character."""

@@ -1,6 +1,4 @@
-"""Charts with a horizontal bar for each row, divided into segments. Each segment has a pattern, a number, and a text that appears under the
-pointer.
-"""
+"""Charts with a horizontal bar for each row, divided into segments. Each segment has a pattern, a number, and a tooltip."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ CURVES: Final = 24
 """The maximum number of lag charts for each session."""
 
 GROUPS: Final = 12
-"""The maximum number of groups with lanes for each session."""
+"""The maximum number of groups in each session whose lanes are shown."""
 
 SESSIONS: Final = 12
 """The maximum number of sessions with pictures for each table."""

@@ -28,7 +28,7 @@ _STEPS: Final = tuple(
 
 @attrs.frozen
 class Bar:
-    """A part of a stripe: its start and end in µs, its CSS class, the text in the bar, the text under the pointer, and its severity."""
+    """A part of a stripe: its start and end in µs, its CSS class, the text in the bar, its tooltip, and its severity."""
 
     start: int
     end: int

@@ -33,7 +33,7 @@ _TYPES: Final[dict[str, DataType]] = {
     "bool": BooleanType(),
     "tuple[int, ...]": ArrayType(IntegerType()),
 }
-"""The Spark types of the declared column types. Offsets and µs need 64 bits, and broker ids need 32 bits."""
+"""The Spark type for each declared column type. Offsets and µs need 64 bits, and broker ids need 32 bits."""
 
 ENVELOPE: Final = (
     StructField("seq", LongType()),
@@ -80,7 +80,8 @@ def line_schema(columns: Collection[str] | None = None) -> StructType:
 FREQUENT_KINDS: Final = frozenset(
     {"append", "consumed", "follower-append", "follower-fetched", "follower-high-watermark", "high-watermark", "produce-acked"}
 )
-"""The kinds of events that occur in every round trip. Nearly all events in a session are of these kinds."""
+"""The kinds of events that occur each time a client or a follower exchanges records with a leader. Nearly all events in a session are of
+these kinds."""
 
 LINE: Final = "line"
 """The column of a dataset that contains the text of a line that is not an event, or that would change if it were rebuilt; otherwise null.

@@ -54,7 +54,8 @@ class SummaryInputs:
         sessions: a row for each session (`schema.session_schema`).
         found: the event kinds that occur among `infrequent` (`occurring_kinds`), and possibly more kinds.
         states_once, unserved_once, stalled_once, event_counts_once, lag_counts_once, transactions_once, held_once, group_lags_once,
-            rebalances_once, owned_once, unowned_once: the shared values behind the properties of the same names without `_once`.
+            rebalances_once, owned_once, unowned_once: the shared values that the properties with the same names, but without `_once`,
+                return.
         single_partition: whether all frames except `events` have a single partition, so that nothing needs to be shuffled.
     """
 
@@ -97,7 +98,7 @@ class SummaryInputs:
 
     @property
     def lag_counts(self) -> DataFrame:
-        """The counts of lags, as returned by `lag_counts.lag_counts`."""
+        """The number of samples for each lag, as returned by `lag_counts.lag_counts`."""
         return self.lag_counts_once()
 
     @property

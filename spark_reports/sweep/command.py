@@ -87,11 +87,12 @@ def main_sweep(
 
     Args:
         source: a grid file, or the name of a grid that comes with isrlab; None for the grid of models.
-        runs: the number of runs of each cell: seeds 1 to `runs`.
+        runs: the number of runs for each cell, which use the seeds 1 to `runs`.
         out_dir: the directory that keeps finished runs and receives the results.
         master, conf: the Spark master, and the settings of the Spark session.
         processes: the number of processes on this machine that execute runs in place of Spark; 0 for this process alone.
-        width: the target width; if the interval of a cell's loss probability is this narrow, the cell gets no more runs; None to execute
+        width: the target width; if the confidence interval of a cell's loss probability is at most this wide, the cell gets no more runs;
+            None to execute
             all runs.
         html: the path of an additional HTML page.
         as_json: whether to print one JSON document instead of a table.

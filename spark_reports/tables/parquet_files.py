@@ -19,7 +19,7 @@ _ARROW_NAMES: Final = {"bigint": "int64", "int": "int32", "string": "string", "b
 
 
 def can_write(schema: StructType) -> bool:
-    """Return whether `write` can write tables with a schema."""
+    """Return whether `write` can write tables with the given schema."""
     return find_spec("pyarrow") is not None and all(field.dataType.simpleString() in _ARROW_NAMES for field in schema.fields)
 
 

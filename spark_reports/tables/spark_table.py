@@ -27,7 +27,8 @@ Rows = list[tuple[object, ...]]
 """The rows of a table that have been fetched."""
 
 Write = Callable[[str, "DataFrame", Rows | None], None]
-"""A function that writes a table under a name. The function receives the sorted rows, with one partition for each file. If all rows have
+"""A function that writes a table with a given name. The function receives the sorted rows, with one partition for each file. If all rows
+have
 been fetched, the function also receives the fetched rows.
 """
 

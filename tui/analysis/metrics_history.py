@@ -250,7 +250,7 @@ class Series(ReprMixin):
     step: int = FIRST_STEP
 
     def upto(self, time: int) -> Series:
-        """Return a copy with the samples up to and including a time."""
+        """Return a copy with the samples up to and including the given time."""
         count = bisect_right(self.times, time)
         return Series(self.times[:count], {name: values[:count] for name, values in self.values.items()}, self.step)
 

@@ -21,7 +21,7 @@ from tui.rendering.rows import wrap
 
 
 class HelpDialog(Dialog[None]):
-    """The dialog with the key, label, and effect of every action. For an impossible action, the reason is also shown."""
+    """The dialog with the key, label, and effect of every action. If an action is not available, the dialog also shows why."""
 
     BINDINGS: ClassVar[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
         *CLOSE,

@@ -1,5 +1,5 @@
-"""The options --reset-offsets, --delete-offsets, and --delete of `isrlab groups`. In Kafka they change offsets; here they only print what
-the tool would print.
+"""The options --reset-offsets, --delete-offsets, and --delete of `isrlab groups`. In Kafka, these options change offsets. In isrlab, they
+only print what Kafka's tool would print.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _unknown(arguments: argparse.Namespace, cluster: Cluster) -> Printed | None:
 
 
 def _targets(arguments: argparse.Namespace, now: int, groups: list[str], *, several: bool) -> dict[str, Target]:
-    """Return the target of each group. Only the lines of a file differ between groups."""
+    """Return the target of the reset for each group. The targets differ only if they come from the lines of a file."""
     given = [option for option in OPTIONS if getattr(arguments, option.replace("-", "_")) not in (None, False)]
     if len(given) != 1:
         raise InputError(f"--reset-offsets: give one of {', '.join('--' + option for option in OPTIONS)}")
@@ -148,7 +148,7 @@ def _read(name: str) -> str:
 
 
 def _partitions(arguments: argparse.Namespace, cluster: Cluster) -> list[TopicPartition]:
-    """Return the partitions that --topic names, as far as they exist."""
+    """Return the existing partitions that --topic names."""
     tps: dict[TopicPartition, None] = {}
     for text in arguments.topic:
         topic, _, numbers = text.partition(":")
@@ -159,7 +159,8 @@ def _partitions(arguments: argparse.Namespace, cluster: Cluster) -> list[TopicPa
 
 
 def deletion_text(arguments: argparse.Namespace, cluster: Cluster, coordinators: Coordinators) -> Printed:
-    """Return what the tool would print when it deletes offsets or groups. Nothing is deleted here; use the acts `delete-offsets` and
+    """Return what the tool would print when it deletes offsets or groups. This function deletes nothing; to delete offsets or a group, use
+    the acts `delete-offsets` and
     `delete-group`.
     """
     tool = cluster.release.groups_tool

@@ -101,7 +101,7 @@ def described_text(arguments: argparse.Namespace) -> str | None:
     """Return the text of the source if it is the output of kafka-topics --describe, which needs --groups; otherwise None.
 
     Raises:
-        InputError: only one of the two is given.
+        InputError: the output of kafka-topics is given without --groups, or --groups is given without that output.
     """
     from scenarios.errors import InputError
 
@@ -128,7 +128,7 @@ def _check(arguments: argparse.Namespace, *, log: bool) -> None:
     """Check that the given options can be combined.
 
     Raises:
-        InputError: they contradict each other.
+        InputError: the options contradict each other.
     """
     from scenarios.errors import InputError
 

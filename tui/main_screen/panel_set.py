@@ -110,7 +110,7 @@ class PanelSet:
 
         Args:
             frame: the content to show.
-            page: the page in place of the panels, or None.
+            page: the page that replaces the panels, or None.
             note: the message in the footer, or None.
             calm_frame: the number of the frame if only offsets and time have changed since the last frame; otherwise -1, which updates
                 everything.

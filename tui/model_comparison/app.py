@@ -185,12 +185,13 @@ class ModelComparison(App[int]):
         self.look()
 
     def action_restart(self) -> None:
-        """Start all systems again with the same promises."""
+        """Start all systems again with the same durability settings."""
         self._begin()
         self.show()
 
     def action_weaker(self) -> None:
-        """Start all systems again with weaker promises or, if the promises are already weaker, with the stronger ones."""
+        """Start all systems again with weaker durability settings (Kafka with acks=1, and asynchronous MySQL) or, if the settings are
+        already weaker, with the stronger ones."""
         self.names = NAMES if self.names == WEAK_NAMES else WEAK_NAMES
         self._begin()
         self.said = "started again: " + ("Kafka with acks=1, MySQL asynchronous" if self.names == WEAK_NAMES else "the stronger promises")

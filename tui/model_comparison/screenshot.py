@@ -1,6 +1,6 @@
 """Draws the screen with the replication models to an SVG file without a terminal: `python -m tui.model_comparison.screenshot OUT.svg`.
 
-All systems run with the weaker promises, and the primary of each is killed after a second.
+All systems run with the weaker durability settings, and the primary of each is killed after a second.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from tui.terminal.compositor import Piece
 from tui.terminal.foreign_text import ControlCharacterFilter
 
 RIGHT: Final = 3
-"""Textual's number of the right mouse button."""
+"""Textual's number for the right mouse button."""
 
 
 @attrs.define(eq=False)

@@ -292,7 +292,7 @@ class Timeline(Lines, can_focus=True):
         return self.marks[self.chosen] if self.chosen is not None and self.chosen < len(self.marks) else None
 
     def move(self, by: int, now_seq: int) -> None:
-        """Select the next mark before or after the selected mark. If no mark is selected, start from the current moment."""
+        """Select the nearest mark before or after the selected mark. If no mark is selected, start from the current moment."""
         step = 1 if by > 0 else -1
         at = self.chosen
         if at is None:

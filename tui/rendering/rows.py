@@ -117,7 +117,8 @@ class Row:
 
 
 _over: dict[int, tuple[Style, dict[int, tuple[Style | None, Style]]]] = {}
-"""Cached sums of two styles, keyed by the identities of the lower and the upper style. The cache holds references to both styles, so that
+"""Cached combinations of two styles, keyed by the identities of the lower and the upper style. The cache holds references to both styles,
+so that
 their identities remain unique.
 """
 
@@ -135,7 +136,7 @@ def _sum(under: Style, style: Style | None) -> Style:
 def over(strip: Strip, under: Style) -> Strip:
     """Return a line with a style beneath the whole line.
 
-    The result is the same as that of `Strip.apply_style`, but the sum of each pair of styles is cached.
+    The result is the same as that of `Strip.apply_style`, but the combination of each pair of styles is cached.
     """
     found = _over.get(id(under))
     if found is None or len(found[1]) > _MOST_PAIRS:

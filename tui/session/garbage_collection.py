@@ -13,7 +13,7 @@ STARTUP_SECONDS: Final = 0.3
 """The time between startup and the first screen, in seconds."""
 
 IDLE_SECONDS: Final = 0.5
-"""How long nothing must move before a full collection runs, in seconds."""
+"""A full collection runs after nothing has moved for this number of seconds."""
 
 _NEW: Final = 4
 """The number of frames from one collection of new objects to the next."""

@@ -191,7 +191,7 @@ class Session:
     def lags(self) -> dict[int, float] | None:
         """For each running broker, return the largest lag of the broker's replicas, in records.
 
-        Return None if the playable is not a `Cluster`.
+        Return None if the session does not play a `Cluster`.
         """
         return lags(self.cluster) if isinstance(self.cluster, Cluster) else None
 

@@ -1,5 +1,4 @@
-"""The sums of the durability account, by partition: the numbers of records that were, for example, accepted, acknowledged, lost, or
-recovered.
+"""The totals of the durability account for each partition, for example the numbers of accepted, acknowledged, lost, and recovered records.
 
 `lost` counts each lost record once if it was acknowledged or read. `lost_acknowledged` and `lost_read` count acknowledged records and read
 records separately, and a record can be in both counts.
@@ -20,7 +19,7 @@ _LOST: Final = ("records-lost", "records-recovered", "lost-records-seen")
 
 
 def _of_lost(name: str) -> Column:
-    """Return the number of lost records from a column that logs of an earlier isrlab version lack, or null for such logs."""
+    """Return the number of lost records from a column, or null for a log of an earlier isrlab version, which lacks the column."""
     kind, value = F.col("kind"), F.col(name)
     unknown = count_if(kind.isin(*_LOST) & value.isNull())
     count = sum_if(kind.isin(*_LOST), F.when(kind == "records-recovered", -value).otherwise(value))

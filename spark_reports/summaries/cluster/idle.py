@@ -24,7 +24,7 @@ from spark_reports.summaries.intermediate.partition_states import PARTITION
 from spark_reports.summaries.summary import Summary, table_schema
 
 THREADS: Final = {"network": ("num.network.threads", 3), "handler": ("num.io.threads", 8)}
-"""The two kinds of threads, each with the setting that defines the number of threads, and the default of that setting."""
+"""The two kinds of threads, each with the setting that defines the number of threads, and the default value of that setting."""
 
 _COSTS: Final = {"network": (COSTS.network_request, COSTS.network_byte), "handler": (COSTS.handler_request, COSTS.handler_byte)}
 

@@ -21,10 +21,10 @@ PRODUCED: Final = ("produce-acked", "produce-failed")
 """The event kinds that record the result of sending a batch."""
 
 HARMED: Final = ("records-lost", "lost-records-seen", "records-recovered", "records-duplicated", "records-diverged")
-"""The event kinds that report records that were harmed or that recovered."""
+"""The event kinds that report harm to records, or the recovery of harmed records."""
 
 LOST: Final = ("lost_acknowledged", "lost_read")
-"""The columns that count lost records. Logs of an earlier isrlab version lack them."""
+"""The columns that count lost records. Logs of earlier isrlab versions lack these columns."""
 
 SUMS: Final = ("records", "span", "bytes", *LOST)
 """The columns whose values are summed."""

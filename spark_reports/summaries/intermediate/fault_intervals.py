@@ -1,6 +1,6 @@
-"""Intervals with a fault: a broker process was down, a link was cut, or a disk was slow.
+"""Intervals during which a fault was active: a broker process was down, a link was cut, or a disk was slow.
 
-The module also computes the intervals in which each broker led, and the clients of each topic.
+The module also computes the intervals in which each broker was a leader, and the clients of each topic.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Intervals in which a transaction held back the last stable offset (LSO) of a leader.
 
-A transaction holds back the LSO from the moment at which the high watermark passes its first offset until the high watermark passes its
-marker. While several transactions hold the LSO back, the LSO is the lowest of their first offsets.
+A transaction holds back the LSO from the moment at which the high watermark passes the transaction's first offset until the high watermark
+passes the transaction's marker. While several transactions hold the LSO back, the LSO is the lowest of their first offsets.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ def held_intervals(transactions: DataFrame, events: DataFrame, infrequent: DataF
 
 
 def _terms(infrequent: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Return the terms of leaders: rows `session, topic, partition, broker, term, from_us, term_ends_us, lasts, start`.
+    """Return the terms during which brokers led partitions: rows `session, topic, partition, broker, term, from_us, term_ends_us, lasts,
+    start`.
 
     `term` is the number of the event with which the term began, and `start` is the high watermark at that time. `lasts` says whether the
     term lasts until the end of the log.
@@ -85,7 +86,7 @@ def _terms(infrequent: DataFrame, sessions: DataFrame) -> DataFrame:
 
 
 def _steps(terms: DataFrame, advanced: DataFrame) -> DataFrame:
-    """Return the steps in which the high watermark rose during a term: the columns of the term, and `t`, `reached`, and `before`."""
+    """Return each advance of the high watermark during a term: the columns of the term, and `t`, `reached`, and `before`."""
     starts = terms.selectExpr(*_TERM, "term AS seq", "starts_us AS t", "start AS reached")
     rises = advanced.selectExpr(*PARTITION, "broker", "CAST(NULL AS BIGINT) AS term", "seq", "t", "new_offset AS reached")
     leader = Window.partitionBy(*PARTITION, "broker").orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -100,7 +101,8 @@ def _steps(terms: DataFrame, advanced: DataFrame) -> DataFrame:
 
 
 def _passed(points: DataFrame, steps: DataFrame) -> DataFrame:
-    """For each offset `at`, return the time at which the high watermark passed it in its term, and the high watermark before that."""
+    """For each offset `at`, return the time at which the high watermark passed the offset during the term, and the previous high
+    watermark."""
     rows = points.withColumn("step", F.lit(None).cast("struct<passed_us: bigint, before: bigint>")).unionByName(
         steps.select(*_TERM, F.col("reached").alias("at"), F.struct(F.col("t").alias("passed_us"), "before").alias("step"))
     )

@@ -15,7 +15,7 @@ _WORKER: Final = ("session", "worker")
 _OF: Final = (*_WORKER, "real_topic")
 
 _ERRORS: Final = ("rounding", "total_error")
-"""What the events say about each record, apart from its lateness."""
+"""The columns with the errors, other than lateness, that the events report for each record."""
 
 
 def _compute(inputs: SummaryInputs) -> DataFrame:

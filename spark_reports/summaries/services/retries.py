@@ -1,4 +1,4 @@
-"""How often retry services tried to process records, by worker and number of the try."""
+"""How often retry services tried to process records, by worker and by the number of the attempt."""
 
 from __future__ import annotations
 

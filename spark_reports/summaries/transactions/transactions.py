@@ -19,7 +19,8 @@ _TIMES: Final = ("decided", "complete")
 def transactions_of(inputs: SummaryInputs) -> DataFrame:
     """Return a row for each transaction that its coordinator knew: `session, transactional_id, outcome, decided_us, complete_us`.
 
-    A decision ends a transaction. Events after the decision, except for its completion, belong to the next transaction of the same ID.
+    A transaction ends when the coordinator decides to commit or abort it (PrepareCommit or PrepareAbort). Later events, except for the
+    completion of this transaction, belong to the next transaction of the same ID.
     """
     events = inputs.events_of(("transaction-begun", "transaction-state"))
     state = F.when(F.col("kind") == "transaction-state", F.col("transaction_state"))

@@ -21,7 +21,7 @@ from spark_reports.errors import ReportError
 from spark_reports.sweep.simulation.simulate_run import AnyGrid, Chunk, FinishedChunk, RunFailed, simulate_chunk
 
 ATTEMPTS: Final = 4
-"""The number of pools that must break in a row for the sweep to fail."""
+"""The sweep fails after this number of consecutive pools have broken."""
 
 _grid: AnyGrid | None = None
 

@@ -2,7 +2,8 @@
 runs.
 
 Without a target width, there is one round with all seeds. With a target width, a round ends when each remaining cell has a fixed number of
-runs, and this number doubles from round to round. A cell whose interval is narrow enough at the end of a round gets no more runs. This rule
+runs, and this number doubles from round to round. A cell whose confidence interval is narrow enough at the end of a round gets no more
+runs. This rule
 depends only on seeds, never on the speed of workers.
 """
 
@@ -23,7 +24,7 @@ from spark_reports.sweep.statistics.estimates import wilson
 from spark_reports.sweep.statistics.model_results import ModelCellResult, ModelSweepResult, model_cell_result
 
 FIRST_ROUND: Final = 100
-"""The number of runs that a cell gets before its interval is checked for the first time."""
+"""The number of runs that a cell gets before its confidence interval is checked for the first time."""
 
 CHUNK_SECONDS: Final = 4.0
 """The intended processor time of a chunk, in seconds. This is long compared with the time that it takes to start a chunk."""
@@ -37,7 +38,7 @@ Progress = Callable[[int, int, int], None]
 
 
 def rounds(runs: int, width: float | None) -> list[int]:
-    """Return the numbers of runs after which the cells' intervals are checked. The last number is `runs`."""
+    """Return the numbers of runs after which the cells' confidence intervals are checked. The last number is `runs`."""
     if width is None:
         return [runs]
     found = []
@@ -99,7 +100,7 @@ def execute(
     Args:
         runs: the number of runs of each cell, with seeds 1 to `runs`.
         checkpoint: the store of finished chunks; None to store no chunks.
-        width: the target width; if the interval of a cell's loss probability is this narrow, the cell gets no more runs.
+        width: the target width; if the confidence interval of a cell's loss probability is at most this wide, the cell gets no more runs.
     """
     known = {} if checkpoint is None else {(run.cell, run.seed): run for run in checkpoint.kept()}
     settled: dict[int, int] = {}

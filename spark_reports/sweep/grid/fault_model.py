@@ -72,11 +72,11 @@ class Fault:
     Attributes:
         kind: the kind of fault.
         every: the mean time between two faults of a Poisson process, for the whole cluster or, with `each_broker`, for each broker; rolling
-            restarts instead occur at regular intervals after a random first one.
+            restarts instead occur at regular intervals, and the time of the first one is random.
         lasts: the time until the fault is over and the process starts or the link heals.
         each_broker: whether `every` is for each broker.
         delay: the delay of each write to a slow disk, in µs.
-        power: whether the machines of a rack lose power in an outage, or only their processes crash.
+        power: whether a rack outage cuts the power to the machines; if not, only their processes crash.
         gap: in a rolling restart, the time from the start of a broker to the shutdown of the next broker.
         controller: whether a cut can affect links to the controller.
         brokers: whether a cut can affect links between brokers.

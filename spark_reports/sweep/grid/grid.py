@@ -22,7 +22,7 @@ class ProducerLoad:
         rate: the number of records per second.
         every: the interval, in µs, between batches near the beginning and the end of a fault.
         between: the interval between batches at other times; the rate is the same.
-        acks: the acks of the producer, which a cell can override.
+        acks: the producer's setting acks, which a cell can override.
         bytes: the size of a record.
         idempotence: enable.idempotence, which a cell can override.
     """
@@ -44,7 +44,7 @@ class FaultWindow:
     Attributes:
         before: the warm-up before the first fault of a window.
         after: the time from the end of the last fault to the end of the window; if the cluster has not recovered by then, the window is
-            prolonged.
+            extended.
         near: the time before and after the beginning and the end of each fault during which batches come at intervals of `every`.
         soon: the time after the beginning and the end of each fault during which batches come every second, because partitions might still
             be waiting for a new leader; later, batches come at intervals of `between`.

@@ -1,4 +1,4 @@
-"""The grid of a sweep over replication models: systems with settings, a fault model, and the load on every system."""
+"""The grid of a sweep over replication models: systems with settings, a fault model, and the load that every system gets."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class ModelGrid:
         name, about, source, text, horizon: as in a grid of Kafka's settings.
         cells: the systems, in order.
         faults: the fault model, which is the same for all systems.
-        write_every: the time between two writes of a client, µs.
-        read_every: the time between two reads of a client, µs.
-        operator_after: the time from the moment at which the source of MySQL dies or is cut off until an operator promotes a replica, µs.
+        write_every: the time between two writes by a client, in µs.
+        read_every: the time between two reads by a client, in µs.
+        operator_after: the time, in µs, after which an operator promotes a replica if the source of MySQL dies or is cut off.
     """
 
     name: str

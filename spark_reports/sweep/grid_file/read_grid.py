@@ -52,7 +52,7 @@ def load_any_grid(path: str | Path) -> Grid | ModelGrid:
 
 
 def read_grid(text: str, source: str) -> Grid:
-    """Read a grid from text. Error messages name the text by `source`.
+    """Read a grid from text. `source` is the name of the text in error messages.
 
     Raises:
         ScriptError: the grid is invalid. A `ScriptMistakes` error contains all mistakes.

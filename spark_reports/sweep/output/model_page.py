@@ -20,7 +20,7 @@ PHONE: Final = 380
 """The width of the picture on a phone, where the wide picture would be too small to read."""
 
 RADII: Final = (4, 7, 11, 16)
-"""The radius of a point, by class of latency."""
+"""The radius of a point, by latency class."""
 
 LINE: Final = 15
 """The height of a label."""

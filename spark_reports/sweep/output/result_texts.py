@@ -49,7 +49,7 @@ def numbers_of(cell: CellResult) -> list[str]:
 
 
 def mean_with_bounds(estimate: Estimate) -> str:
-    """Return a mean time with its bounds."""
+    """Return a mean time and its bounds as text."""
     value = format_duration(_three_digits(estimate.value))
     if estimate.low == estimate.high:
         return value
@@ -68,7 +68,7 @@ def _count(value: float) -> str:
 
 
 def _three_digits(us: float) -> int:
-    """Return a time, given in µs, rounded to three digits."""
+    """Return a time, given in µs, rounded to three significant digits."""
     whole = round(us)
     step = int(10 ** max(0, len(str(whole)) - 3))
     return int(whole / step + 0.5) * step

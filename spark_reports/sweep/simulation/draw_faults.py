@@ -1,9 +1,9 @@
 """Draws the faults of a seed and turns them into acts.
 
-Each kind of fault has its own random streams, one for times and one for targets (`random.Random(f"{seed}:faults:…")`). Each fault takes
-the same number of random draws, regardless of its target. Therefore, a seed has the same faults in every cell with the same number of
+Each kind of fault has its own random streams, one for times and one for targets (`random.Random(f"{seed}:faults:…")`). Each fault uses the
+same number of random draws, regardless of its target. Therefore, a seed has the same faults in every cell with the same number of
 brokers, and nearly the same faults in other cells. If the target of a fault is already down, the fault has no effect. The exception is a
-rack outage, which can prolong the downtime because it affects whole machines.
+rack outage, which can extend the downtime because it affects whole machines.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def _draw_arrivals(fault: Fault, number: int, spec: ClusterSpec, seed: int, hori
 
 
 def _apply(broken: _BrokenParts, arrival: _Arrival) -> None:
-    """Apply a fault to the cluster as the earlier faults left it."""
+    """Apply a fault to the cluster in the state that the earlier faults left."""
     fault, time, end = arrival.fault, arrival.time, arrival.time + arrival.lasts
     brokers = [each.id for each in broken.spec.brokers]
     broker = brokers[int(arrival.target * len(brokers))] if arrival.broker is None else arrival.broker

@@ -41,8 +41,8 @@ class EpisodeMeter:
     """A meter that observes a cluster through its events.
 
     Attributes:
-        read_down, write_down, stalled: the time without reads, the time without writes, and, in addition to the time without writes, the
-            time during which writes waited, all in µs; each is a sum over the partitions of the workload.
+        read_down, write_down, stalled: the time without reads, the time without writes, and the time during which writes waited, which is
+            not part of `write_down`; each time is in µs and summed over the partitions of the workload.
         latencies: the produce latencies of acknowledged records.
         waits: the waiting times of the other records until they were given up or the episode ended.
         acked, failed, unanswered: the numbers of records that were acknowledged, that were given up, and that had waited for an answer for
@@ -108,7 +108,7 @@ class EpisodeMeter:
         cluster.run_until(until)
 
     def finish(self, cluster: Cluster) -> None:
-        """Stop measuring. For records without an answer, the wait so far counts."""
+        """Stop measuring. For each record without an answer, count the time that it has waited so far."""
         now = cluster.now
         self._pass(now)
         for tp in list(self._uncommitted):

@@ -46,9 +46,9 @@ class Episode:
     Attributes:
         number: the number within the run, from 1.
         seed: the seed of the cluster.
-        start: the start of the episode within the horizon, µs.
-        end: the duration of the episode, µs; if the cluster has not recovered by then, the episode lasts longer, unless `final` is true.
-        acts: the acts, each with its time from the start of the episode, µs.
+        start: the start of the episode within the horizon, in µs.
+        end: the duration of the episode, in µs; if the cluster has not recovered by then, the episode lasts longer, unless `final` is true.
+        acts: the acts, each with its time from the start of the episode, in µs.
         faults: the number of faults that begin in the episode.
         final: whether the episode ends at `end` even if the cluster has not recovered.
     """

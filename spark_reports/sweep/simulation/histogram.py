@@ -57,11 +57,12 @@ class Histogram:
             self.counts[bucket] = self.counts.get(bucket, 0) + count
 
     def percentiles(self, shares: Iterable[float], waits: Histogram | None = None) -> list[Percentile | None]:
-        """For each given share, return the smallest value that at least this share of all values does not exceed. Return None if nothing
+        """For each given share, return the smallest value for which at least this share of all values is less than or equal to it. Return
+        None if nothing
         was counted.
 
-        `waits` contains lower bounds of values that are unknown. If any of these bounds is not above the percentile, the percentile is also
-        only a lower bound.
+        `waits` contains lower bounds of values that are unknown. If any of these bounds is at or below the percentile, the percentile is
+        also only a lower bound.
         """
         unknown = {} if waits is None else waits.counts
         both = Histogram(dict(self.counts))

@@ -24,10 +24,10 @@ from spark_reports.sweep.simulation.episode_meter import ACKS_ALL, EpisodeMeter
 from spark_reports.sweep.simulation.episodes import Episode
 
 HEAL_STEP: Final = 30 * SECOND
-"""The time, in µs, by which an episode is prolonged each time the cluster has not recovered."""
+"""The time, in µs, by which an episode is extended each time it ends before the cluster has recovered."""
 
 MAX_HEAL: Final = 900 * SECOND
-"""The maximum total time, in µs, by which an episode is prolonged."""
+"""The maximum total time, in µs, by which an episode can be extended."""
 
 
 @attrs.frozen
@@ -36,7 +36,7 @@ class EpisodeResult:
 
     Attributes:
         episode: the episode that was simulated.
-        end: the virtual time at which the episode ended, µs.
+        end: the virtual time at which the episode ended, in µs.
         acts: the acts that were executed, each with its time.
         events: the number of events.
         meter: the measurements.

@@ -24,7 +24,7 @@ from spark_reports.sweep.simulation.draw_faults import HealLinks, draw_faults
 from spark_reports.sweep.simulation.histogram import Histogram
 
 SERVERS: Final = ("n1", "n2", "n3")
-"""The servers that have faults. They exist in all systems."""
+"""The servers that faults affect. They exist in all systems."""
 
 TICK: Final = SECOND
 """The interval, in µs, at which the operator of MySQL looks at the servers."""
@@ -39,10 +39,10 @@ class ModelRun:
         faults: the number of faults.
         acked, failed, unknown: the numbers of writes by outcome.
         lost_acknowledged: the acknowledged writes that the final data lacks.
-        offline: 1 if no server accepts writes at the end; nothing counts as lost then.
+        offline: 1 if no server accepts writes at the end; in that case, no write counts as lost.
         phantom, dirty, stale, backward, divergence: the counts of `core.models.report.Report`.
         reads: the number of reads that returned a value.
-        write_down_us, read_down_us: the time without writes and without reads, µs.
+        write_down_us, read_down_us: the time without writes and the time without reads, in µs.
         bytes_sent: the bytes that servers sent to each other.
         latencies: the times, in µs, that acknowledged writes took, as pairs of bucket and count.
     """

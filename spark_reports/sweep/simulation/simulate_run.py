@@ -24,7 +24,7 @@ class Run:
     Attributes:
         cell, seed: the cell and the seed of the run.
         episodes: the number of simulated episodes.
-        simulated_us: the total virtual time of the episodes, µs.
+        simulated_us: the total virtual time of the episodes, in µs.
         faults: the number of faults that began within the horizon.
         events: the number of events.
         acked, failed, duplicated: the numbers of acknowledged records, of records that were given up, and of records that retries appended
@@ -34,12 +34,12 @@ class Run:
             read.
         losing: the numbers of the episodes that lost acknowledged records.
         unclean: the number of unclean elections.
-        read_down_us, write_down_us, stalled_us: the time without reads, the time without writes, and, in addition to the time without
-            writes, the time during which acks=all writes waited, µs; each is a sum over partitions.
+        read_down_us, write_down_us, stalled_us: the time without reads, the time without writes, and the time during which acks=all writes
+            waited, which is not part of `write_down_us`; each time is in µs and summed over partitions.
         not_whole: the number of episodes that ended before the cluster had recovered.
         unanswered: the number of records without an answer at the end of an episode.
-        latencies: the produce latencies of acknowledged records, µs, as pairs of bucket and count.
-        waits: the waiting times of the other records until they were given up or the episode ended, µs, as pairs of bucket and count.
+        latencies: the produce latencies of acknowledged records, in µs, as pairs of bucket and count.
+        waits: the waiting times of the other records until they were given up or the episode ended, in µs, as pairs of bucket and count.
     """
 
     cell: int

@@ -26,19 +26,19 @@ class CellResult:
     Attributes:
         cell: the cell of the grid.
         runs: the number of runs.
-        settled: whether the cell got no more runs because its interval was narrow enough.
+        settled: whether the cell got no more runs because its confidence interval was narrow enough.
         losing: the seeds of the runs that lost acknowledged records, in order.
         loss: the probability of a loss within the horizon, estimated from the proportion of losing runs.
-        lost_acknowledged: the mean number of lost acknowledged records in a run.
+        lost_acknowledged: the mean number of lost acknowledged records per run.
         lost_acknowledged_most: the number of lost acknowledged records in the worst run.
         lost_read, lost_read_most: the same numbers for lost records that a consumer had read, whether acknowledged or not.
-        write_down, read_down, stalled: the mean time for each partition and run without writes, without reads, and, in addition to
-            `write_down`, with waiting acks=all writes, µs.
-        unacknowledged: the sum of `write_down` and `stalled`, µs.
-        latencies: the percentiles of produce latency in the simulated time, µs; None if nothing was sent.
+        write_down, read_down, stalled: the mean time, in µs per partition and run, without writes, without reads, and with acks=all writes
+            that wait, which is not part of `write_down`.
+        unacknowledged: the sum of `write_down` and `stalled`, in µs.
+        latencies: the percentiles of produce latency in the simulated time, in µs; None if nothing was sent.
         acked, failed, unanswered, duplicated: the numbers of records in all runs.
         faults, episodes, unclean, not_whole, events: the sums over all runs (see `simulate_run.Run`).
-        simulated_us: the virtual time of all runs, µs.
+        simulated_us: the virtual time of all runs, in µs.
     """
 
     cell: Cell
