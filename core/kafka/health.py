@@ -2,9 +2,10 @@
 
 All code that shows, counts, or reports such a condition uses these functions. For three of these conditions, Kafka has two definitions. A
 broker counts only partitions that it leads, and uses the effective min.insync.replicas (`is_under_replicated`, `is_under_min_isr`,
-`is_at_min_isr`). Metrics, condition readings, reports, and `status_of` use this definition. `kafka-topics --describe` counts the rows that
-it prints, uses the setting as it was written, and includes partitions that have no leader (`described_*`). isrlab's `describe` command, the
-grid's filters, and the counts next to the grid use this second definition.
+`is_at_min_isr`). Metrics, condition readings, reports, and `status_of` use this definition. `kafka-topics --describe` lists partitions from
+the controller's metadata. It uses min.insync.replicas as it was configured, even if that exceeds the replication factor, and includes
+partitions that have no leader (`described_*`). isrlab's `describe` command, the grid's filters, and the counts next to the grid use this
+second definition.
 
 `status_of` returns the status of a partition from its clients' point of view. Screens, readings, and sweeps use it, and reports use the
 same words. It takes time until the controller learns that a broker has failed. Until then, its metadata can name a leader or an ISR member

@@ -10,8 +10,8 @@ from core.kafka.ids import TopicPartition
 
 
 def use_rack_aware_assignment(consumer_racks: Set[str], partition_racks: Collection[frozenset[str]]) -> bool:
-    """Return whether racks can affect the assignment. They can if some member's rack has a replica, and not all partitions have replicas in
-    the same racks.
+    """Return whether racks can affect the assignment. They can if at least one member is in the same rack as a replica, and the partitions
+    do not all have their replicas in the same racks.
 
     Kafka: `AbstractPartitionAssignor#useRackAwareAssignment`.
     """
@@ -59,7 +59,8 @@ class RackInfo:
         return sorted(tps, key=lambda tp: self._consumers_by_partition.get(tp, 0))
 
     def next_consumer(self, tp: TopicPartition, consumers: Sequence[str], first: int) -> int:
-        """Return the position of the next member in one of a partition's racks, searching in a circle from `first`; -1 if there is none.
+        """Find the next member that is in the rack of one of a partition's replicas. The search begins at position `first` and wraps
+        around. Return the member's position; -1 if there is none.
 
         Kafka: `#nextRackConsumer`.
         """

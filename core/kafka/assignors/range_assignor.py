@@ -50,7 +50,7 @@ class TopicAssignmentState:
         return not rack or rack in self._metadata.racks_of(partition)
 
     def max_assignable(self, consumer: str) -> int:
-        """Return the number of further partitions that a subscriber can get (`#maxAssignable`)."""
+        """Return the number of partitions that a subscriber can still get (`#maxAssignable`)."""
         return max(0, self.quota + (self.extra > 0) - self.assigned[consumer])
 
     def assign(self, consumer: str, partitions: list[int], assignment: Assignment) -> None:
@@ -97,7 +97,7 @@ def _any_partition(consumer: str, partition: int) -> bool:
 
 
 def _assign_ranges(state: TopicAssignmentState, may_assign: Callable[[str, int], bool], assignment: Assignment) -> None:
-    """Give each subscriber as many of the first unassigned partitions as it can have (`#assignRanges`)."""
+    """Give each subscriber, in turn, the first unassigned partitions until it has its share (`#assignRanges`)."""
     for consumer in state.consumers:
         if not state.unassigned:
             break
@@ -113,7 +113,8 @@ def _assign_ranges(state: TopicAssignmentState, may_assign: Callable[[str, int],
 
 
 def _assign_with_rack_matching(states: list[TopicAssignmentState], assignment: Assignment) -> None:
-    """Assign partitions within racks. Begin with topics that have the same subscribers and the same number of partitions.
+    """Assign partitions to members that are in the same rack as a replica. Begin with topics that have the same subscribers and the same
+    number of partitions.
 
     Kafka: `#assignWithRackMatching`.
     """

@@ -14,8 +14,7 @@ NO_GENERATION: Final = -1
 class Member(NamedTuple):
     """A member of a group and its subscription (`ConsumerPartitionAssignor.Subscription`, `MemberSubscriptionAndAssignmentImpl`).
 
-    Ties can be decided by the order in which an assignor gets the members. Kafka uses the order of a hash map
-    (`java_order.hash_map_order`).
+    The order in which an assignor gets the members can decide ties. Kafka uses the order of a hash map (`java_order.hash_map_order`).
 
     Attributes:
         member_id: the ID that the coordinator or the client has given to the member.

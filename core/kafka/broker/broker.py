@@ -130,7 +130,7 @@ class Broker(BrokerContext):
         self.refresh_settings()
 
     def refresh_settings(self) -> None:
-        """Refresh the cached copies of settings that frequently run code reads."""
+        """Refresh the cached values of the settings that performance-critical code reads."""
         self.withdraw_idle_fetches()
         timeout = self.fetch_timeout
         super().refresh_settings()
@@ -255,7 +255,7 @@ class Broker(BrokerContext):
             self.account.log_truncated(tp, self.id, held, held[-1].end, offset, lost)
 
     def bounce(self, keep: tuple[tuple[TopicPartition, int], ...], *, clean: bool) -> None:
-        """Restart the process in by-hand mode, before the controller notices that it has ended.
+        """In by-hand mode, restart the process before the controller notices that the process has ended.
 
         If `keep` is not empty, the broker's machine loses power, and the logs in `keep` lose records.
         """

@@ -1,4 +1,4 @@
-"""The surroundings of a broker, which stay the same while the simulation runs."""
+"""The environment of a broker, which stays the same while the simulation runs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class BrokerSetup(NamedTuple):
     """The parts and settings from which a broker is created.
 
     Attributes:
-        broker_id: the broker id.
+        broker_id: the ID of the broker (broker.id).
         rack: the broker's rack; None if it has none.
         log_dirs: the number of log directories.
         settings: the settings as this broker knows them.
         metadata: the metadata log that the broker reads; empty if the cluster uses ZooKeeper.
-        network: the network.
-        journal: the journal.
-        account: the observer of the durability account.
+        network: the network that delivers the broker's messages.
+        journal: the journal that records the broker's events.
+        account: the durability account, to which the broker reports what happens to records.
         by_hand: whether fetchers, heartbeats, and checks run only on command.
         racks: the rack of each broker.
         controllers: the names of the controllers; empty for a cluster with a single controller.

@@ -91,7 +91,7 @@ class BrokerContext(PartitionContext):
         return self.long_poll(broker_address(follower), broker_address(leader), fetcher, rank)
 
     def refresh_settings(self) -> None:
-        """Refresh the cached copies of settings that frequently run code reads. Times are in µs, and sizes are in bytes."""
+        """Refresh the cached values of the settings that performance-critical code reads. Times are in µs, and sizes are in bytes."""
         settings, me = self.settings, self.id
         self.lag_max = settings.us("replica.lag.time.max.ms", broker=me)
         self.isr_check_interval = self.lag_max // 2 if self.release.halved_isr_check else self.lag_max

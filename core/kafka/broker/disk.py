@@ -75,9 +75,9 @@ class Disk:
         moved_starts: the partitions whose log start has moved since log starts were last checkpointed.
         log_starts_moved: whether any log start has ever moved. If none has moved, no segment lies below a log start.
         clean_shutdown: whether the clean-shutdown file exists.
-        deletions_applied: the offset in the metadata log up to which topic deletions have been applied to the disk. Instead, Kafka compares
-            the topic IDs in `partition.metadata`.
-        dirs: the directories.
+        deletions_applied: the offset in the metadata log up to which topic deletions have been applied to the disk. Kafka has no such
+            offset; it compares the topic IDs in `partition.metadata`.
+        dirs: the log directories; the first one has the number 1.
     """
 
     logs: Final[dict[TopicPartition, ReplicaLog]] = attrs.field(factory=dict)

@@ -26,7 +26,9 @@ class FollowerSession(metaclass=ABCMeta):
         self.parked: FetchRequest | None = None
 
     def is_parked(self) -> bool:
-        """Return whether a fetch is delayed. What a fetch triggers might complete that fetch immediately."""
+        """Return whether a fetch is delayed. Shortly after a fetch was delayed, the result can be False, because the fetch itself might
+        have changed what the leader can send.
+        """
         return self.parked is not None
 
     @abstractmethod

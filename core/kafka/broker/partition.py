@@ -88,9 +88,9 @@ class Partition:
         sessions: this partition's entries in followers' fetch sessions, at most one per follower.
         delayed: writes with acks=all that are waiting for the HW; None until the first such write, to save memory.
         consumers: consumer fetches that are waiting for the HW, in order.
-        held_back_at: the LSO while transactions keep it below the HW; None while it equals the HW.
+        held_back_at: the LSO while transactions keep it below the HW; None while the LSO equals the HW.
         term: the batches that this broker has appended as the leader of this epoch; None on a follower.
-        account: the observer of the durability account; None on a follower.
+        account: counts this partition's records for the durability account; None on a follower.
     """
 
     __slots__ = (
@@ -181,7 +181,7 @@ class Partition:
     # --- min.insync.replicas ---------------------------------------------------------------------------------------
 
     def effective_min_isr(self) -> int:
-        """Return min.insync.replicas. Since 3.7, it is limited to the replication factor (`Partition#effectiveMinIsr`)."""
+        """Return min.insync.replicas or, since 3.7, the replication factor if that is smaller (`Partition#effectiveMinIsr`)."""
         return effective_min_isr(self.min_isr, len(self.remotes) + 1, capped=self.broker.release.capped_min_isr)
 
     def update_under_min_isr(self) -> None:

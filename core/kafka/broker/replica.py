@@ -11,7 +11,7 @@ from typing import Final
 from core.kafka.broker.follower_session import FollowerSession
 
 NEVER: Final = -(2**62)
-"""A time before all other times. Kafka uses 0, on a clock that began in 1970."""
+"""A time that is earlier than every time in a simulation. Kafka uses 0, which means January 1, 1970."""
 
 
 class Replica:
@@ -28,7 +28,7 @@ class Replica:
         last_sent_high_watermark: the leader's high watermark when the leader last read records for a fetch. It is used only in releases in
             which a new high watermark completes delayed fetches.
         session: the follower's fetch session while the follower is at the leader's LEO; otherwise None. Each fetch in this session
-            implicitly renews the times in this list.
+            implicitly updates `last_fetch_time` and `last_caught_up_time`.
     """
 
     __slots__ = (
@@ -95,7 +95,7 @@ class Replica:
         self.broker_epoch = broker_epoch
 
     def update_last_sent_high_watermark(self, high_watermark: int) -> bool:
-        """Record the leader's high watermark at the time of a fetch. Return True if the last response carried an older one.
+        """Record the leader's high watermark at the time of a fetch. Return True if the last response contained an older high watermark.
 
         Kafka: `Replica#lastSentHighWatermark`, since 2.4.
         """

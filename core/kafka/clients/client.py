@@ -39,11 +39,11 @@ Kafka: `NetworkClient#poll` calls `#handleTimedOutRequests` after it has handled
 
 
 class Client(Node, metaclass=ABCMeta):
-    """A client that uses one topic. A producer can also write to other topics.
+    """The base class of clients. A client has one main topic; a producer can also write to other topics.
 
     Attributes:
         name: the client's name, which is also its address.
-        topic: the topic.
+        topic: the main topic.
         brokers: the addresses of the bootstrap servers, in the order in which the client asks them.
         account: the durability account.
         leaders: (leader, leader epoch) by partition, from the last metadata.
@@ -243,8 +243,8 @@ class Client(Node, metaclass=ABCMeta):
 
 
 def _merge(known: list[tuple[int, int]], found: tuple[tuple[int, int], ...], *, deleted: bool) -> list[int]:
-    """Update the known leaders from metadata, which might be older than what is known. Return the partitions whose leader or leader epoch
-    has changed."""
+    """Update the known leaders from a metadata response, which might be older than what the client already knows. Return the partitions
+    whose leader or leader epoch has changed."""
     if deleted:
         known.clear()
     changed = []

@@ -1,9 +1,9 @@
 """The kinds of events, with the columns of each kind and the sentence that explains it.
 
-The journal stores an event as a plain tuple `(seq, time, cause, kind, *columns)`. `seq` counts from 1 in a session, and `time` is
-virtual µs. `cause` is the `seq` of the event that led to this one; 0 means that a node's own timer led to it. `kind` is the name of the
-kind. The columns follow in the order of the class's fields. A column has the same type in all kinds that have it, so that all kinds fit in
-one wide table. Offsets are Kafka's, and `to_offset` is exclusive. An id of -1 means none.
+The journal stores an event as a plain tuple `(seq, time, cause, kind, *columns)`. `seq` is the number of the event in its session, starting
+with 1, and `time` is the virtual time in µs. `cause` is the `seq` of the event that led to this one; 0 means that a node's own timer led to
+it. `kind` is the name of the kind. The columns follow in the order of the class's fields. A column has the same type in all kinds that have
+it, so that all kinds fit in one wide table. Offsets are Kafka's, and `to_offset` is exclusive. An id of -1 means none.
 """
 
 from __future__ import annotations

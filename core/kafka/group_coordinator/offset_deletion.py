@@ -42,8 +42,9 @@ class Deletion:
 
 
 def is_subscribed(group: GroupMetadata, topic: str) -> bool:
-    """Return whether members of a group subscribe to a topic. If the subscriptions are not known, a group of consumers counts as
-    subscribed."""
+    """Return whether members of a group subscribe to a topic. If the subscriptions are not known, a consumer group counts as subscribed to
+    every topic.
+    """
     if group.consumer is not None:
         return topic in group.consumer.subscribers
     topics = group.classic.subscribed_topics()

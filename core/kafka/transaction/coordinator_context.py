@@ -60,7 +60,7 @@ class CoordinatorContext(Protocol):
         """Respond to a message."""
 
     def timer(self, delay: int, name: str, about: object = None, /) -> None:
-        """Call a timer function after a delay in µs."""
+        """Call a timer function after a delay, given in µs."""
 
     def next_correlation(self) -> int:
         """Return a new correlation ID."""

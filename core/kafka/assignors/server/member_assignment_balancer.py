@@ -1,5 +1,4 @@
-"""The search for the least and the most loaded subscribers of a topic
-(`UniformHeterogeneousAssignmentBuilder.MemberAssignmentBalancer`)."""
+"""Finds the least loaded and the most loaded subscribers of a topic (`UniformHeterogeneousAssignmentBuilder.MemberAssignmentBalancer`)."""
 
 from __future__ import annotations
 
@@ -8,11 +7,11 @@ from typing import Final
 
 
 class MemberAssignmentBalancer:
-    """Two ranges of subscribers, which are sorted by their number of partitions: the least loaded and the most loaded ones.
+    """Sorts subscribers by their number of partitions, and keeps two ranges of them: the least loaded and the most loaded subscribers.
 
     All members in the range of the least loaded members have the same number of partitions. When each of them has received one more
-    partition, the range is extended by the members that already had that many. The range of the most loaded members grows in the same way
-    from the other end.
+    partition, the range is extended to include the members that already had that many. The range of the most loaded members grows in the
+    same way from the other end.
 
     Attributes:
         imbalance: the initial difference in partitions between the most and the least loaded subscriber.
@@ -84,5 +83,5 @@ class MemberAssignmentBalancer:
         self._most_end = last
 
     def is_balanced(self) -> bool:
-        """Return whether the numbers of partitions in the two ranges differ by at most one (`#isBalanced`)."""
+        """Return whether a member in one range has at most one partition more than a member in the other range (`#isBalanced`)."""
         return self._most_count - self._least_count <= 1

@@ -1,4 +1,4 @@
-"""The server-side assignor `uniform` (`UniformAssignor`), and its builder for members that subscribe to the same topics."""
+"""The server-side assignor `uniform` (`UniformAssignor`), and the builder that it uses if all members subscribe to the same topics."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def assign(topics: Topics, members: Members, *, extra_goes_to_any_member: bool =
 
     Args:
         topics: the topics that have metadata, in the order of their IDs.
-        members: the members of the group in the order of the hash map. The partitions in their current target assignment count as their
-            owned partitions.
+        members: the members of the group in the order of the hash map. Each member counts as owning the partitions in its current target
+            assignment.
         extra_goes_to_any_member: whether any member can have one more partition than others (KAFKA-18688, since 4.1), so that a balanced
             assignment does not change. Before 4.1, only the first members can have one more.
     """

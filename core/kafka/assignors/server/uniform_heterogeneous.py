@@ -13,7 +13,7 @@ MAX_ITERATION_COUNT: Final = 16
 
 
 class UniformHeterogeneousAssignmentBuilder:
-    """The builder of one assignment.
+    """Builds one assignment.
 
     Attributes:
         member_ids: the members; the builder refers to them by their position.
@@ -81,7 +81,9 @@ class UniformHeterogeneousAssignmentBuilder:
                     self.sizes[member] += 1
 
     def _balance(self) -> None:
-        """Balance the subscribers of each topic, until a round over all topics moves nothing (`#balanceTopics`)."""
+        """For each topic, balance the load of its subscribers. Repeat this until a pass over all topics moves no partition
+        (`#balanceTopics`).
+        """
         topics = [topic for topic in self._sorted_topics() if len(self.subscribers[topic]) >= 2]
         last_rebalanced = -1
         for _ in range(MAX_ITERATION_COUNT):

@@ -15,7 +15,7 @@ from core.kafka.ids import TopicPartition
 
 
 class ConstrainedAssignmentBuilder:
-    """The builder of one assignment.
+    """Builds one assignment.
 
     Attributes:
         assignment: the partitions of each member so far.

@@ -17,12 +17,13 @@ from core.kafka.assignors.subscription import Assignment, Members, Topics
 from core.kafka.ids import TopicPartition
 
 ROUNDS_IN_VAIN: Final = 10
-"""The number of rounds without an improvement in balance after which a partition that has moved is no longer moved back instead of another
-one."""
+"""The number of rounds after which the builder gives up a preference if the balance has not improved. The preference is to move back a
+partition that has already moved, instead of moving another one.
+"""
 
 
 class GeneralAssignmentBuilder:
-    """The builder of one assignment.
+    """Builds one assignment.
 
     Attributes:
         assignment: the partitions of each member so far. A dict serves as an ordered set.
@@ -136,7 +137,7 @@ class GeneralAssignmentBuilder:
 
         Kafka also stops as soon as `#isBalanced` returns true. At that point, no partition could move anyway. In rare cases, Kafka moves
         the same partition back and forth endlessly, because `#getTheActualPartitionToBeMoved` keeps choosing it. isrlab stops choosing it
-        after some rounds that did not improve the balance.
+        if several rounds do not improve the balance (`ROUNDS_IN_VAIN`).
         """
         performed = False
         modified = True

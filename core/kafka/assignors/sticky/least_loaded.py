@@ -1,5 +1,4 @@
-"""The search for the least loaded subscriber of a topic, which the sticky assignor uses
-(`GeneralAssignmentBuilder#sortedCurrentSubscriptions`)."""
+"""Finds the least loaded subscriber of a topic for the sticky assignor (`GeneralAssignmentBuilder#sortedCurrentSubscriptions`)."""
 
 from __future__ import annotations
 
@@ -12,8 +11,8 @@ class LeastLoaded:
     """The members, ordered by their number of partitions and then by their IDs.
 
     Each topic has one heap per rack, which contains the members in that rack. When a member gets more partitions, its entries are not
-    updated until they reach the top of a heap. Therefore, for each member, a heap always has an entry whose number is less than or equal to
-    the member's current number of partitions.
+    updated until they reach the top of a heap. Therefore, each member in a heap always has an entry in which its number of partitions is
+    correct or too low.
 
     Attributes:
         counts: the number of partitions of each participating member.

@@ -32,8 +32,8 @@ def owned_partitions(topics: Topics, members: Members, *, claims_by_partition: b
         topics: the topics that have metadata. Partitions that do not exist are ignored, whereas Kafka fails if a topic was deleted and
             created again with fewer partitions.
         members: the members of the group, in hash map order.
-        claims_by_partition: whether generations are compared for each partition that two members claim (KAFKA-14639, 3.5). Before that, only
-            members of the highest generation own anything.
+        claims_by_partition: whether, of two members that claim the same partition, the one with the higher generation owns it (KAFKA-14639,
+            3.5). Before that, only members of the highest generation own anything.
     """
     generations = {member.member_id: member.generation for member in members}
     highest = max(generations.values(), default=NO_GENERATION)

@@ -1,4 +1,4 @@
-"""The sender of a leader's ISR changes to the controller (Kafka: `DefaultAlterPartitionManager`).
+"""Sends a leader's ISR changes to the controller (Kafka: `DefaultAlterPartitionManager`).
 
 Each partition has at most one pending change, and each broker has at most one request in flight. Further changes wait for the next request.
 """

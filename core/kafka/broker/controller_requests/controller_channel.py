@@ -1,8 +1,8 @@
-"""A broker's connection to the active controller (Kafka: `NodeToControllerChannelManager`, and `KafkaRaftClient` as observer).
+"""A broker's connection to the active controller (Kafka: `NodeToControllerChannelManager`, and `KafkaRaftClient` as an observer).
 
 If there is only one controller, it is always the active one. In a quorum, a broker regards one voter as the active controller until this
-voter responds that it is not, refuses the connection, or does not respond to a metadata fetch for `controller.quorum.fetch.timeout.ms`.
-Then the broker follows the voter's hint, or asks the next voter.
+voter responds that it is not active, refuses the connection, or does not respond to a metadata fetch for
+`controller.quorum.fetch.timeout.ms`. Then the broker follows the voter's hint, or asks the next voter.
 """
 
 from __future__ import annotations

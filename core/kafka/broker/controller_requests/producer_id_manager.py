@@ -20,7 +20,7 @@ PREFETCH_PERCENT: Final = 90
 """The percentage of a block that the broker uses before it requests the next block (`RPCProducerIdManager.PID_PREFETCH_THRESHOLD`)."""
 
 MAX_PRODUCER_ID: Final = 2**63 - 1
-"""The last producer ID."""
+"""The largest possible producer ID."""
 
 
 class ProducerIdManager:

@@ -274,8 +274,9 @@ class Fetcher:
         return True
 
     def _send_fetch(self, changed: tuple[FetchPartitionFields, ...], max_wait: int, min_bytes: int, max_records: int) -> None:
-        """Send a fetch that names the partitions that have changed (`ReplicaFetcherThread#buildFetch`). With it, the leader's session is up
-        to date."""
+        """Send a fetch that names the partitions that have changed (`ReplicaFetcherThread#buildFetch`). After this fetch, the leader's
+        session is up to date.
+        """
         broker = self.broker
         forgotten = () if self.full else tuple(self.forgotten)
         correlation = self._begin_request()
@@ -341,7 +342,7 @@ class Fetcher:
         self._arm_wake(self.broker.journal.now)
 
     def end_back_offs(self) -> None:
-        """End all back-offs, because the user has told the fetcher to fetch in by-hand mode."""
+        """End all back-offs, because the user has requested a fetch in by-hand mode."""
         for tp, state in self.states.items():
             if state.delayed_until:
                 state.delayed_until = 0

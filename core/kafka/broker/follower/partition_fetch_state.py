@@ -30,7 +30,7 @@ class PartitionFetchState:
             equals `leader_epoch`; otherwise, its request belongs to a former epoch.
         delayed_until: the time when the back-off ends, µs; 0 if there is none.
         out_of_range: whether the fetcher must first ask for the bounds of the leader's log.
-        checked: whether the durability account has compared the first records from this leader.
+        checked: whether the durability account knows that the follower has received its first response from this leader.
     """
 
     __slots__ = (

@@ -114,8 +114,9 @@ class LogDirectories:
     # --- where replicas are ----------------------------------------------------------------------------------------
 
     def assign(self, tp: TopicPartition) -> None:
-        """If there are several directories, queue the report to the controller that says which one holds a new replica
-        (`AssignmentsManager`)."""
+        """If the broker has several directories, queue a report that tells the controller which of them holds a new replica
+        (`AssignmentsManager`).
+        """
         if len(self.disk.dirs) > 1:
             self.unassigned[tp] = None
 
@@ -198,7 +199,7 @@ class LogDirectories:
             self.broker.journal.emit(events.DiskBehind.kind, self.broker.id, wait)
 
     def _write(self, message: object, sender: str) -> None:
-        """Delay a request or response whose data must be written to disk until the disk has written it."""
+        """Delay a request or response until the disk has written its data."""
         broker = self.broker
         now = broker.journal.now
         if isinstance(message, FetchResponse) and not any(part.records for part in message.parts()) and self.busy_until <= now:

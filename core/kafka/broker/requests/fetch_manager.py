@@ -30,7 +30,7 @@ class FetchManager:
 
     Attributes:
         sessions: the sessions by (follower, fetcher).
-        possibly_late: the sessions whose next fetch might not arrive in time.
+        possibly_late: the sessions whose next fetch might arrive too late to keep the follower in the ISR.
     """
 
     __slots__ = ("broker", "hosted", "partitions", "possibly_late", "sessions")
@@ -121,7 +121,7 @@ class FetchManager:
             session.poll.break_silence()
 
     def mark_possibly_late(self, session: FetchSession) -> None:
-        """Watch a session from now on, because its fetches might not arrive in time."""
+        """Watch a session from now on, because its fetches might arrive too late to keep the follower in the ISR."""
         self.possibly_late[session.follower, session.fetcher] = session
 
     def sessions_without_fetch_since(self, time: int) -> list[FetchSession]:

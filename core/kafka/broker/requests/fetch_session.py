@@ -35,7 +35,7 @@ class FetchPurgatory(Protocol):
         """Ensure that the delayed fetch is completed no later than its deadline."""
 
     def mark_possibly_late(self, session: FetchSession) -> None:
-        """Watch a session from now on, in case its fetches fail to arrive."""
+        """Watch a session from now on, because its fetches might not arrive."""
 
 
 class SessionPartition(SessionEntry):

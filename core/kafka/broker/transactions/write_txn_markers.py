@@ -62,8 +62,9 @@ class MarkerAppend:
         self.commit = commit
 
     def append_completed(self, error: str) -> None:
-        """Record the result. If the partition belongs to an internal topic, inform the coordinator that owns the topic that the transaction
-        is complete there."""
+        """Record the result. If the partition belongs to an internal topic, tell the coordinator that owns the topic that the transaction
+        has ended on this partition.
+        """
         owner = self.write.owners.get(self.tp.topic)
         if error == errors.NONE and owner is not None:
             owner.transaction_completed(self.tp.partition, self.producer_id, commit=self.commit)

@@ -30,7 +30,7 @@ class Batching:
         batch_size: the maximum size of a batch (batch.size), bytes.
         memory: the memory for batches (buffer.memory), bytes.
         ratio: the size of a compressed batch, divided by its size before compression; 1 without compression.
-        partitioners: the rule that chooses the partitions of records without keys, by topic.
+        partitioners: for each topic, the rule that chooses a partition for records without keys.
         available: the part of `memory` that no batch occupies, bytes.
         estimated_ratio: the producer's estimate of the compression ratio (`CompressionRatioEstimator`).
         batches: the number of batches that were sent for the first time.
@@ -63,7 +63,9 @@ class Batching:
         self.latency = self.acked = 0
 
     def add_topic(self, topic: str, release: Release, seed: str) -> None:
-        """Choose partitions of another topic by the rule of a release. `seed` is the name of the random stream."""
+        """Add another topic, for which the producer chooses partitions according to the rule of a release. `seed` is the name of the random
+        stream.
+        """
         self.partitioners[topic] = partitioner_of(release, self.batch_size, RandomStream(seed))
 
     def allocate(self, shape: RecordShape) -> int:

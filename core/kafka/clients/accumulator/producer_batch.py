@@ -15,7 +15,7 @@ class ProducerBatch:
         tp: the partition.
         count: the number of records.
         bytes: the total size of the records.
-        acks: the acks that the batch requires.
+        acks: the acknowledgments that the batch requires: 0, 1, or -1 for all.
         created: the time when the batch was created, µs.
         queued_at: the time when the batch was last queued, µs.
         sent_at: the time when the batch was last sent, µs.

@@ -32,7 +32,8 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         exponential_backoff: whether the retry back-off doubles (KIP-580) and ends when a new leader is known (KAFKA-15415), since 3.7.
         sent: the number of records produced.
         timeout_check_armed: whether the timer for the next timeout check is armed.
-        batching: the open batches and their memory; None if each call creates its own batches.
+        batching: the open batches and their memory; None if the producer does not collect records, so that each act creates its own
+            batches.
     """
 
     __slots__ = ("_batch_id", "acks", "batching", "exponential_backoff", "in_flight", "queues", "sent", "timeout_check_armed")

@@ -136,7 +136,7 @@ class GroupConsumer(Consumer):
     # --- parts of the process --------------------------------------------------------------------------------------
 
     def timer(self, delay: int, name: str, about: object = None) -> None:
-        """Set a timer for the consumer that fires after a delay in µs."""
+        """Set a timer for the consumer. The timer fires after a delay, given in µs."""
         super().timer(delay, TIMER_PREFIX + name, about)
 
     def next_correlation(self) -> int:

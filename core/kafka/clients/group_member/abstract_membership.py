@@ -32,7 +32,7 @@ class Application(CallingClient, Protocol):
 
     @property
     def incarnation(self) -> int:
-        """The number of the process."""
+        """The number of the consumer's current process."""
 
     @property
     def is_polling(self) -> bool:
@@ -124,7 +124,7 @@ class AbstractMembership:
         self.client.partitions_gone(tps)
 
     def own(self, generation: int, assignment: Partitions) -> None:
-        """Own exactly the partitions in an assignment, and begin to read the new ones (`onPartitionsAssigned`)."""
+        """Adopt an assignment: own exactly its partitions, and begin to read the new ones (`onPartitionsAssigned`)."""
         added = tuple(tp for tp in assignment if tp not in self.owned)
         self.owned.clear()
         self.owned.update(dict.fromkeys(assignment))

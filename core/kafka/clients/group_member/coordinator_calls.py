@@ -42,7 +42,7 @@ class CallingClient(Protocol):
         """Send a message."""
 
     def timer(self, delay: int, name: str, about: object = None, /) -> None:
-        """Set a timer that fires after a delay in µs."""
+        """Set a timer that fires after a delay, given in µs."""
 
     def least_loaded_node(self) -> str:
         """The broker to ask for the coordinator."""

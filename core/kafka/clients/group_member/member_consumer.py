@@ -49,8 +49,8 @@ class MemberConsumer(GroupConsumer):
         process: the process.
         member: the membership; None if the consumer reads all partitions of its topic.
         assigned: the partitions that a member owns.
-        is_polling: always True: max.poll.interval.ms is not enforced.
-        commits_as: the membership that the present commit names.
+        is_polling: always True, because max.poll.interval.ms is not enforced.
+        commits_as: the membership that the current commit contains.
     """
 
     __slots__ = ("assigned", "commits_as", "is_polling", "member", "process")
@@ -86,12 +86,12 @@ class MemberConsumer(GroupConsumer):
 
     @property
     def membership(self) -> GroupMembership:
-        """The present membership, which offsets in a transaction name."""
+        """The current membership, which requests to commit offsets in a transaction contain."""
         return NOT_A_MEMBER if self.member is None else self.member.membership
 
     @property
     def can_commit(self) -> bool:
-        """Whether the consumer is in a stable generation, or is not a member."""
+        """Whether the consumer is in a stable generation or is not a member of a group."""
         return self.member is None or self.member.commit_membership() is not None
 
     @property

@@ -85,7 +85,7 @@ class CommittingApplication(CallingClient, Protocol):
 
 
 class OffsetCommits:
-    """The component of one consumer that commits offsets.
+    """Commits offsets for one consumer.
 
     Attributes:
         waiting: the commit whose result the application is waiting for; None if there is none.

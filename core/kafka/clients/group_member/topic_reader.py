@@ -23,7 +23,7 @@ from core.sim.network import Network
 from core.sim.units import SECOND
 
 COMMITTED: Final = "committed"
-"""The word for a position that is the group's committed offset."""
+"""The name of the policy for a position that is the group's committed offset."""
 
 
 class PolledRange(NamedTuple):
@@ -62,7 +62,7 @@ class Owner(Protocol):
 
 
 class TopicReader(Consumer):
-    """The component of a member that reads one topic.
+    """Reads one topic for a member.
 
     Attributes:
         owner: the member.
@@ -156,7 +156,7 @@ class TopicReader(Consumer):
     # --- parts of the member ---------------------------------------------------------------------------------------
 
     def timer(self, delay: int, name: str, about: object = None) -> None:
-        """Set a timer for the reader that fires after a delay in µs."""
+        """Set a timer for the reader. The timer fires after a delay, given in µs."""
         super().timer(delay, f"{self.topic}:{name}", about)
 
     def next_correlation(self) -> int:

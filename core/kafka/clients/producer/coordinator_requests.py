@@ -38,7 +38,7 @@ class TransactionalClient(Protocol):
         """Send a message."""
 
     def timer(self, delay: int, name: str, about: object = None, /) -> None:
-        """Set a timer that fires after a delay in µs."""
+        """Set a timer that fires after a delay, given in µs."""
 
     def next_correlation(self) -> int:
         """Return a new correlation ID."""
@@ -96,7 +96,7 @@ class CoordinatorRequests:
         self.waiting = (*before, request, *self.waiting[len(before) :])
 
     def retry(self, request: TxnRequest, backoff: int = RETRY_BACKOFF) -> None:
-        """Send a request again after a back-off in µs."""
+        """Send a request again after a back-off, given in µs."""
         request.backoff = backoff
         self.enqueue(request)
 

@@ -69,8 +69,8 @@ class ProducerSequences:
         producer_id: the producer ID; NONE while the producer has none.
         producer_epoch: the producer epoch; NONE while the producer has none.
         partitions: the sequence numbers by partition.
-        unresolved: the partitions for which some batch might or might not have been appended. Nothing new is sent to them until there are
-            responses to their other batches.
+        unresolved: the partitions for which the producer does not know whether a batch was appended. Nothing new is sent to them until all
+            of their other batches have been answered.
         to_restart: the partitions whose sequence numbers restart at 0 with the next epoch, each with the error that caused this.
     """
 
@@ -220,7 +220,7 @@ class ProducerSequences:
             self.unresolved[batch.tp] = None
 
     def resolve(self, error: str) -> list[TopicPartition]:
-        """Decide how to continue with the unresolved partitions for whose other batches there are responses
+        """If all other batches for an unresolved partition have been answered, decide how to continue with this partition
         (`TransactionManager#maybeResolveSequences`).
 
         Returns:

@@ -339,7 +339,7 @@ class TransactionManager:
     # --- what follows from answers ---------------------------------------------------------------------------------
 
     def retry(self, request: TxnRequest, backoff: int = RETRY_BACKOFF) -> None:
-        """Send a request again after a back-off in µs."""
+        """Send a request again after a back-off, given in µs."""
         self.requests.retry(request, backoff)
 
     def look_up_coordinator(self, key: str, group: bool) -> None:
@@ -375,7 +375,9 @@ class TransactionManager:
         self.sends_offsets = False
 
     def ended(self, producer_id: int, producer_epoch: int) -> None:
-        """Record that the transaction is decided. With transaction.version 2, the next transaction uses another epoch or producer ID."""
+        """Record that the coordinator has decided to commit or abort the transaction. With transaction.version 2, the next transaction uses
+        another epoch or producer ID.
+        """
         marker = self._marker()
         ended_id, ended_epoch = self.producer_id, self.producer_epoch
         if producer_id >= 0:

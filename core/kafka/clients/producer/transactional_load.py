@@ -30,7 +30,7 @@ class TransactionalLoad:
     began: int = 0
 
     def may_send(self, transactions: TransactionManager, now: int) -> bool:
-        """If a call by the application is due, make it. Return whether the application can send records now."""
+        """If it is time for the application's next call, make this call. Return whether the application can send records now."""
         if transactions.call:
             return False
         state = transactions.state

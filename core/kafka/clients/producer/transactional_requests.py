@@ -80,7 +80,7 @@ class RequestContext(Protocol):
         """Forget a coordinator, and look it up again."""
 
     def retry(self, request: TxnRequest, /, backoff: int = RETRY_BACKOFF) -> None:
-        """Send a request again after a back-off in µs."""
+        """Send a request again after a back-off, given in µs."""
 
     def fail(self, error: str, /) -> None:
         """Make the error fatal."""
@@ -101,7 +101,9 @@ class RequestContext(Protocol):
         """Record that the group coordinator has the offsets in the transaction."""
 
     def ended(self, producer_id: int, producer_epoch: int, /) -> None:
-        """Record that the transaction is decided. With transaction.version 2, adopt the producer ID and epoch for the next transaction."""
+        """Record that the coordinator has decided to commit or abort the transaction. With transaction.version 2, adopt the producer ID and
+        epoch for the next transaction.
+        """
 
 
 class TxnRequest(metaclass=ABCMeta):

@@ -87,9 +87,9 @@ class RetryWorker(ServiceWorker):
         owed: the fraction of a record that still has to fail and is carried over to the next batch, in parts per million.
         blocked: the records that are being tried again in place, and the number of their failed tries, by partition.
         reports: the records that were sent in the open transaction, with their headers and topic.
-        started: the record whose tries were counted last, and how many of its tries were started, by partition.
-        counted: the partitions whose `started` is committed, and whose record has not been tried since.
-        counting: the partition whose `started` must be committed; -1 if there is none.
+        started: for each partition, the last record whose tries were counted, and how many of its tries were started.
+        counted: the partitions for which the worker has committed the number of the next try, but has not started that try yet.
+        counting: the partition for which the worker must commit the number of the next try; -1 if there is none.
         count_sent: whether this commit has been sent.
     """
 
@@ -165,8 +165,8 @@ class RetryWorker(ServiceWorker):
     # --- counting tries before they start --------------------------------------------------------------------------
 
     def _is_counted(self, records: HeldRecords) -> bool:
-        """Return whether the next try of the first record is counted. If not, hold the records, and commit the number of the try. If all
-        tries have been started, send the record to the dead-letter topic."""
+        """Return whether the number of the first record's next try has been committed. If not, hold the records, and commit the number of
+        the try. If all tries have been started, send the record to the dead-letter topic."""
         partition, offset, starts = records.partition, records.start, self.plan.starts
         known, tries = self.started.get(partition) or _tries_in(self.consumer.metadata.get(partition, ""))
         if known != offset:

@@ -463,7 +463,7 @@ class ServiceWorker(ConsumingProcess):
         return False
 
     def _committed(self) -> None:
-        """After a commit, make the account check for harm."""
+        """After a commit, make the account look for records that the service handled more than once or never."""
         self._check()
         self._reached(ServiceStep.COMMIT)
 
@@ -471,7 +471,7 @@ class ServiceWorker(ConsumingProcess):
         """Make the account check for records that the service handled twice or never."""
 
     def _flush(self) -> bool:
-        """When all batches are acknowledged, commit the offsets in the transaction."""
+        """If all batches are acknowledged, commit the offsets in the transaction."""
         transactions = self.transactions
         assert transactions is not None, "this phase belongs to transactions"
         if self.has_incomplete_batches() or transactions.call or transactions.state is not OPEN:

@@ -120,7 +120,7 @@ class ActiveController:
             self.last_contact[broker] = now
 
     def schedule_task(self, delay: int, task: str, number: int = 0) -> None:
-        """Schedule a task after a delay in µs. The task runs only if this controller is still active at that time."""
+        """Schedule a task to run after a delay, given in µs. The task runs only if this controller is still active at that time."""
         self.voter.host.timer(delay, "controller-task", (self.voter.epoch, task, number))
 
     def run_task(self, task: str, number: int) -> None:

@@ -33,7 +33,7 @@ class Sessions:
         self.broker = broker
 
     def arm(self, cache: GroupCache, group: ClassicGroup, delay: int, timer: str, detail: object) -> None:
-        """Set a timer for a group that fires after a delay in µs."""
+        """Set a timer for a group. The timer fires after a delay, given in µs."""
         self.broker.timer(delay, timer, (cache.partition, cache.coordinator_epoch, group.name, detail))
 
     def renew(self, cache: GroupCache, group: ClassicGroup, member: ClassicGroupMember, timeout: int = 0) -> None:
