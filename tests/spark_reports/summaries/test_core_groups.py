@@ -64,7 +64,7 @@ END = 50 * SECOND
 
 SCENARIOS = (
     ("j3-crash-order", "4.1"), ("k1-crash", "4.3"), ("k1-bound", "4.3"), ("k2-retry-topics", "4.3"), ("k2-crash", "4.3"),
-    ("k2-commit-first", "4.3"), ("i2-at-least-once", "4.3"), ("e1-data-loss", "0.10.2"),
+    ("k2-commit-first", "4.3"), ("k1-record-too-large", "4.3"), ("k2-dead-letter-handler", "4.3"), ("i2-at-least-once", "4.3"), ("e1-data-loss", "0.10.2"),
 )  # fmt: skip
 
 
@@ -211,7 +211,7 @@ def test_overview_has_the_sums_of_groups(sessions: Sessions) -> None:
     assert overview["dead_letters"] > 0
 
 
-@pytest.mark.parametrize("name", ["k1-crash", "k1-bound"])
+@pytest.mark.parametrize("name", ["k1-crash", "k1-bound", "k1-record-too-large"])
 def test_delay_services(sessions: Sessions, name: str) -> None:
     cluster, _ = sessions[0][name]
     views = {view.name: view for view in cluster.view().services if view.source}
@@ -226,6 +226,8 @@ def test_delay_services(sessions: Sessions, name: str) -> None:
         assert (row["early"], row["inversions"]) == (view.too_early, view.inversions)
         assert {mark: row[f"{mark}_late_us"] for mark in ("p50", "p95", "p99", "max", "mean")} == view.lateness
         assert [row[f"mean_{mark}_us"] for mark in ("rounding", "total_error")] == [view.rounding["mean"], view.total_error["mean"]]
+        dead = [row for row in rows_of(sessions, "retry_outcomes", name) if (row["outcome"], row["topic"]) == ("dead letter", view.source)]
+        assert (sum(row["records"] for row in dead), sum(row["times"] - row["records"] for row in dead)) == (view.dead, view.dead_twice)
         own = by_group[view.name.rpartition("-")[0]]
         assert (sum(each["twice"] for each in own), sum(each["never"] for each in own)) == (view.forwarded_twice, view.never_forwarded)
     if name == "k1-crash":
@@ -233,7 +235,7 @@ def test_delay_services(sessions: Sessions, name: str) -> None:
         assert harm
 
 
-@pytest.mark.parametrize("name", ["k2-retry-topics", "k2-crash", "k2-commit-first"])
+@pytest.mark.parametrize("name", ["k2-retry-topics", "k2-crash", "k2-commit-first", "k2-dead-letter-handler"])
 def test_retry_services(sessions: Sessions, name: str) -> None:
     cluster, _ = sessions[0][name]
     outcomes = rows_of(sessions, "retry_outcomes", name)
