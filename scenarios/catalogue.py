@@ -91,7 +91,7 @@ def load_any(name: str) -> Scenario | ModelScenario:
 
 
 def read_any(text: str, source: str) -> Scenario | ModelScenario:
-    """Read a script for Kafka or for other replication models from text. Error messages name the text by `source`.
+    """Read a script for Kafka or for other replication models from text. `source` is the name of the text in error messages.
 
     Raises:
         InputError: the script has errors.

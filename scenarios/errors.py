@@ -21,7 +21,7 @@ words that are listed.
 
 
 class Place(NamedTuple):
-    """A place in a file. Lines and columns count from 1."""
+    """A place in a file. Lines and columns are numbered from 1."""
 
     source: str
     line: int
@@ -45,7 +45,7 @@ class ScriptError(InputError):
 
     Attributes:
         place: the place in the file.
-        field: the path of the field, for example `timeline[3].produce.records` (items count from 1); empty for the file itself.
+        field: the path of the field, for example `timeline[3].produce.records` (items are numbered from 1); empty for the file itself.
         problem: the description of the mistake.
         remedy: the advice on how to correct the mistake; empty if there is none.
     """

@@ -1,4 +1,5 @@
-"""The status that Burrow gives a consumer group. It comes from a sliding window of the group's commits, and needs no threshold for the lag.
+"""The status that Burrow gives to a consumer group. It comes from a sliding window of the group's commits, and needs no threshold for the
+lag.
 
 LinkedIn's Burrow evaluates each partition by its last commits (`core/internal/evaluator/caching.go`). The function `evaluate` checks the
 rules in Burrow's order.
@@ -74,7 +75,7 @@ def evaluate(window: Sequence[Commit], lag: int, now: int, recent_ends: Iterable
 
 
 def group_verdict(partitions: Iterable[Verdict]) -> Verdict:
-    """Return the status of a group, which is the status of its worst partition, or ERR if that status is any error."""
+    """Return the status of a group: the status of its worst partition, or ERR if that partition has any error status."""
     return min(max(partitions, default=Verdict.OK), Verdict.ERR)
 
 
@@ -114,7 +115,7 @@ class LogEnds:
         self._offsets.setdefault(tp, []).append(event[9])
 
     def before(self, tp: TopicPartition, seq: int) -> int | None:
-        """Return the high watermark at an event; None if it is not known."""
+        """Return the high watermark as of an event; None if it is not known."""
         at = bisect.bisect_left(self._seqs.get(tp, ()), seq)
         return self._offsets[tp][at - 1] if at else None
 

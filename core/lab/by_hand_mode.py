@@ -1,4 +1,4 @@
-"""The switch of a running cluster to by-hand mode and back (the act `pace`).
+"""Switches a running cluster to by-hand mode and back (the act `pace`).
 
 In by-hand mode, followers fetch and producers send only when an act tells them to. Messages arrive immediately, so when an act ends, all of
 its effects have happened. Virtual time stands still unless the caller advances it. Timers stay armed, so when time passes, brokers still

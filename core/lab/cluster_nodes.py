@@ -135,7 +135,9 @@ class ClusterNodes(Simulation):
         return settings
 
     def log_end(self, broker: int, tp: TopicPartition) -> tuple[int, int]:
-        """Return the log end and last epoch of a replica, for an election by the longest log (guard `elect-from-isr` off)."""
+        """Return the log end offset and the last leader epoch of a replica, for an election by the longest log (guard `elect-from-isr`
+        off).
+        """
         log = self.brokers[broker].disk.logs.get(tp)
         return (0, -1) if log is None else (log.leo, log.terms[-1].epoch if log.terms else -1)
 
@@ -174,17 +176,17 @@ class ClusterNodes(Simulation):
         self.nodes[client.address] = client
 
     def producer(self, name: str) -> Producer | None:
-        """Return the producer with that name; None if there is none."""
+        """Return the producer with the given name; None if there is none."""
         client = self.clients.get(name)
         return client if isinstance(client, Producer) else None
 
     def consumer(self, name: str) -> Consumer | None:
-        """Return the consumer with that name; None if there is none."""
+        """Return the consumer with the given name; None if there is none."""
         client = self.clients.get(name)
         return client if isinstance(client, Consumer) else None
 
     def process(self, name: str) -> Process | None:
-        """Return the process with that name; None if there is none."""
+        """Return the process with the given name; None if there is none."""
         client = self.clients.get(name)
         return client if isinstance(client, Process) else None
 
@@ -202,11 +204,11 @@ class ClusterNodes(Simulation):
         return tuple(client for client in self.clients.values() if isinstance(client, ServiceWorker) and client.does.service == service)
 
     def member(self, name: str) -> GroupMember | None:
-        """Return the consumer of a group with that name; None if there is none."""
+        """Return the consumer of a group with the given name; None if there is none."""
         client = self.clients.get(name)
         return client if isinstance(client, GroupMember) else None
 
     def polled_by_members(self, group: str) -> tuple[RecordsInHand, ...]:
-        """Return the records that the running members of a group have polled and not processed."""
+        """Return the records that the running members of a group have polled but not processed."""
         members = [client for client in self.clients.values() if isinstance(client, GroupMember)]
         return tuple(RecordsInHand(*each) for member in members if member.running and member.does.group == group for each in member.batch)

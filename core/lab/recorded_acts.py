@@ -1,4 +1,4 @@
-"""A function that reads an act in the form in which the journal records it. It is the inverse of `core.lab.act_handlers.act_arguments`."""
+"""Reads an act from the form in which the journal records it. It is the inverse of `core.lab.act_handlers.act_arguments`."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ MAX_BROKERS: Final = 1_000
 """The maximum number of brokers. The largest known clusters have a few hundred."""
 
 MAX_PARTITIONS: Final = 200_000
-"""The maximum number of partitions of all topics together. Kafka's developers recommended this limit with ZooKeeper."""
+"""The maximum number of partitions of all topics together. Kafka's developers recommended this limit for clusters with ZooKeeper."""
 
 MAX_REPLICAS: Final = 1_000_000
 """The maximum number of replicas: five for each of `MAX_PARTITIONS`."""
@@ -98,7 +98,7 @@ class NetworkSpec(ReprMixin):
 
 @attrs.frozen(repr=False)
 class GroupSpec(ReprMixin):
-    """A group without members that exists at the start.
+    """A consumer group that exists at the start and has no members.
 
     Attributes:
         name: the group ID.

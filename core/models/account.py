@@ -50,7 +50,7 @@ class ReadRecord(NamedTuple):
         acked, own, before: as of the invocation of the read, the highest version that had been acknowledged, the highest that had been
             acknowledged to this client, and the highest that this client had read.
         stale_us: the time since the acknowledgment of the version that follows the returned one, µs.
-        unacknowledged: whether the write of the row had not been acknowledged when the read ended.
+        unacknowledged: whether the read ended before the write of the row was acknowledged.
     """
 
     client: str
@@ -70,17 +70,17 @@ class ReadRecord(NamedTuple):
 
     @property
     def stale(self) -> int:
-        """The number of acknowledged versions by which the value is behind."""
+        """By how many acknowledged versions the returned value is out of date."""
         return max(0, self.acked - self.row.version) if self.outcome == OK else 0
 
     @property
     def own_missing(self) -> int:
-        """The number of versions by which the value is behind the writes that were acknowledged to this client."""
+        """By how many versions the returned value is behind the client's own acknowledged writes."""
         return max(0, self.own - self.row.version) if self.outcome == OK else 0
 
     @property
     def backward(self) -> int:
-        """The number of versions by which the value is behind one that the same client read earlier."""
+        """By how many versions the returned value is behind a value that the same client read earlier."""
         return max(0, self.before - self.row.version) if self.outcome == OK else 0
 
 
@@ -92,7 +92,7 @@ class Advance(NamedTuple):
 
 
 class Floor(NamedTuple):
-    """The versions that a read must not be behind, as of its invocation."""
+    """The oldest versions that a read can return without violating a guarantee, as of its invocation."""
 
     acked: int
     own: int
@@ -108,7 +108,7 @@ class Account:
         uids: the number of assigned uids.
         requests: the number of requests that were sent.
         acked: the highest acknowledged version, by key.
-        acked_times: the times of the acknowledgments of each key's versions, by key and version.
+        acked_times: when each version was acknowledged, by key and version.
         advances: the acknowledgments that raised the highest acknowledged version of a key, in order, by key.
         own: the highest version that was acknowledged to a client, by client and key.
         before: the highest version that a client has read, by client and key.
@@ -147,7 +147,7 @@ class Account:
         return Row(key, version, self.uids)
 
     def floor(self, client: str, key: str) -> Floor:
-        """Return the versions that a read must not be behind if it is invoked now."""
+        """Return the oldest versions that a read invoked now can return without violating a guarantee."""
         return Floor(self.acked.get(key, 0), self.own.get((client, key), 0), self.before.get((client, key), 0))
 
     def write_ended(self, client: str, row: Row, invoked: int, outcome: str, reason: str, *, probe: bool) -> None:

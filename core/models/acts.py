@@ -163,7 +163,7 @@ class SlowDisk(Act):
 
 @attrs.frozen
 class Promote(Act):
-    """Promote a server, so that it accepts writes, by an operator's decision.
+    """Promote a server on an operator's decision, so that it accepts writes.
 
     Attributes:
         server: the server; empty for the model's best choice.

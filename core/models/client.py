@@ -19,7 +19,7 @@ from core.sim.node import Node
 from core.sim.units import SECOND, US_PER_MS
 
 REDIRECTS: Final = 3
-"""The maximum number of times that a request is redirected to a server that a refusal names."""
+"""How often a request can be redirected to the server that a refusal names."""
 
 
 @attrs.frozen

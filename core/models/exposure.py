@@ -56,7 +56,7 @@ class Exposure:
 
     Attributes:
         most: the highest number of exposed writes at one moment.
-        area: the sum of the times for which each write was exposed, versions · µs.
+        area: the sum, over all writes, of how long each one was exposed, versions · µs.
     """
 
     def __init__(self, system: Replicated) -> None:

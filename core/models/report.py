@@ -48,7 +48,7 @@ class Report:
             earlier read by the same client.
         stale_because_lost: the stale reads that missed only writes that are lost in the final state.
         stale_versions: the largest number of versions by which a read was behind.
-        stale_us: the longest time for which a version that a read missed had been acknowledged, µs.
+        stale_us: the longest time for which a version had been acknowledged when a read missed it, µs.
         unacknowledged: the reads that returned a row before its write was acknowledged.
         dirty: the reads that returned a row that is not in the final state.
         divergence: the places at which a copy differs from the authoritative one, summed over the copies.
@@ -58,7 +58,7 @@ class Report:
         lost_rows: the rows that are lost.
         exposed: the highest number, at one moment, of acknowledged writes that were missing from every copy that could replace the primary
             (`Exposure`); 0 if this was not observed.
-        exposed_us: the sum of the times for which each of these writes was exposed, versions · µs.
+        exposed_us: the sum, over all writes, of how long each one was exposed in this way, versions · µs.
         authority: the authoritative server. If there is none, the data is not available, and nothing counts as lost or dirty.
     """
 
@@ -175,7 +175,7 @@ def outages(probes: Sequence[WriteRecord | ReadRecord]) -> tuple[Outage, ...]:
 
 
 def covered(intervals: Sequence[Outage]) -> int:
-    """Return the time within outages, which can overlap, µs."""
+    """Return the total time within outages, µs. Outages can overlap; time within several of them counts once."""
     total = reached = 0
     for each in intervals:
         total += max(0, each.end - max(reached, each.start))

@@ -24,7 +24,7 @@ from core.sim.simulation import Simulation
 from core.sim.units import SECOND, US_PER_MS
 
 QUIET: Final = 60 * SECOND
-"""The time that a run continues without load after all faults have ended, before its final state is taken, µs."""
+"""How long a run continues without faults and load before its final state is taken, µs."""
 
 
 class ReplicationSystem(Simulation):
@@ -89,7 +89,7 @@ class ReplicationSystem(Simulation):
         raise NotImplementedError
 
     def promote(self, act: acts.Promote) -> None:
-        """Promote a server by an operator's decision."""
+        """Promote a server on an operator's decision."""
         raise NotImplementedError
 
     # --- acts ---------------------------------------------------------------------------------------------------------

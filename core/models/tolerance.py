@@ -9,7 +9,7 @@ import attrs
 
 @attrs.frozen
 class Tolerance:
-    """The tolerance of a number of copies.
+    """How many lost copies a system with a given number of copies tolerates.
 
     Attributes:
         write: the number of lost copies with which writes are still accepted.
@@ -58,7 +58,7 @@ def asynchronous(copies: int) -> Tolerance:
 
 
 def majorities(copies: int) -> Sequence[Tolerance]:
-    """Return the tolerance of a majority log as the only one, because no setting changes it."""
+    """Return a single tolerance for a majority log, because no setting changes it."""
     return [majority(copies)]
 
 
@@ -73,19 +73,18 @@ def semi_sync_by_count(copies: int) -> Sequence[Tolerance]:
 
 
 def in_sync_copies_of(copies: int) -> Sequence[Tolerance]:
-    """Return the tolerance of Elasticsearch as the only one, because wait_for_active_shards does not guarantee how many copies have a
-    write."""
+    """Return a single tolerance for Elasticsearch, because wait_for_active_shards does not guarantee how many copies have a write."""
     return [in_sync_copies(copies)]
 
 
 def asynchronous_copies(copies: int) -> Sequence[Tolerance]:
-    """Return the tolerance of asynchronous replication as the only one, because no setting changes it."""
+    """Return a single tolerance for asynchronous replication, because no setting changes it."""
     return [asynchronous(copies)]
 
 
 @attrs.frozen
 class CopiesNeeded:
-    """How many copies are needed to tolerate a number of lost copies.
+    """How many copies are needed to tolerate a given number of lost copies.
 
     Attributes:
         to_keep: the number of copies with which an acknowledged write is certain to survive; 0 if no number is enough.
@@ -97,7 +96,7 @@ class CopiesNeeded:
 
 
 def copies_needed(tolerances: Callable[[int], Sequence[Tolerance]], losses: int) -> CopiesNeeded:
-    """Return how many copies are needed to tolerate a number of lost copies with the best settings for that number."""
+    """Return how many copies are needed to tolerate a given number of lost copies with the best settings for that number."""
     counts = range(1, 2 * losses + 2)  # a majority needs the most
     kept = [copies for copies in counts if any(each.keep >= losses for each in tolerances(copies))]
     both = [copies for copies in counts if any(min(each.keep, each.write) >= losses for each in tolerances(copies))]

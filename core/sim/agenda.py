@@ -36,12 +36,13 @@ class Entry(NamedTuple):
 
 
 _new_entry: Final = tuple.__new__
-"""A function that creates an `Entry`. The generated constructor would take half of the time that `add` takes."""
+"""A function that creates an `Entry`. The generated constructor would account for half of the time that `add` takes."""
 
 
 MAX_PER_MOMENT: Final = 100_000
-"""The basic limit on the number of entries at one moment of virtual time. More entries mean a standstill. The limit of large clusters is
-higher (`Agenda.max_per_moment`)."""
+"""The basic limit on the number of entries at one moment of virtual time. If there are more, the run stops with `Standstill`. The limit of
+large clusters is higher (`Agenda.max_per_moment`).
+"""
 
 
 class Agenda:

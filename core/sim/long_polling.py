@@ -66,7 +66,7 @@ class Links(Protocol):
 
 
 class PollingClient(Protocol):
-    """The end of a long poll that sends requests."""
+    """The client side of a long poll, which sends requests."""
 
     def polls_resume(self, sent_at: int, cause: int) -> None:
         """End the elision. The last request left at `sent_at`, because of the event `cause`. `sent_at` is `NOT_YET` if no request has left
@@ -75,7 +75,7 @@ class PollingClient(Protocol):
 
 
 class PolledServer(Protocol):
-    """The end of a long poll that answers requests."""
+    """The server side of a long poll, which answers requests."""
 
     def polls_resume(self, arrived_at: int) -> None:
         """End the elision. The last request arrived at `arrived_at`, which is `NOT_YET` if no request has arrived since the elision began."""
@@ -112,8 +112,8 @@ class LongPoll:
         timeout: the time from sending the request to the moment when the client gives up, µs.
         elided: whether none of the poll's messages is in the agenda. The next attributes apply only if it is True.
         there, back, wait: how long each stage takes, µs.
-        began: the time at which the first skipped answer was sent. If the elision began with a request, there was no such answer; the
-            attribute then holds the time at which an answer would have been sent to trigger this request.
+        began: the time at which the first skipped answer would have been sent. If the elision began with a request, it is the time at which
+            an answer would have had to be sent to trigger that request.
         elided_at: the time at which the elision began, virtual µs.
         cause: the sequence number of the event that caused all messages of the cycle.
     """
@@ -253,8 +253,8 @@ class LongPoll:
         return True
 
     def _cycle(self) -> tuple[int, int]:
-        """Return the time at which the current cycle began, which is when its empty answer was sent, and how many µs of the cycle have
-        passed. A stage that ends now counts as over if its turn in the agenda has come.
+        """Return the time at which the current cycle began, which is when its empty answer would have been sent, and how many µs of the
+        cycle have passed. A stage that ends now counts as over if its turn in the agenda has come.
         """
         until = self.journal.now
         if self.order > self.polls.links.agenda.at and until > self.elided_at:
@@ -301,7 +301,7 @@ class LongPoll:
         return due if stage is Stage.WAIT else -1
 
     def resume(self) -> None:
-        """End the elision. Both ends learn what they missed. The message in transit enters the agenda, or the request waits."""
+        """End the elision. Tell both ends what they missed, and put the message in transit into the agenda or let the request wait."""
         client, server = self.client_end, self.server_end
         if not self.elided or client is None or server is None:
             return

@@ -105,7 +105,7 @@ def split_lines(text: str, note: Callable[[int, str], None]) -> list[DescribeLin
 
 
 def plain_lines(text: str) -> list[str]:
-    """Return the lines of a pasted text without color codes. Lines can end as on Unix, Windows, or old Macs."""
+    """Return the lines of a pasted text without color codes. Lines can have Unix, Windows, or classic Mac OS line endings."""
     plain = _ESCAPES.sub("", text.removeprefix("\ufeff")).replace("\xa0", " ")
     return plain.replace("\r\r\n", "\n").replace("\r\n", "\n").replace("\r", "\n").split("\n")
 

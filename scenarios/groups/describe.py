@@ -21,7 +21,7 @@ NO_MEMBER: Final = Member("", "", "")
 
 
 class View(enum.Enum):
-    """What `--describe` prints."""
+    """The kind of information that `--describe` prints."""
 
     OFFSETS = "offsets"
     MEMBERS = "members"
@@ -35,7 +35,7 @@ def describe(tool: GroupsTool, groups: Sequence[Group], brokers: Brokers, view: 
         tool: the form of the output.
         groups: the groups; they are printed in the order of their names.
         brokers: what the brokers say about the partitions.
-        view: what to print.
+        view: the kind of information to print.
         verbose: the option `--verbose`.
     """
     out, err = "", ""

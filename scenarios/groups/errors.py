@@ -31,7 +31,7 @@ def group_not_found(tool: GroupsTool, group: str) -> Printed:
 
 
 def no_coordinator(tool: GroupsTool) -> Printed:
-    """Return the output if no broker coordinates the group. Kafka's message also has the times and the number of attempts."""
+    """Return the output if no broker coordinates the group. Kafka's message also contains the times and the number of the attempts."""
     call = "describeConsumerGroups(api=FIND_COORDINATOR)" if tool >= GroupsTool.JAVA else "findCoordinator"
     reason = f"{ERRORS}TimeoutException: Call(callName={call}) timed out"
     return failed(reason, f"java.util.concurrent.ExecutionException: {reason}", "\tat …")

@@ -183,7 +183,7 @@ def _epochs(end: int, commits: Iterable[Committed]) -> tuple[tuple[tuple[int, in
 
 
 def _with_known_epochs(spec: ClusterSpec, groups: Sequence[Group]) -> list[Group]:
-    """Return the groups without those leader epochs of commits that contradict the log, so that consumers don't check these epochs."""
+    """Return the groups, but without the committed leader epochs that contradict the log, so that consumers don't check these epochs."""
     logs = {
         TopicPartition(topic.name, number): partition.logs[0]
         for topic in spec.topics

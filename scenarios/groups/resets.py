@@ -20,7 +20,7 @@ NUMBER: Final = re.compile(r"[0-9]{1,18}")
 """A number in a file of offsets."""
 
 LOGGERS: Final = {GroupsTool.JAVA: "consumer.group.ConsumerGroupCommand", GroupsTool.SORTED: "OffsetsUtils"}
-"""The classes that log a warning about an offset outside of the log."""
+"""The classes that log a warning about an offset that is outside the log."""
 
 
 class GroupReset(NamedTuple):
@@ -50,7 +50,7 @@ def reset(
         brokers: the log start offsets and high watermarks of all partitions to reset.
         all_topics: whether the partitions come from `--all-topics`, in the order of a hash table.
         exports: whether the new offsets are printed as lines of a file (`--export`).
-        several: whether these lines name the group: `--all-groups`, or several groups.
+        several: whether these lines name the group, which is the case with `--all-groups` or several groups.
 
     Raises:
         ValueError: `shift-by` for a partition without a committed offset.
@@ -109,7 +109,7 @@ def read_offsets(text: str, groups: Sequence[str], *, several: bool) -> dict[str
     Args:
         text: the lines.
         groups: the groups whose lines count.
-        several: whether each line names its group. With one group, it can.
+        several: whether each line must name its group. If there is only one group, a line can omit it.
 
     Raises:
         ValueError: a line is wrong. The message names its number.

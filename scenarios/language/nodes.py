@@ -310,7 +310,7 @@ def _node_of(data: object, document: Document, path: Path, depth: int) -> Node:
 
 
 class _Builder:
-    """A builder of nodes from the events of the YAML parser."""
+    """Builds nodes from the events of the YAML parser."""
 
     def __init__(self, document: Document, events: Iterator[Any]) -> None:
         self.document = document

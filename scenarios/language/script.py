@@ -173,7 +173,7 @@ def load_script(path: str | FilePath) -> Scenario:
 
 
 def read_script(text: str, source: str) -> Scenario:
-    """Read a scenario from text. Error messages name the text by `source`.
+    """Read a scenario from text. `source` is the name of the text in error messages.
 
     Raises:
         ScriptError: the script has mistakes. The error contains all mistakes.

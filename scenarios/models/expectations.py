@@ -214,7 +214,7 @@ def _value(node: Node, kind: str) -> Any:
 
 
 def _events(node: Node) -> Found:
-    """Read `events: {semi-sync-off: 1, recovered: {count: 1, ops: 5000}}`: how many events of a kind have these columns."""
+    """Read `events: {semi-sync-off: 1, recovered: {count: 1, ops: 5000}}`: how many events of a kind have these column values."""
     fields = as_fields(node, "for example {semi-sync-off: 1}")
     found: list[tuple[Place, Comparison]] = []
     with node.document.together():

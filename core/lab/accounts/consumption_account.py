@@ -1,4 +1,4 @@
-"""The account of groups: which records the members of a group have processed once, processed more than once, or skipped.
+"""The account of consumer groups: which records the members of a group have processed once, processed more than once, or skipped.
 
 A record is identified by its partition, its leader epoch, and its offset: after an unclean election, the same offset can hold another record.
 
@@ -34,7 +34,7 @@ class RecordsInHand(NamedTuple):
 
 
 class ConsumptionHarm(NamedTuple):
-    """Records that were processed again or skipped, and the event that caused it.
+    """Records that were processed again or skipped, and the event that caused this.
 
     Attributes:
         kind: `again` or `skipped`.
@@ -43,7 +43,7 @@ class ConsumptionHarm(NamedTuple):
         end: the offset after the last one.
         epoch: the leader epoch of the records.
         client: the member that processed them again; empty for skipped records.
-        event: the sequence number of the event that caused it.
+        event: the sequence number of the event that caused this.
     """
 
     kind: str
@@ -56,7 +56,7 @@ class ConsumptionHarm(NamedTuple):
 
 
 class Consumption(NamedTuple):
-    """The numbers of records for one group and partition.
+    """The record counts for one group and partition.
 
     Attributes:
         processed: the number of records that were processed at least once.
@@ -77,11 +77,11 @@ class PartitionConsumption:
     Attributes:
         processed: the offsets that were processed, by leader epoch.
         again: the offsets that were processed more than once, by leader epoch.
-        repeats: the harms of the kind `again`.
+        repeats: the cases in which records were processed again, each with its cause.
         bounds: the committed offsets and the positions that auto.offset.reset gave, each with the sequence number of its event, in order.
         position_event: the last event that gave a member its position; 0 if there is none.
         reported: the skipped offsets that events have reported, by leader epoch.
-        before: the offsets that the group consumed before the start, by leader epoch.
+        before: the offsets that the group consumed before the simulation started, by leader epoch.
     """
 
     __slots__ = ("again", "before", "bounds", "position_event", "processed", "repeats", "reported")
@@ -103,12 +103,12 @@ class PartitionConsumption:
         self.before = before
 
     def add_bound(self, offset: int, event: int) -> None:
-        """Note a committed offset or a position. A repetition of the last one changes nothing."""
+        """Record a committed offset or a position. If it equals the last one, do nothing."""
         if not self.bounds or self.bounds[-1][0] != offset:
             self.bounds.append((offset, event))
 
     def skipped(self, tp: TopicPartition, present: Mapping[int, OffsetSet], in_hand: Iterable[RecordsInHand]) -> list[ConsumptionHarm]:
-        """Return the skipped records among those that the log has, by leader epoch."""
+        """Return the records in the log that the group has skipped, by leader epoch."""
         hands = [each for each in in_hand if each.tp == tp]
         found: list[ConsumptionHarm] = []
         below = 0
@@ -128,11 +128,11 @@ class PartitionConsumption:
 
 
 class ConsumptionAccount:
-    """The account of all groups.
+    """The consumption account of all groups.
 
     Attributes:
         groups: the progress of each group, by partition. It includes only groups that have had members in the laboratory.
-        before: what groups consumed before the start, by (group, partition) and leader epoch.
+        before: the offsets that groups consumed before the simulation started, by (group, partition) and leader epoch.
     """
 
     __slots__ = ("before", "groups", "journal")
@@ -207,7 +207,7 @@ class ConsumptionAccount:
         Args:
             group: the group.
             logs: the logs of the leaders.
-            in_hand: the records that running members have polled and not processed.
+            in_hand: the records that running members have polled but not processed.
         """
         found: list[ConsumptionHarm] = []
         partitions = self.groups.get(group, {})
@@ -223,7 +223,7 @@ class ConsumptionAccount:
     def counts(
         self, group: str, logs: Mapping[TopicPartition, ReplicaLog], in_hand: tuple[RecordsInHand, ...] = ()
     ) -> dict[TopicPartition, Consumption]:
-        """Return the numbers for a group, by partition. The arguments are the same as those of `skipped`."""
+        """Return the record counts for a group, by partition. The arguments are the same as those of `skipped`."""
         counts = {}
         for tp, part in self.groups.get(group, {}).items():
             skipped = part.skipped(tp, visible_by_epoch(logs[tp]), in_hand) if tp in logs else []

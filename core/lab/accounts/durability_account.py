@@ -69,8 +69,8 @@ class DurabilityAccount:
         services: the account of delay services.
         retries: the account of retry services.
         records_in_hand: the function that returns the records that the running processes of a group have polled but not finished.
-        polled_by_members: the function that returns the records that the running members of a group have polled but not processed.
-        record_observer: the observer of batches and reads, such as an audit or a trace; None if nobody asks for them.
+        polled_by_members: the function that returns the records that a group's running members have polled but not processed.
+        record_observer: the observer of batches and reads, such as an audit or a trace; None if there is no observer.
     """
 
     __slots__ = (
@@ -147,7 +147,7 @@ class DurabilityAccount:
 
     @property
     def duplicated(self) -> int:
-        """The number of records that a retry appended again."""
+        """The number of records that a leader appended again because a producer retried."""
         return sum(account.duplicated for account in self.partitions.values())
 
     def losses(self) -> list[Loss]:
@@ -355,7 +355,7 @@ class DurabilityAccount:
         self._sent_on(service, tp, start, end, dead=True)
 
     def _sent_on(self, service: str, tp: TopicPartition, start: int, end: int, *, dead: bool) -> None:
-        """Report records to the observer. If they were read in several terms, the service has those of the newest term."""
+        """Report records to the observer. If an offset was read in several terms, report the record of the newest term."""
         if self.record_observer is None:
             return
         missing = OffsetSet.of([(start, end)])

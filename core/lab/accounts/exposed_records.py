@@ -2,12 +2,12 @@
 
 An active member of the ISR or the ELR can be elected. If unclean election is enabled, any active replica can be elected.
 
-The high watermark never passes the lowest LEO that the leader knows of an ISR member. Therefore, the exposed records of most partitions
+The high watermark never passes the lowest LEO that the leader knows for any ISR member. Therefore, the exposed records of most partitions
 change only with an ISR change, an election, a truncation, or the start or stop of a broker. The durability account looks for exposed
 records at these moments (`DurabilityAccount.check_exposure`). An advance of the high watermark can expose records only if a replica outside
 the ISR can be elected, or if a log was cut, because the leader can then overestimate the length of that log. For such a partition, a
 `_HighWatermarkWatcher` waits at the leader for the high watermark to advance, as a consumer's fetch does. Replicas that lack records are
-checked again when they receive some. All other partitions cost nothing.
+checked again when they receive some. No other partition needs any work between these moments.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class ExposureMonitor:
     def needs_watcher(self, partition: Partition, electable: list[int]) -> bool:
         """Return whether the leader's high watermark can pass the log end of an electable broker, or has passed it.
 
-        The result is also True if the leader does not know an electable broker. For example, a broker that a reassignment removes stays in
+        The result is also True if the leader does not track an electable broker. For example, a broker that a reassignment removes stays in
         the ISR for a while.
         """
         tp = partition.tp

@@ -14,7 +14,7 @@ from core.kafka.log.replica_log import ReplicaLog
 
 
 class RemovedRecords(NamedTuple):
-    """The offsets [start, end) of a term, and the sequence number of the event that removed them from a log."""
+    """The offsets [start, end) in a term, and the sequence number of the event that removed them from a log."""
 
     term: Term
     start: int
@@ -54,15 +54,15 @@ class PartitionAccount:
         committed_end: the end of `committed`.
         losses: the records that the partition has lost or might have lost; None if there are none.
         registered_leader: the leader according to the controller.
-        elected_by: the sequence number of the event of the last election.
+        elected_by: the sequence number of the last election event.
         acked_count, lost_count, lost_acknowledged, lost_read, duplicated: the totals.
         leader: the newest leader that has taken up its role.
         leader_epoch: the leader epoch of that leader.
         log: the log of that leader.
-        under_since: the time since which the partition has been under-replicated; -1 if it is not.
-        under_total: the time for which the partition was under-replicated before `under_since`.
-        offline_since: the time since which the partition has had no leader; -1 if it has one.
-        offline_total: the time for which the partition had no leader before `offline_since`.
+        under_since: when the partition became under-replicated; -1 if it is not under-replicated.
+        under_total: the total time for which the partition was under-replicated before `under_since`.
+        offline_since: when the partition last became leaderless; -1 if it has a leader.
+        offline_total: the total time for which the partition had no leader before `offline_since`.
         deleted: whether the partition's topic was deleted, and no broker has led the partition of a new topic of this name since then.
     """
 

@@ -37,8 +37,8 @@ class StableLog:
 
     Attributes:
         log_start: the log start offset.
-        end: the end of the part that was read.
-        terms: the terms of this part.
+        end: the offset after the last one that was read.
+        terms: the terms of the records that were read.
         visible: the offsets of the records that consumers with read_committed see.
         outputs: the output of processes, in offset order.
     """
@@ -105,7 +105,7 @@ def sent_on(logs: Iterable[ReplicaLog], source: TopicPartition, group: str | Non
 
 
 def dead_letters(logs: Iterable[ReplicaLog], topic: str, group: str) -> tuple[int, int]:
-    """Return how many records of a topic a group has sent to a dead-letter topic, and how many of them are there again.
+    """Return how many records of a topic a group has sent to a dead-letter topic, and how many further copies of them that topic has.
 
     Args:
         logs: the logs of the dead-letter topic.
@@ -133,7 +133,9 @@ def _output(tp: TopicPartition, batch: Batch, start: int, end: int, *, visible: 
 
 
 def _batches(log: ReplicaLog, low: int, high: int) -> Iterator[tuple[Batch, int, int, bool]]:
-    """Yield the batches of a log within [low, high), each with its range there and whether its transaction was aborted."""
+    """Yield the batches of a log that overlap [low, high), each with the overlapping offsets and with whether its transaction was
+    aborted.
+    """
     producers = log.producer_state()
     aborted: dict[int, list[tuple[int, int]]] = {}
     for each in () if producers is None else producers.aborted_between(low, high):

@@ -41,7 +41,7 @@ Logs = dict[TopicPartition, ReplicaLog]
 
 
 class Processing(NamedTuple):
-    """The parts of the configuration of a group's processes that the account needs.
+    """What the account needs to know about the processes of a group.
 
     Attributes:
         group: the group.
@@ -79,7 +79,7 @@ class Harm(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """The numbers of input records.
+    """The counts of input records.
 
     Attributes:
         input: the number of visible input records.
@@ -143,7 +143,7 @@ class GroupAccount:
 
     Attributes:
         sources: the account of each input partition.
-        taken: for each output partition, its `StableLog`, and how many of its outputs are added.
+        taken: for each output partition, its `StableLog`, and how many of its outputs have been added.
     """
 
     __slots__ = ("copies", "sources", "taken")
@@ -326,7 +326,7 @@ class ProcessingAccount:
         return tuple(found)
 
     def _harms_of_commits(self, group: str, tp: TopicPartition, never: OffsetSet) -> list[Harm]:
-        """Return the harms in which input was never processed, each with the first event that committed the offsets."""
+        """Return the harms of kind `never`, in which input was never processed, each with the first event that committed the offsets."""
         found: list[Harm] = []
         below = 0
         for offset, event in self.commits.get((group, tp), ()) if never else ():
@@ -357,7 +357,7 @@ def _waiting(tp: TopicPartition, undecided: Iterable[OutputRecords], in_hand: It
 
 
 def _twice(outputs: list[OutputRecords], copies: int) -> list[Harm]:
-    """Return the harms in which output is visible more than once. Each harm names the later output."""
+    """Return the harms of kind `twice`, in which output is visible more than once. Each harm names the later output."""
     part = SourceAccount(copies)
     return [
         Harm(TWICE, each.content.source, start, end, each.content.process, each.content.instance, each.content.event)
@@ -367,7 +367,7 @@ def _twice(outputs: list[OutputRecords], copies: int) -> list[Harm]:
 
 
 def _half(outputs: list[OutputRecords], missing: OffsetSet) -> list[Harm]:
-    """Return the harms in which output is only partly visible. Each harm names the last visible output."""
+    """Return the harms of kind `half`, in which output is only partly visible. Each harm names the last visible output."""
     found = []
     for each in reversed(outputs):
         content = each.content

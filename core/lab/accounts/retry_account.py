@@ -1,7 +1,7 @@
 """The account of retry services: how often records are tried, and which of them succeed twice, become dead letters, or are dropped.
 
-All offsets are those of the partition where the application produced the records, except for dropped records, which are counted in the
-topic that a worker reads.
+Offsets belong to the partition to which the application produced the records. Only dropped records have the offsets of the topic that a
+worker reads.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class RetryService:
     """The results of a service's workers, across all their instances.
 
     Attributes:
-        tried, failed: the number of records, by number of the try.
+        tried, failed: the number of records that were tried, and of those that failed, by the number of the try.
         succeeded, dead, skipped: the offsets with this outcome, by original partition.
         succeeded_twice, dead_twice: the number of records that reached this outcome again.
         inversions: the number of records that succeeded after a later record of their original partition.
@@ -77,7 +77,7 @@ class RetryAccount:
         return found
 
     def records_tried(self, service: str, number: int, records: int, failed: bool) -> None:
-        """Record a try."""
+        """Record an attempt to process records."""
         found = self.of(service)
         found.tried[number] = found.tried.get(number, 0) + records
         if failed:
@@ -117,8 +117,9 @@ class RetryAccount:
     def dropped(
         self, service: str, tp: TopicPartition, committed: int, logs: Logs, visible: OffsetSet, in_hand: Iterable[PolledRecords]
     ) -> OffsetSet:
-        """Return those of a partition's `visible` offsets below the committed offset that no worker is done with, holds, or has sent to
-        another topic."""
+        """Return the dropped records: those of a partition's `visible` offsets that are below the committed offset, and that no worker has
+        finished, holds, or has sent to another topic.
+        """
         held = OffsetSet.of((each.start, each.end) for each in in_hand if each.tp == tp)
         done = self.of(service).done.get(tp, OffsetSet())
         missing = OffsetSet.of(visible.within(0, committed)).minus(done).minus(held)

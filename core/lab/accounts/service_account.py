@@ -1,8 +1,8 @@
 """The account of services: how late delayed records reach their real topics, and whether they keep their order.
 
 The account of processes counts the records that were forwarded twice or never (`core.lab.accounts.processing_account`), because the logs
-show them. The times are known only at the moment of the acknowledgment, so this account collects them. The account keeps the times when a
-service ends and its memory is gone.
+show them. How late a record is becomes known only when it is acknowledged, so this account collects the times. They remain available after
+a service has ended.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class WorkerTimes:
     """What a worker of a delay service has forwarded so far, across all its instances.
 
     Attributes:
-        samples: (number of records, times) of each batch that was acknowledged.
+        samples: (number of records, times) for each acknowledged batch.
         highest: the highest offset that was forwarded so far, by partition.
         inversions: the number of records that were forwarded after a record with a higher offset from the same partition.
     """

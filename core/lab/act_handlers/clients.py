@@ -43,7 +43,7 @@ def config_of(
 ) -> ClientConfig:
     """Return the configuration of a client. The settings in the act override those for all clients of the cluster.
 
-    With `any_kind`, the act configures clients of several kinds, and settings for the other kinds are ignored.
+    If `any_kind` is set, the act configures clients of several kinds, so settings for the other kinds are accepted but ignored.
 
     Raises:
         ActRefused: a setting is unknown or wrong, or settings contradict each other.
@@ -82,7 +82,7 @@ def producer_named(
     idempotent: bool = False,
     compression_percent: int = 100,
 ) -> Producer:
-    """Return the producer with that name. If it does not exist, create it."""
+    """Return the producer with the given name. If it does not exist, create it."""
     known = cluster.nodes.get(name)
     if known is None:
         producer = Producer(name, topic, acks_value, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
@@ -246,7 +246,7 @@ def _check_transactions(cluster: ClusterNodes, act: acts.Load, known: Producer |
 
 
 def existing_producer(cluster: ClusterNodes, name: str) -> Producer:
-    """Return the producer with that name.
+    """Return the producer with the given name.
 
     Raises:
         ActRefused: there is no such producer. The message names the existing ones.

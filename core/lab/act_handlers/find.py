@@ -23,13 +23,13 @@ Handlers = dict[type[Act], Callable[[ClusterNodes, Any], CheckThenDo]]
 
 
 def existing(what: str, names: Iterable[str]) -> str:
-    """Return the existing names, for the end of a refusal."""
+    """Return the existing names in words, to append to an error message."""
     listed = ", ".join(names)
     return f"the {what} are {listed}" if listed else "there are none"
 
 
 def broker(cluster: ClusterNodes, number: int) -> Broker:
-    """Return the broker with that id."""
+    """Return the broker with the given ID."""
     found = cluster.brokers.get(number)
     if found is None:
         raise ActRefused(f"there is no broker {number}; {existing('brokers', map(str, cluster.brokers))}")
@@ -37,7 +37,7 @@ def broker(cluster: ClusterNodes, number: int) -> Broker:
 
 
 def running_broker(cluster: ClusterNodes, number: int) -> Broker:
-    """Return the broker with that id if its process is running."""
+    """Return the broker with the given ID if its process is running."""
     found = broker(cluster, number)
     if found.state is BrokerState.STOPPED:
         raise ActRefused(f"broker {number} is not running; start it first")
@@ -69,7 +69,7 @@ def pair(cluster: ClusterNodes, between: tuple[str, str]) -> tuple[str, str]:
 
 
 def topic(cluster: ClusterNodes, name: str) -> str:
-    """Return the topic with that name."""
+    """Return the topic with the given name."""
     topics = cluster.controller.replication.topics
     if name not in topics:
         raise ActRefused(f"there is no topic {name}; {existing('topics', topics)}")

@@ -34,10 +34,10 @@ from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 
 WORDS: Final = {"earliest": TO_EARLIEST, "latest": TO_LATEST, "current": TO_CURRENT}
-"""The targets that are words."""
+"""The reset targets that are single words and take no value."""
 
 NUMBER: Final = re.compile(r"[+-]?[0-9]{1,18}")
-"""A number for `shift-by`, or an offset."""
+"""Matches a number for `shift-by`, or an offset."""
 
 
 def _leader(cluster: ClusterNodes, tp: TopicPartition) -> Partition | None:
@@ -127,7 +127,7 @@ def _run(cluster: ClusterNodes, request: Request, verb: str) -> None:
 
 
 def _reset_offsets(cluster: ClusterNodes, act: acts.ResetOffsets) -> find.CheckThenDo:
-    """Commit offsets as the tool does: it looks at the group and at the logs, and then commits."""
+    """Commit offsets as the tool does: first read the state of the group and of the logs, and then commit."""
     if not cluster.release.groups_tool_resets:
         raise ActRefused(f"kafka-consumer-groups of {cluster.release.name} cannot reset offsets; use 0.11 or later (KIP-122)")
     _check(cluster)
@@ -159,7 +159,7 @@ def _reset_offsets(cluster: ClusterNodes, act: acts.ResetOffsets) -> find.CheckT
 
 
 def _ignore(_: str) -> None:
-    """Drop a warning about an offset outside of the log."""
+    """Drop a warning about an offset that is outside the log."""
 
 
 def _delete_offsets(cluster: ClusterNodes, act: acts.DeleteOffsets) -> find.CheckThenDo:

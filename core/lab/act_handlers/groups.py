@@ -21,7 +21,7 @@ from core.sim.errors import ActRefused
 
 
 def _check(cluster: ClusterNodes, act: acts.JoinGroup) -> None:
-    """Check the fields of an act that have fixed words.
+    """Check the fields of an act that accept only fixed words.
 
     Raises:
         ActRefused: a word is not valid, or the release does not support it.
@@ -126,7 +126,7 @@ def _join(cluster: ClusterNodes, act: acts.JoinGroup) -> find.CheckThenDo:
 
 
 def running_member(cluster: ClusterNodes, name: str) -> GroupMember:
-    """Return the running consumer of a group with that name.
+    """Return the running consumer of a group with the given name.
 
     Raises:
         ActRefused: there is none. The message names the existing ones.

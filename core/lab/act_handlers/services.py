@@ -71,7 +71,7 @@ def _delay_configs(cluster: ClusterNodes, act: acts.StartDelayService) -> tuple[
 
 
 def check_instances(instances: int) -> None:
-    """Check the number of the instances of a service.
+    """Check how many instances a service is to have.
 
     Raises:
         ActRefused: the number is out of range.
@@ -209,7 +209,7 @@ def _produce_delayed(cluster: ClusterNodes, act: acts.ProduceDelayed) -> find.Ch
 
 
 def _running(cluster: ClusterNodes, service: str, name: str | None) -> list[ServiceWorker]:
-    """Return the running workers of a service, or the one with that name."""
+    """Return the running workers of a service, or the one with the given name."""
     workers = [worker for worker in cluster.workers(service) if worker.running]
     if not workers:
         raise ActRefused(f"no worker of a service {service} is running")

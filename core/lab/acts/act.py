@@ -1,4 +1,4 @@
-"""The base of all acts."""
+"""The base class of all acts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.sim.repr_mixin import ReprMixin
 
 @attrs.frozen(eq=False, repr=False)
 class Act(ReprMixin):
-    """Base of all acts.
+    """The base class of all acts.
 
     Attributes:
         word: the act's word in the script language.

@@ -30,7 +30,7 @@ class Fetch(Act, word="fetch", does="make a follower fetch; the leader answers i
     follower: int
     leader: int | None = None
     records: int | None = None
-    """The maximum number of records per partition in the answer."""
+    """The maximum number of records per partition in the response to the fetch."""
 
 
 @attrs.frozen(eq=False, repr=False)

@@ -30,7 +30,7 @@ class Produce(Act, word="produce", does="produce a burst of records"):
     """The size of a record in bytes."""
     producer: str = "producer"
     idempotence: bool = False
-    """enable.idempotence of a new producer. Kafka enables it by default since 3.0; here, it is disabled by default."""
+    """The value of enable.idempotence for a new producer. Kafka has enabled it by default since 3.0; isrlab disables it by default."""
     to: int | None = None
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings for a new producer, by name (`core.kafka.clients.client_config`)."""
@@ -39,7 +39,9 @@ class Produce(Act, word="produce", does="produce a burst of records"):
     value: str = ""
     """The value of records with keys; if empty, each record's value is its number."""
     compression: int = 100
-    """The size of a compressed batch, percent of its size before compression; 100 without compression. Only for producers that collect records."""
+    """The size of a compressed batch, as a percentage of its uncompressed size; 100 for no compression. It applies only to producers that
+    collect records in batches.
+    """
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -60,13 +62,15 @@ class Load(Act, word="load", does="produce steadily until stop-load"):
     bytes: int = 100
     producer: str = "load"
     idempotence: bool = False
-    """enable.idempotence of a new producer. Kafka enables it by default since 3.0; here, it is disabled by default."""
+    """The value of enable.idempotence for a new producer. Kafka has enabled it by default since 3.0; isrlab disables it by default."""
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings for a new producer, by name (`core.kafka.clients.client_config`)."""
     keys: str = ""
     """The keys of the records, separated by commas, or the number of keys; empty if the records have no keys."""
     compression: int = 100
-    """The size of a compressed batch, percent of its size before compression; 100 without compression. Only for producers that collect records."""
+    """The size of a compressed batch, as a percentage of its uncompressed size; 100 for no compression. It applies only to producers that
+    collect records in batches.
+    """
     transactional_id: str = ""
     """The transactional.id of a new producer; empty for a load without transactions."""
     commit_records: int = 0

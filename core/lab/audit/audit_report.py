@@ -38,15 +38,15 @@ from core.lab.audit.record_sets import RecordSets, add, count, minus
 from core.lab.audit.stored_records import StoredRecords
 
 Counts = dict[BucketKey, int]
-"""Numbers of records by bucket."""
+"""The number of records in each bucket."""
 
 TOTAL: Final = None
 """The `start` of a row that contains the total of all buckets."""
 
 
 class BucketRow(NamedTuple):
-    """A bucket of a topic. `start` is the start of the bucket, µs, or TOTAL. `version` is 1 at first and increases each time that late
-    records restate the row; in a total, it is 0. The other columns are numbers of records.
+    """The counts for one bucket of a topic. `start` is the start of the bucket, µs, or TOTAL. `version` is 1 at first and increases each
+    time that late records restate the row; in a total, it is 0. The other columns are numbers of records.
     """
 
     topic: str
@@ -66,7 +66,7 @@ class BucketRow(NamedTuple):
 
 
 class TierRow(NamedTuple):
-    """A tier in a bucket of a topic.
+    """The counts for one tier in one bucket of a topic.
 
     Attributes:
         topic: the topic.
@@ -76,9 +76,9 @@ class TierRow(NamedTuple):
         duplicated: the number of further copies or deliveries of these records.
         unread: the number of stored records that the consumer has not read; 0 for other tiers.
         pending: the unread records that the consumer will still reach.
-        skipped: the unread records that are below its position.
+        skipped: the unread records below the consumer's position.
         late: the number of records that passed after their bucket had closed.
-        latency: the time from the timestamps of the records to their first passage.
+        latency: the time from the timestamps of the records until the records first passed the tier.
     """
 
     topic: str
@@ -160,11 +160,11 @@ class AuditReport:
     account: AccountComparison
 
     def totals(self) -> tuple[BucketRow, ...]:
-        """Return the total of each topic."""
+        """Return the total counts for each topic."""
         return tuple(row for row in self.buckets if row.start is TOTAL)
 
     def tier_totals(self) -> tuple[TierRow, ...]:
-        """Return the total of each topic and tier."""
+        """Return the total counts for each tier of each topic."""
         return tuple(row for row in self.tiers if row.start is TOTAL)
 
 
@@ -184,7 +184,7 @@ def audit_report(audit: MessageAudit) -> AuditReport:
 
 
 class _Reporting:
-    """The computation of a report."""
+    """Computes a report."""
 
     def __init__(self, audit: MessageAudit) -> None:
         self.audit = audit
@@ -224,7 +224,9 @@ class _Reporting:
         return found
 
     def _service_readers(self, worker: DelayWorker) -> list[_Reader]:
-        """Return the tiers of a level: the records that the service has forwarded and, if it has a dead-letter topic, its dead letters."""
+        """Return the tiers of one level of a delay service: the records that the service has forwarded and, if it has a dead-letter topic,
+        its dead letters.
+        """
         cluster, does, tiers = self.audit.cluster, worker.does, self.audit.tiers
         dead = tiers.get(dead_letter_tier(does.service), Tier()).records
         hands = tuple(
@@ -253,8 +255,9 @@ class _Reporting:
         in_hand: tuple[RecordsInHand, ...] = (),
         dead: RecordSets | None = None,
     ) -> _Reader:
-        """Compare a reader's records with the stored records of its topic. Unread records below its positions are skipped unless in hand.
-        Records that the reader has sent to a dead-letter topic count as read."""
+        """Compare a reader's records with the stored records of its topic. Unread records below its positions count as skipped, unless it
+        still holds them. Records that the reader has sent to a dead-letter topic count as read.
+        """
         read = self.audit.tiers.get(name, Tier()).records
         ignored = [self.logs.aborted if read_committed else {}, dead or {}]
         unread: RecordSets = {}

@@ -7,8 +7,8 @@ sink of its events and as the observer of its durability account. It knows each 
 so a loss and a duplicate never cancel each other out, as they would in counts.
 
 A record belongs to the bucket of its event time, which is its timestamp according to the producer's clock. A bucket closes when the allowed
-lateness has elapsed after its end. A record that reaches a tier after that is late. It reopens the bucket, which closes again one allowed
-lateness later. `core.lab.audit.audit_report` compares the tiers.
+lateness has elapsed after its end. A record that reaches a tier after that is late. It reopens the bucket, which closes again after the
+allowed lateness. `core.lab.audit.audit_report` compares the tiers.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ class MessageAudit:
     # --- what events report ----------------------------------------------------------------------------------------
 
     def __call__(self, event: EventTuple) -> None:
-        """Take an event of the session."""
+        """Process an event of the session."""
         if event[3] == _HIGH_WATERMARK:
             _, _, _, _, broker, topic, partition, _, old, new, _ = event
             account = self.cluster.account.of(TopicPartition(topic, partition))
@@ -214,7 +214,9 @@ class MessageAudit:
         return BucketKey(topic, timestamp - timestamp % self.bucket)
 
     def _pass(self, name: str, producer: str, batch: ProducedBatch, start: int, end: int, *, again: bool = True, now: int = -1) -> None:
-        """Record that records of a batch passed a tier now, or at another time. With `again`, records that passed before count as repeated."""
+        """Record that records of a batch passed a tier now or at time `now`. If `again` is set, records that passed before count as
+        repeated.
+        """
         tier = self.tiers.get(name)
         if tier is None:
             tier = self.tiers[name] = Tier()
@@ -257,5 +259,5 @@ def dead_letter_tier(service: str) -> str:
 
 
 def within(runs: tuple[Run, ...], start: int, end: int) -> list[Run]:
-    """Return the parts of some runs with offsets in [start, end)."""
+    """Return the parts of the given runs whose offsets are in [start, end)."""
     return [Run(max(run.start, start), min(run.end, end), run.term) for run in runs if run.start < end and run.end > start]

@@ -40,7 +40,7 @@ AFTER: Final = 4 * SECOND
 """How long the load continues after everything is repaired, µs."""
 
 QUIET: Final = 60 * SECOND
-"""How long each system then rests, µs."""
+"""How long each system then runs without load, µs."""
 
 
 @attrs.frozen
@@ -53,7 +53,7 @@ class SystemView:
         copies: the state of each copy: the rows that it has stored, and which of them would survive a loss of power, are acknowledged, and
             are visible.
         acked: the number of acknowledged writes.
-        open: whether the last write of each client has no outcome yet.
+        open: for each client, whether its last write has no outcome yet.
         stale, backward, unacknowledged: the reads so far that were behind the acknowledged writes, behind an earlier read by the same
             client, and ahead of the acknowledgment.
         refused: the acts that this system refused, with the reasons.

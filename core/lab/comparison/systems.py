@@ -80,7 +80,7 @@ class Compared(Protocol):
         """End all faults."""
 
     def report(self) -> Report:
-        """Return the counts, with the current data of the authority as the final state."""
+        """Return the counts, with the current data of the authoritative server as the final state."""
 
     def settle(self, quiet: int) -> Report:
         """End all faults and the load, wait, and return the counts."""

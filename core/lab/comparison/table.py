@@ -83,7 +83,7 @@ def size(number: int) -> str:
 
 
 def seconds(us: int) -> str:
-    """Return a time in seconds with one digit; `–` if it is 0."""
+    """Return a time in seconds with one decimal place; `–` if it is 0."""
     return f"{us / 1_000_000:.1f}s" if us else "–"
 
 

@@ -1,4 +1,4 @@
-"""The surroundings of a cluster's brokers, which are the same in every control plane."""
+"""Sets up what the brokers of a cluster depend on. This is the same in every control plane."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def broker_setup(
     metadata: MetadataLog,
     controllers: tuple[str, ...] = (),
 ) -> BrokerSetup:
-    """Return what a broker is built with.
+    """Return the parts of a cluster that a broker is built with.
 
     Args:
         cluster: the cluster.

@@ -17,7 +17,7 @@ MAX_STEPS_IN_PLACE: Final = 16_000
 """The maximum number of steps or events that are repeated without a pause. The repetition takes about a tenth of a second."""
 
 OBJECTS_PER_STEP: Final = 4
-"""The number of objects that restoring a keyframe creates in the time that one step or event takes."""
+"""How many objects can be restored from a keyframe in the time that one step or event takes."""
 
 
 @attrs.frozen(repr=False)
@@ -59,7 +59,7 @@ class Destination(ReprMixin):
         return self.position.time if self.position is not None else self.time if self.time >= 0 else None
 
     def reached(self, replay_run: ReplayRun) -> bool:
-        """Return whether the run needs no further step."""
+        """Return whether the run has reached this moment, so that no further step is needed."""
         if self.position is not None:
             return (replay_run.steps, replay_run.acts_done) >= (self.position.steps, self.position.acts)
         if self.seq >= 0:

@@ -180,7 +180,7 @@ class EventBuffer:
         return found
 
     def ring(self, level: int) -> EventRing:
-        """Return the ring for events of at least that level."""
+        """Return the ring for events of at least a given level."""
         return self._notable if level >= NOTABLE else self._normal if level >= NORMAL else self._all
 
     def find(self, seq: int) -> EventTuple | None:

@@ -158,7 +158,9 @@ class History(TaskRunner):
         self.on_pause()
 
     def record_branch_end(self) -> None:
-        """Make the end of the branch a moment at which a script can end. The session calls this method before it leaves that moment."""
+        """Finish everything that is due at the end of the branch, so that a script can end there. The session calls this method before it
+        leaves the end.
+        """
         if not self.in_the_past:
             self.replay_run.finish_present_moment()
             self._branch_end = self.replay_run.position
@@ -335,7 +337,7 @@ class History(TaskRunner):
         return True
 
     def step_back_notable(self, then: Callable[[], None] | None = None) -> bool:
-        """Go back to the previous notable event. Return False if none is in memory."""
+        """Go back to the previous notable event. Return False if no such event is in memory."""
         before = self.replay_run.seq_before_step_of(self.replay_run.event_tap.seq)
         earlier = [mark.seq for mark in self.branch.marks if mark.seq <= before and self._is_notable(mark.seq)]
         if not earlier:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 ShouldYield = Callable[[], bool]
-"""A function that returns whether a task pauses now. It is called every few steps, and can, for example, read a clock."""
+"""A function that returns whether a task must pause now. It is called every few steps, and can, for example, read a clock."""
 
 STEPS_PER_CHECK: Final = 64
 """The number of steps between two calls of `ShouldYield`."""
@@ -18,7 +18,7 @@ def never_yield() -> bool:
 
 
 class IncrementalTask(Protocol):
-    """A computation of many steps."""
+    """A long computation that runs in slices."""
 
     @property
     def progress(self) -> float | None:
@@ -28,7 +28,7 @@ class IncrementalTask(Protocol):
         """Run until `should_yield` returns True. Return whether the task has finished."""
 
     def cancel(self) -> bool:
-        """Stop the task. Return whether the caller must treat the task as finished."""
+        """Stop the task. Return whether the caller must treat the stopped task as finished."""
 
 
 def run_to_completion(task: IncrementalTask) -> ShouldYield:

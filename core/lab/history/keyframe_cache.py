@@ -28,13 +28,13 @@ With this limit, a step back takes no longer than one frame of the screen.
 """
 
 MAX_CPU_SHARE: Final = 0.055
-"""The share of CPU time up to which `MAX_SECONDS_BETWEEN_KEYFRAMES` holds."""
+"""The maximum share of CPU time for keyframes. It takes precedence over `MAX_SECONDS_BETWEEN_KEYFRAMES`."""
 
 CPU_SHARE_OF_WHOLE_KEYFRAMES: Final = 0.03
 """The share of CPU time for whole keyframes: the first one, and those after a change other than replication."""
 
 MAX_SECONDS_PER_OBJECT: Final = 10e-6
-"""The upper bound of the cost of a keyframe per object, CPU seconds. It ignores one-time costs."""
+"""The upper bound on the cost of a keyframe per object, CPU seconds. It ignores one-time costs."""
 
 MAX_KEYFRAMES: Final = 2_000
 """The maximum number of keyframes in the cache. Each lookup scans all of them."""
@@ -90,7 +90,7 @@ class Keyframe(ReprMixin):
 
 
 def no_time() -> float:
-    """Return 0, like a clock that stands still, so that every operation costs nothing."""
+    """Return 0, like a clock that stands still, so that every operation seems to take no time."""
     return 0.0
 
 
@@ -98,7 +98,7 @@ class KeyframeCache:
     """A cache that takes and keeps keyframes.
 
     A keyframe is due when its cost is a small share of the work since the last one. If the cache holds too many keyframes or objects,
-    it drops every second keyframe and doubles the distance between two.
+    it drops every second keyframe and doubles the minimum distance between keyframes.
 
     Attributes:
         keyframes: the keyframes, in the order of their steps.

@@ -34,7 +34,7 @@ ValueAfter = Callable[[EventTuple], object]
 _UNRELATED: Final = object()
 
 _RELOADED: Final = object()
-"""The placeholder for a value that a starting process loads from disk. The event of the start carries no offsets."""
+"""The placeholder for a value that a starting process loads from disk. The event that reports the start contains no offsets."""
 
 
 @attrs.frozen(repr=False)

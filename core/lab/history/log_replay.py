@@ -1,4 +1,4 @@
-"""The opening of a recorded session. The replay repeats the acts of the session at their times and compares every event with the log.
+"""Opens a recorded session. The replay repeats the acts of the session at their times and compares every event with the log.
 
 The session can then be stepped through, rewound, and branched like a session that was just played. If a different version of the program or
 an edited line of the log leads to a different event, the replay stops, and the session ends before that event.

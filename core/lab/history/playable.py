@@ -82,7 +82,7 @@ class Playable(Protocol):
         """Execute one step. Return False if there is none."""
 
     def advance_to(self, time_us: int) -> None:
-        """Execute everything that is due up to and including that virtual time, µs."""
+        """Execute everything that is due up to and including a given virtual time, µs."""
 
     @property
     def stepwise(self) -> bool:
@@ -127,7 +127,7 @@ class PlayableCluster(ReprMixin):
         return self.cluster.step()
 
     def advance_to(self, time_us: int) -> None:
-        """Run the cluster up to that virtual time, µs."""
+        """Run the cluster up to a given virtual time, µs."""
         self.cluster.run_until(time_us)
 
     def snapshot(self) -> PlayableClusterSnapshot | None:

@@ -13,7 +13,7 @@ from core.sim.repr_mixin import ReprMixin
 
 @attrs.frozen(repr=False)
 class Position(ReprMixin):
-    """A moment of a session: steps and acts done, virtual time in µs, and the last event's sequence number (not compared)."""
+    """A moment of a session: the numbers of steps and acts so far, the virtual time in µs, and the last sequence number (not compared)."""
 
     steps: int
     acts: int

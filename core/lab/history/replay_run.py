@@ -62,7 +62,7 @@ class StepIndex:
         return self._count
 
     def append(self, seq: int) -> None:
-        """Add a step that ended at that event. Indexes that see more of the shared list are not affected."""
+        """Add a step that ended at the given event. Indexes that see more of the shared list are not affected."""
         shared, count = self._all, self._count
         if count == len(shared):
             shared.append(seq)
@@ -78,7 +78,7 @@ class StepIndex:
         return other
 
     def prefix_to(self, seq: int) -> StepIndex:
-        """Return an index that ends with the last entry up to that event."""
+        """Return an index that ends with the last entry up to the given event."""
         return self.prefix(bisect_right(self._all, seq, 0, self._count))
 
     def seq_before_step_of(self, seq: int) -> int:
@@ -175,7 +175,7 @@ class ReplayRun:
             steps: the maximum number of steps.
             seq: the event at whose step the run stops.
             time_us: the virtual time after which no step is taken, µs.
-            known: the step index of the first pass, which reaches at least to the stop.
+            known: the step index from the first execution of these steps, which covers at least the steps to repeat.
 
         Returns:
             Whether anything was executed.
@@ -197,7 +197,7 @@ class ReplayRun:
         return done > 0
 
     def advance_to(self, time_us: int) -> None:
-        """Execute everything that is due up to and including that virtual time, µs."""
+        """Execute everything that is due up to and including a given virtual time, µs."""
         while (due := self.next_due()) is not None and due <= time_us:
             if not self.step():
                 break

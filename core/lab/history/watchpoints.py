@@ -1,4 +1,4 @@
-"""Watchpoints: conditions at which a run stops, and which a search in the past can find.
+"""Watchpoints: conditions that stop a run when they come true. A search can also find the last time that they came true in the past.
 
 `scenarios.running.watchpoint_parser` parses watchpoints from text.
 """
@@ -52,7 +52,9 @@ class ValueChanges(Watchpoint):
 
 
 class AnyPartitionChanges(Watchpoint):
-    """A watchpoint that comes true when a column of any partition's state changes. It reads events, so it needs no view per step."""
+    """A watchpoint that comes true when a column of any partition's state changes. It reads events, so it does not need a view after each
+    step.
+    """
 
     def __init__(self, column: str) -> None:
         self._name = column.replace("-", "_")

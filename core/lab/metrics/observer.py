@@ -1,7 +1,7 @@
-"""The computation of Kafka's metrics from events: the meters that count events, and the gauges of brokers and the controller.
+"""Computes Kafka's metrics from events: the meters that count events, and the gauges of brokers and the controller.
 
 The observer reads the event tuples of a log or of a live session, so both result in the same metrics. The running system does not know
-about the observer. A broker without a process has no MBeans. A restarted broker counts from zero again.
+about the observer. A broker without a process has no MBeans. When a broker restarts, its counts start at zero again.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class _Partition:
     idempotent: dict[str, tuple[int, int]] = attrs.field(factory=dict)
 
     def appended(self, base: int, end: int, size: int) -> None:
-        """Record the size of a batch. Batches from a former leader at and above the base of this batch are removed."""
+        """Record the size of a batch. Batches from a former leader at or above the base offset of this batch are removed."""
         while self.ends and self.ends[-1] > base:
             self.ends.pop()
             self.totals.pop()

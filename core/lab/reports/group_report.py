@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from core.lab.cluster_nodes import ClusterNodes
 
 NEVER: Final = -1
-"""The time of something without a deadline."""
+"""The time that stands for the absence of a deadline."""
 
 UNKNOWN: Final = "unknown"
 """The state of a group whose coordinator does not answer."""
@@ -68,7 +68,7 @@ class OwnedPartition:
         log_end: the high watermark; NO_OFFSET if the partition has no leader that answers.
         last_stable: the last stable offset; NO_OFFSET if the partition has no leader that answers.
         stalled: why no member gets new records from the partition; empty if one does.
-        until: when this ends or is noticed, µs; NEVER if no deadline is running.
+        until: when the stall ends or is detected, µs; NEVER if no deadline is running.
     """
 
     tp: TopicPartition

@@ -66,7 +66,7 @@ class FollowerState:
 
     Attributes:
         broker: the follower.
-        leo: the offset of the follower's last fetch; -1 before the first fetch of this leadership.
+        leo: the offset of the follower's last fetch; -1 before its first fetch from this leader.
         fetched_us: the time since the last fetch; -1 if the follower has not fetched.
         caught_up_us: the time since the follower last had all of the leader's records; -1 if it never did.
         counts: whether the high watermark waits for the follower now.
@@ -115,7 +115,7 @@ class LeaderState:
         proposed: the proposed ISR.
         min_isr: the effective min.insync.replicas.
         under_min_isr: whether the ISR is smaller than `min_isr`.
-        strict_min_isr: whether the high watermark stops when the ISR is smaller than `min_isr` (since 3.7).
+        strict_min_isr: whether the high watermark stops when the ISR is smaller than `min_isr` (Kafka 3.7 and later).
         lag_max_us: replica.lag.time.max.ms.
         by_fetch: whether `lag_max_us` limits the time since a follower last fetched (before 0.9), not since it was last caught up.
         check_period_us: the period of the isr-expiration task.

@@ -1,4 +1,4 @@
-"""The builder of `PartitionDetail`. It reads the nodes of a running cluster and changes nothing."""
+"""Builds `PartitionDetail`. The builder reads the nodes of a running cluster and changes nothing."""
 
 from __future__ import annotations
 

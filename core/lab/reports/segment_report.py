@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from core.lab.cluster_nodes import ClusterNodes
 
 MOST_SEGMENTS: Final = 40
-"""The number of newest segments in the report of a cluster."""
+"""How many of the newest segments a report lists by default."""
 
 
 @attrs.frozen
@@ -62,7 +62,7 @@ class SegmentReport:
         leo: the log end offset.
         settings: the settings that determine the files, with their values.
         rows: the segments, oldest first, or only the newest and those that the lookup reads.
-        omitted: the number of older segments without a row.
+        omitted: the number of older segments that are not listed.
         lookup: the requested lookup; None if there is none.
     """
 
@@ -94,7 +94,7 @@ def report_of_log(
         offset: the offset to look up.
         timestamp: the timestamp to look up, ms, if no offset is given.
         max_bytes: the maximum number of bytes that the lookup by offset fetches.
-        most: the number of newest segments with a row; None for all.
+        most: the maximum number of newest segments to list; None for all.
     """
     lookup = None
     if offset is not None:

@@ -35,7 +35,7 @@ class TransactionView:
         pending: the state that is being written; empty if none is.
         timeout_us: transaction.timeout.ms, µs.
         open_us: the time since the transaction began, µs; -1 if no partition was added yet.
-        partitions: the partitions of the transaction; after the transaction is decided, only those without a marker.
+        partitions: the partitions of the transaction; once the coordinator has decided to commit or abort, only those without a marker.
     """
 
     transactional_id: str
@@ -51,7 +51,7 @@ class TransactionView:
 
     @property
     def waits_for_markers(self) -> bool:
-        """Whether the transaction is decided, and some partitions have no marker yet."""
+        """Whether the coordinator has decided to commit or abort the transaction, but some partitions have no marker yet."""
         return self.state in ("PrepareCommit", "PrepareAbort")
 
 

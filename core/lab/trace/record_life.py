@@ -75,7 +75,8 @@ class Life:
     Attributes:
         term: the term in which the record was written. It identifies the record at its offset.
         batch: the batch of the record.
-        counter: the number of the record within its producer (`core.lab.audit.produced_records`); -1 if the session did not produce it.
+        counter: the number of the record among its producer's records (`core.lab.audit.produced_records`); -1 if the session did not
+            produce it.
         created: when the batch was created, µs; -1 if the session did not produce it.
         acknowledged_by: the address of the broker that acknowledged the record; empty if none did.
         committed_by: the groups with a committed offset above the record.
@@ -99,7 +100,7 @@ class Life:
 
     @property
     def batch_id(self) -> int:
-        """The number of the batch within the producer."""
+        """The number of the batch among the producer's batches."""
         return self.batch.batch_id
 
     @property

@@ -223,7 +223,7 @@ class RecordTrace:
     # --- what events report ----------------------------------------------------------------------------------------
 
     def __call__(self, event: EventTuple) -> None:
-        """Take an event of the session."""
+        """Process an event of the session."""
         place = _PLACES.get(event[3])
         if place is None or event[place[1]] != self.tp.partition or event[place[0]] != self.tp.topic or self._cluster is None:
             return

@@ -36,7 +36,7 @@ class ClusterView(ReprMixin):
         unclean_elections: the number of unclean elections, including those of a last known leader.
         isr_shrinks, isr_expands: the numbers of committed ISR changes.
         controller_epoch: the newest controller epoch.
-        active_controllers: the sum of ActiveControllerCount over the cluster.
+        active_controllers: the sum of ActiveControllerCount over all nodes.
         majority: whether a majority of the voters can communicate with each other.
         voters: the voters of the metadata quorum; empty if there is none.
         changed_links: the directed links that are slower than the others, or that lose, duplicate, or reorder more; sorted.

@@ -60,7 +60,9 @@ _LINK_KINDS: Final = frozenset({"link-cut", "link-healed"})
 The nodes are the first two columns.
 """
 _TRANSACTION_PREFIX: Final = "transaction-"
-"""The prefix of the event kinds that can decide whether a transaction that holds back the last stable offset of a partition will end."""
+"""The prefix of the event kinds about transactions. A transaction can hold back a partition's last stable offset, and these events can
+determine whether that transaction will end.
+"""
 _APPENDED: Final = "append"
 _COMMITTED: Final = "high-watermark"
 

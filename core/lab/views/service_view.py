@@ -12,7 +12,7 @@ class ServiceView(ReprMixin):
     """A delay service, or one of its workers.
 
     Attributes:
-        name: the name of the worker, or of the service, for the sum of its workers.
+        name: the name of the worker, or the name of the service if the view is the sum over its workers.
         source, target: the topic that the worker reads, and the real topic. The source of a service is empty.
         running: whether an instance is running.
         held: the number of records that are held in memory or being sent.
@@ -20,11 +20,11 @@ class ServiceView(ReprMixin):
         paused: the number of paused partitions.
         read: the number of records that consumers with read_committed see in the topics of the levels.
         forwarded: the number of records that consumers with read_committed see in the real topic.
-        forwarded_twice: the number of records that these consumers see more than once there.
+        forwarded_twice: the number of records that these consumers see more than once in the real topic.
         never_forwarded: the number of records that are below the committed offset, but neither in the real topic nor in the dead-letter topic.
         dead: the number of different records that consumers with read_committed see in the dead-letter topic.
-        dead_twice: the number of records that these consumers see there again.
-        expired: the number of records that were deleted in the topic of the level before they were forwarded.
+        dead_twice: the number of further copies of records that these consumers see in the dead-letter topic.
+        expired: the number of records that were deleted from the level's topic before they were forwarded.
         too_early: the number of records that were forwarded before they were due.
         too_soon: the number of records that reached the real topic before the wanted delay had really passed, regardless of what clocks
             show.
@@ -64,8 +64,8 @@ class RetryView(ReprMixin):
         name: the name of the service.
         topic: the topic that it processes.
         running: whether a worker is running.
-        waiting: the number of records that the workers have fetched and are not done with, and that are not in a later retry topic.
-        tried, failed: the number of records, by number of the try.
+        waiting: the number of records that the workers have fetched but not finished, and that are not in a later retry topic.
+        tried, failed: the number of records that were tried, and of those that failed, by the number of the try.
         succeeded, dead, skipped: the number of different records with this outcome.
         succeeded_twice, dead_twice: the number of records that reached this outcome again.
         dropped: the number of records below a committed offset that neither succeeded nor reached another topic.

@@ -1,4 +1,4 @@
-"""The builder of the frozen views of `core.lab.views.cluster_view`. It reads all nodes of a running cluster and changes nothing."""
+"""Builds the frozen views of `core.lab.views.cluster_view`. The builder reads all nodes of a running cluster and changes nothing."""
 
 from __future__ import annotations
 

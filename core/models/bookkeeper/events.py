@@ -6,7 +6,7 @@ from core.sim.events import DETAIL, NOTABLE, Event
 
 
 class EntryStored(Event, kind="bk-entry-stored", source="Bookie#addEntry", level=DETAIL):
-    """A bookie has an entry on its disk."""
+    """A bookie stored an entry on its disk."""
 
     bookie: str
     ledger: int

@@ -23,7 +23,7 @@ class Ledger(NamedTuple):
 
     Attributes:
         number: the number of the ledger.
-        version: the number of changes. A change succeeds only if nobody else has changed the ledger before.
+        version: the number of changes. A change succeeds only if nobody else has changed the ledger in the meantime.
         state: open, in recovery, or closed.
         fragments: the fragments, in order.
         last: the last entry of a closed ledger; -1 if the ledger is empty or not closed.

@@ -59,7 +59,7 @@ class FaultDetection:
             self._send(name)
 
     def answered(self, answer: CheckAnswer, name: str) -> None:
-        """Handle the answer of the checked node."""
+        """Handle the answer from the checked node."""
         if self.checked.get(name, (0, 0))[0] != answer.number or answer.of_master != self.of_master:
             return
         if not answer.ok:

@@ -234,8 +234,9 @@ class Primary:
             self._ask_to_remove(copy)
 
     def disconnected(self, copy: str) -> None:
-        """Handle the closed connection to a copy. If the copy has not answered a write, the copy fails now; otherwise, it fails at the next
-        write."""
+        """Handle the closing of the connection to a copy. If the copy has not answered a write, the copy fails now; otherwise, it fails at
+        the next write.
+        """
         if copy in self.recovering:
             self.recovering.discard(copy)
             self.tracked.pop(copy, None)

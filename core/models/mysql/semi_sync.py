@@ -46,16 +46,20 @@ class SemiSync:
         return sum(self.failed_sends.get(replica, 0) < 2 for replica in self.acked)
 
     def must_wait(self) -> bool:
-        """Return whether a commit must wait for acknowledgments. If the source must switch off (`switches_off`), return False."""
+        """Return whether a commit must wait for acknowledgments. If the source must switch to asynchronous replication (`switches_off`),
+        return False.
+        """
         return self.on and not self.switches_off()
 
     def switches_off(self) -> bool:
-        """Return whether the source switches off, because too few replicas are connected and it does not wait for absent ones."""
+        """Return whether the source switches to asynchronous replication, because too few replicas are connected and it does not wait for
+        absent ones.
+        """
         settings = self.settings
         return self.on and not settings.wait_no_replica and self.known_replicas < settings.wait_for_replica_count
 
     def acknowledged(self) -> int:
-        """Return the number of transactions that enough replicas have acknowledged, which is the count-th best position."""
+        """Return how many transactions at least `wait_for_replica_count` replicas have acknowledged."""
         count = self.settings.wait_for_replica_count
         positions = sorted(self.acked.values(), reverse=True)
         return positions[count - 1] if len(positions) >= count else 0

@@ -28,7 +28,7 @@ class RequestVote(NamedTuple):
 
 
 class Vote(NamedTuple):
-    """The answer to a candidate."""
+    """The answer to a candidate's request for a vote."""
 
     term: int
     granted: bool
@@ -57,7 +57,7 @@ class AppendEntries(NamedTuple):
 
 
 class Appended(NamedTuple):
-    """The answer to a leader.
+    """The answer to entries or a heartbeat from a leader.
 
     Attributes:
         ok: whether the node has the entry before the first one.

@@ -133,7 +133,7 @@ class QuorumNode(Server):
         return [peer for peer in self.peers if peer != self.address]
 
     def is_majority(self, count: int) -> bool:
-        """Whether a number of nodes is a majority."""
+        """Whether the given number of nodes is a majority."""
         return 2 * count > len(self.peers)
 
     def _vote(self, request: RequestVote, candidate: str) -> None:

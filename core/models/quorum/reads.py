@@ -36,7 +36,7 @@ class Reader(Protocol):
     engine: Rows
 
     def is_majority(self, count: int) -> bool:
-        """Whether a number of nodes is a majority."""
+        """Whether the given number of nodes is a majority."""
 
     def send_round(self) -> None:
         """Ask all peers whether this node still leads."""

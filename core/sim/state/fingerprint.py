@@ -138,7 +138,9 @@ class _Writer:
         return (max(0, entry.time - self._now), self.write(entry.message))
 
     def _label(self, family: str, value: object) -> Form:
-        """Return the number of a label within its family. Values of 0 or less are not labels. The keys of a dict are labels."""
+        """Return the number of a label within its family. Values of 0 or less are not labels. If the value is a dict, its keys are the
+        labels.
+        """
         if isinstance(value, dict):
             return ("dict", [(self._label(family, key), self.write(value[key])) for key in sorted(value)])
         if type(value) is not int or value <= 0:

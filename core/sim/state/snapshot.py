@@ -131,7 +131,7 @@ class Group:
 
 
 def _replaced(places: set[int], states: list[State], others: list[State]) -> list[int]:
-    """Return those of some places at which the states are equal but hold different objects."""
+    """Among the given places, return those at which the states are equal but hold different objects."""
     if places and max(places) >= len(others):
         places = {at for at in places if at < len(others)}
     each = chain.from_iterable
@@ -226,7 +226,7 @@ class Objects:
         return changed
 
     def _group(self, cls: type, found: int) -> Group:
-        """Return the group of a class of which that many objects were found."""
+        """Return the group for the objects of a class, of which `found` objects were found."""
         number = self._group_of.get(cls)
         if number is None:
             codec = codec_of(cls)
@@ -273,7 +273,7 @@ class Snapshot(Generic[Root]):
 
     Attributes:
         root: the simulation that the snapshot was taken from.
-        weight: the approximate number of objects whose states it does not share with the snapshot before.
+        weight: the approximate number of objects whose states it does not share with the previous snapshot.
         objects: the objects, shared with the snapshots before and after.
     """
 
@@ -368,7 +368,7 @@ class Snapshots:
     def resume_from(self, objects: Objects) -> bool:
         """Record that a snapshot of these objects is being restored. The next snapshot still shares states with the last one.
 
-        Return whether the snapshot that was taken or restored last is also one of these objects.
+        Return whether the snapshot that was taken or restored last also consists of these objects.
         """
         in_step, self._in_step = self._in_step is objects, objects
         if self._objects is not None and self._objects is not objects:
