@@ -213,7 +213,8 @@ def sources() -> Iterator[tuple[str, str, str]]:
     for pattern in PAGES:
         for file in sorted(ROOT.glob(pattern)):
             prose = re.sub(r"```.*?```", "", file.read_text(), flags=re.DOTALL)
-            for each in _sentences(re.sub(r"^[|#>*-].*$", "", prose, flags=re.MULTILINE)):
+            prose = re.sub(r"^(?:[|#>]| {4,}).*$", "", prose, flags=re.MULTILINE)
+            for each in _sentences(re.sub(r"^ *(?:[*-]|\d+\.) ", "\n\n", prose, flags=re.MULTILINE)):
                 yield "page", str(file.relative_to(ROOT)), each
 
 

@@ -124,7 +124,7 @@ def _cards(report: Report) -> str:
         neutral.append((figure("group_lag"), f"{figure('group_lag'):,}", f"records that groups lag behind at the end{most}", "group_lag"))
     if "groups" in known:
         neutral.append(count("rebalances", "rebalances", "groups"))
-        neutral.append(time("longest_unowned_us", "unowned_us", "longest time of a partition without an owner in its group", "groups"))
+        neutral.append(time("longest_unowned_us", "unowned_us", "longest time for which a partition had no owner in its group", "groups"))
     present = {result.name for result in report.tables}
     cards = []
     # Bad figures come first, then the others in their order. A good figure is shown only if it is among the first `ALWAYS` or is neutral.

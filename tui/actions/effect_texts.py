@@ -95,7 +95,7 @@ def started(context: ActionContext) -> str:
         max(c.leo for c in p.replica_views) - p.replica_on(broker.id).leo for p in context.view.partitions if broker.id in p.replicas
     )
     waiting = sum(p.offline and broker.id in (p.isr or p.elr) for p in context.view.partitions)
-    some = f"about {lacks:,} records" if lacks > 1 else "1 record" if lacks else "nothing, because it lacks no records"
+    some = f"about {lacks:,} records" if lacks > 1 else "1 record" if lacks else "nothing, because it has all records"
     said = f"b{broker.id} loads its logs, truncates them where necessary, and fetches {some}"
     return said + (f"; {_partitions(waiting)} can have a leader again" if waiting else "") + "."
 

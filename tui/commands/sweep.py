@@ -27,7 +27,7 @@ def add_commands(commands: Any) -> None:
         metavar="MODEL",
         help="run only this system of a grid of replication models, or add a system that 'isrlab run --model' knows; repeatable",
     )
-    sweep.add_argument("--runs", metavar="N", help="the number of runs of each cell, with seeds 1 to N; by default, 100")
+    sweep.add_argument("--runs", metavar="N", help="the number of runs for each cell, with seeds 1 to N; by default, 100")
     sweep.add_argument(
         "--until-width",
         metavar="W",

@@ -129,7 +129,7 @@ class ModelComparison(App[int]):
         self.views = self.systems.views()
         self.next_view = 0.0
         self.playing = self.shows_help = self.shows_history = False
-        self.said = "k kills the primary in all systems, Space lets time pass, w weakens the promises"
+        self.said = "k kills the primary in all systems, Space lets time pass, w restarts with weaker settings"
 
     # --- time ---------------------------------------------------------------------------------------------------------
 
@@ -194,7 +194,7 @@ class ModelComparison(App[int]):
         already weaker, with the stronger ones."""
         self.names = NAMES if self.names == WEAK_NAMES else WEAK_NAMES
         self._begin()
-        self.said = "started again: " + ("Kafka with acks=1, MySQL asynchronous" if self.names == WEAK_NAMES else "the stronger promises")
+        self.said = "started again: " + ("Kafka with acks=1, MySQL asynchronous" if self.names == WEAK_NAMES else "the stronger settings")
         self.show()
 
     def action_speed(self, step: int) -> None:

@@ -122,14 +122,14 @@ def all_terms(release: Release, *, zookeeper: bool) -> tuple[Term, ...]:
         ),
         Term(
             "epoch, controller", "controller epoch",
-            "The number of the active controller's term. Brokers refuse requests with an older epoch, so a controller that has "
+            "A number that identifies the active controller's term. Brokers refuse requests with an older epoch, so a controller that has "
             "been replaced can do no harm."
             if release.controller_epoch_fencing
-            else "The number of the active controller's term. Here, the check that refuses requests with an older epoch is disabled.",
+            else "A number that identifies the active controller's term. Here, the check that refuses requests with an older epoch is disabled.",
         ),
         Term(
             "epoch, broker", "broker epoch",
-            "The number of a broker's registration. A restarted broker gets a higher one"
+            "A number that identifies a broker's registration. A restarted broker gets a higher one"
             + (", and an ISR change with an older one is refused." if release.broker_epoch_in_isr else "."),
         ),
         Term("unclean election", "unclean.leader.election.enable", _unclean(release, zookeeper)),

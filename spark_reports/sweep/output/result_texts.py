@@ -82,14 +82,15 @@ def notes_of(outcome: SweepResult) -> list[str]:
     faults, episodes = sum(cell.faults for cell in cells), sum(cell.episodes for cell in cells)
     notes = [
         "P(loss): the proportion of runs that permanently lost an acknowledged record, with Wilson's 95% interval.",
-        "Lost acked, lost read: the mean number of acknowledged records, and of records that a consumer had read, that a run permanently lost. "
-        "A record can be both.",
+        "Lost acked, lost read: the mean number per run of permanently lost records that had been acknowledged, and of those that a consumer "
+        "had read. A record can count in both.",
         "No writes, no reads: the time in a run, as a mean over its partitions, with bootstrap 95% bounds. Stalled: the additional time "
         "during which "
         "acks=all writes waited, because a follower that did not fetch was still in the ISR, or because the leader's disk was slow.",
         "p50, p99, p99.9: produce latency of all records, ±1.6%"
         + (", during the simulated time" if outcome.grid.around else "")
-        + ". ≥: some records were given up or had no answer at the end; the time that they had waited counts as their latency.",
+        + ". ≥: producers gave up on some records, or some records had no answer at the end; the time that these records had waited counts as "
+        "their latency.",
         f"{faults:,} faults in {episodes:,} {'episodes' if outcome.grid.around else 'runs'}. {format_duration(simulated)} of virtual "
         f"time was simulated"
         + (
@@ -99,7 +100,7 @@ def notes_of(outcome: SweepResult) -> list[str]:
         ),
     ]
     if any(cell.settled for cell in cells):
-        notes.append("*: the interval of this cell was narrow enough, so it got no more runs.")
+        notes.append("*: the confidence interval of this cell was narrow enough, so the cell got no more runs.")
     open_ends = sum(cell.not_whole for cell in cells)
     if open_ends:
         notes.append(
