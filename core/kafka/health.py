@@ -83,7 +83,7 @@ class PartitionStatus(enum.IntEnum):
 
     @property
     def served(self) -> bool:
-        """Whether, in addition, writes with acks=all are acknowledged."""
+        """Whether the partition is `readable`, and writes with acks=all are also acknowledged."""
         return self >= PartitionStatus.READS_HELD
 
 
@@ -151,7 +151,8 @@ def described_under_replicated(partition: AssignedPartition, observing: int = 0)
 
 
 def described_min_isr(config: Sequence[tuple[str, str]], release: Release) -> int:
-    """Return the uncapped min.insync.replicas in the topic's headline, which the following filters use (`TopicCommand#describeTopic`).
+    """Return the uncapped min.insync.replicas from the topic's summary line, which the following filters use
+    (`TopicCommand#describeTopic`).
 
     Raises:
         ValueError: the value is not a number.

@@ -115,7 +115,7 @@ class FetchResponse(NamedTuple):
     corrupt: bool = False
 
     def parts(self) -> tuple[FetchedPartition, ...]:
-        """Return the parts for the partitions, with named fields."""
+        """Return the part for each partition as a `FetchedPartition` instead of a plain tuple."""
         return tuple(
             FetchedPartition(tp, error, offset, tuple(fetched_ranges(records)), high_watermark, log_start, diverging, end, cause)
             for tp, failure, offset, records, high_watermark, log_start, cause in self.partitions
@@ -223,7 +223,7 @@ class ProduceRequest(NamedTuple):
         tp: the partition.
         records: the number of records.
         bytes: the total size of the records.
-        acks: the acks that the batch requires: 0, 1, or -1 for all.
+        acks: the acknowledgments that the batch requires: 0, 1, or -1 for all.
         timeout: request.timeout.ms, µs.
         batch_id: the number of the batch among the producer's batches, by which the durability account recognizes retries.
         attempt: the number of the attempt, from 1.

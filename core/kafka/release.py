@@ -144,11 +144,11 @@ class Release(ReprMixin):
         name: the name of the release, such as `0.10.2` or `4.3`.
         order: the position of the release in the order of releases, which is used only to look up defaults.
         unknown_producer: the response if the log does not know a batch's producer and the batch does not begin with sequence number 0.
-        marker_only_is_unknown: if only a marker from a producer is left in the log, the producer gets UNKNOWN_PRODUCER_ID (KAFKA-7298,
-            2.0.1 to 2.4).
+        marker_only_is_unknown: if only a transaction marker for a producer is left in the log, the producer gets UNKNOWN_PRODUCER_ID
+            (KAFKA-7298, 2.0.1 to 2.4).
         retained_batches: the number of batches from each producer that a leader can recognize as duplicates (KAFKA-5494, 1.0).
-        markers_have_timestamps: a marker counts as activity by its producer. Before that, if only a marker from a producer is left, the
-            producer expires at the next check (KAFKA-9144, 2.4.1).
+        markers_have_timestamps: a marker counts as activity by its producer. Before that, if only a transaction marker for a producer is
+            left in the log, the producer's state expires at the next check (KAFKA-9144, 2.4.1).
         producers_outlive_segments: a log knows a producer until the producer expires. Before that, the log forgets a producer when the
             segment that contains its last record is deleted (KAFKA-7190, 2.3).
         ignores_empty_transactions: if there is no open transaction, a marker does not count as one. Before that, it counts as a transaction
@@ -200,7 +200,7 @@ class Release(ReprMixin):
         plain_commits_unstable: an offset that is being committed outside of a transaction is also unstable (before 4.0).
         unknown_group_not_found: if OffsetCommit names a generation and the group is unknown, the error is GROUP_ID_NOT_FOUND; before 4.0,
             it is ILLEGAL_GENERATION.
-        consumer_groups: brokers coordinate consumer groups (0.9's consumer). Before that, consumers coordinate themselves through
+        consumer_groups: brokers coordinate consumer groups (the new consumer, 0.9). Before that, consumers coordinate themselves through
             ZooKeeper.
         requires_member_id: a dynamic member first gets a member ID, and then joins with it (KIP-394, 2.2).
         new_members_expire: a new member waits for its first generation for at most 5 minutes (KAFKA-7610, 2.2).
@@ -268,7 +268,7 @@ class Release(ReprMixin):
         hw_same_epoch: only fetches in the leader's own epoch count for the high watermark and the ISR. In Kafka, epoch fencing ensures
             this; in isrlab, the rule can also be switched off separately (KIP-320, 2.1).
         truncate_on_epoch_change: a follower that has missed an epoch truncates its log again, even if the leader is the same (KAFKA-7164;
-            in isrlab since 2.0).
+            isrlab models it for Kafka 2.0 and later).
         truncate_in_next_epoch: a follower truncates its log again even if it has not missed an epoch, so it truncates in every new epoch
             (KAFKA-7164, as fixed in 2.1).
         isr_eligibility: fenced brokers and brokers in controlled shutdown cannot join an ISR (KIP-841, 3.3).
@@ -297,10 +297,10 @@ class Release(ReprMixin):
         elect_from_isr: in a clean election, the leader comes from the ISR or the ELR (in all Kafka releases). If this rule is switched off,
             the replica that has the longest log becomes leader. If two logs are equally long, the replica that has the higher last epoch
             becomes leader.
-        counts_lag: a follower that is more than replica.lag.max.messages behind leaves the ISR. As long as a follower fetches at all, even
-            slowly, it does not lag in time (before 0.9, KAFKA-1546).
-        zookeeper: the controller is a broker that is elected through ZooKeeper (in isrlab, before 3.3). Otherwise, it is the leader of the
-            KRaft quorum.
+        counts_lag: a follower that is more than replica.lag.max.messages behind leaves the ISR. A follower that keeps fetching, however
+            slowly it catches up, is not removed because of replica.lag.time.max.ms (before 0.9, KAFKA-1546).
+        zookeeper: the controller is a broker that is elected through ZooKeeper (isrlab uses ZooKeeper for Kafka releases before 3.3).
+            Otherwise, it is the leader of the KRaft quorum.
         takes_out_dead_at_start: a new ZooKeeper controller removes dead brokers from ISRs and leaderships (KAFKA-3143, 2.3). Before that,
             only the controller that is active when a broker fails removes this broker.
         alters_reassignments: a running reassignment can be canceled or replaced (KIP-455, 2.4). Before that, the tool does not start a
@@ -311,7 +311,7 @@ class Release(ReprMixin):
             the controller learns about such changes only in partitions that are being reassigned.
         validates_positions: when a consumer learns about a new leader, it asks where the epoch of the last record that it has read ends. If
             that offset is below the consumer's position, the consumer goes back to it. A consumer that starts at a committed offset ignores
-            metadata that are older than the epoch of this offset (KIP-320's consumer, 2.3).
+            metadata that is older than the epoch of this offset (KIP-320, 2.3).
         keeps_paused_records: when a consumer pauses a partition, it keeps the records that it has already fetched (KAFKA-7548). Before
             that, the consumer drops them and fetches them again.
         finds_by_time: ListOffsets finds the first record at or after a timestamp (KIP-79, 0.10.1). Before that, it uses the modification
@@ -332,7 +332,7 @@ class Release(ReprMixin):
             `--topic` matches no topic (2.2). Before that, it reads ZooKeeper, sorts the topics, and prints nothing if no topic matches.
         describe_topic_id: `kafka-topics --describe` prints TopicId (2.8).
         describe_elr: `kafka-topics --describe` prints Elr and LastKnownElr (3.8).
-        describe_spaced: `kafka-topics --describe` prints `Topic: t` in the headline; before 2.2, `Topic:t`.
+        describe_spaced: `kafka-topics --describe` prints `Topic: t` in the topic's summary line; before 2.2, `Topic:t`.
         describe_no_leader: the text that `kafka-topics --describe` prints for a partition that has no leader: `none` or, before 0.11, `-1`.
         sticky_algorithm: the algorithm of the sticky assignors for members that all subscribe to the same topics.
         rack_aware_assignors: client-side assignors prefer partitions that have a replica in the member's rack (KIP-881, 3.5).

@@ -1,4 +1,4 @@
-"""The component of the controller that changes partitions: elections, ISR changes, and reassignments (Kafka: `ReplicationControlManager`).
+"""How the controller changes partitions: elections, ISR changes, and reassignments (Kafka: `ReplicationControlManager`).
 
 `partition_change` builds every change. This module commits the change and, if a leader was elected, records the event.
 """

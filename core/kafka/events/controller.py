@@ -84,8 +84,9 @@ _BROKERS_DID: Final = {
     " registered anew": ("registered again", "registered again"),
     " shuts down": ("is shutting down", "are shutting down"),
 }
-"""The wordings that sentences use for reasons that begin with brokers, by the end of the reason in the log: one wording for a single
-broker, and one for several brokers."""
+"""How sentences express reasons that begin with the names of brokers. The keys are the ends of the reasons in the log. The values are the
+wordings for a single broker and for several brokers.
+"""
 
 _REPHRASED: Final = {
     "asked for": "as requested",
@@ -93,7 +94,7 @@ _REPHRASED: Final = {
     " does without": " excludes it",
     " has it in a log directory that works": " has it in a working log directory",
 }
-"""The wordings that sentences use for other reasons, by the end of the reason in the log."""
+"""How sentences express other reasons. The keys are the ends of the reasons in the log, and the values replace these ends."""
 
 
 def _because(reason: str) -> str:

@@ -17,7 +17,7 @@ LEADS = "leads"
 
 
 UNKNOWN: Final = -1
-"""The number of lost records in logs from earlier isrlab versions, which did not write this column."""
+"""The value of the columns `lost_acknowledged` and `lost_read` in logs from earlier isrlab versions, which did not write these columns."""
 
 
 def _whose(acknowledged: int, read: int, count: int) -> str:

@@ -1,4 +1,6 @@
-"""Events about processes that read one topic, write to another, and commit their offsets, and about the harm that their restarts can do."""
+"""Events about processes that read one topic, write to another, and commit their offsets, and about input records that they do not process
+exactly once.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from core.kafka import errors
 from core.kafka.transaction.transaction_state_manager import APPEND_ERRORS as TRANSACTION_LOG_ERRORS
 
 APPEND_ERRORS: Final = {**TRANSACTION_LOG_ERRORS, errors.NETWORK_EXCEPTION: errors.COORDINATOR_LOAD_IN_PROGRESS}
-"""The errors that clients get, by the error from the log or from the verification of a transaction."""
+"""Maps an error from the log, or from the verification of a transaction, to the error that clients get."""
 
 FOREVER: Final = 10**15
 """A deadline that virtual time never reaches, µs. A write with this deadline does not time out."""

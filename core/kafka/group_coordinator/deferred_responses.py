@@ -21,7 +21,7 @@ TIMER: Final = "coordinator-response-timeout"
 """The name of the timer that limits how long a response waits."""
 
 NOT_ENDED: Final = ""
-"""The result of a write that has not ended."""
+"""The value of `error` for a write that has not ended."""
 
 
 class Deferred:

@@ -52,7 +52,7 @@ def is_subscribed(group: GroupMetadata, topic: str) -> bool:
 
 
 class OffsetDeletion:
-    """The component of a broker that serves OffsetDelete and DeleteGroups requests."""
+    """Serves OffsetDelete and DeleteGroups requests on one broker."""
 
     __slots__ = ("broker", "groups")
 

@@ -18,7 +18,7 @@ from core.kafka.log.leader_term import BatchFields
 
 
 class Requester(Protocol):
-    """The requester of a removal."""
+    """The interface of an object that has requested tombstones and waits for the result."""
 
     def removed(self, error: str, /) -> None:
         """Continue, because the tombstones are committed or the write has failed."""

@@ -1,7 +1,7 @@
 """Lookups in a log, step by step: the segment, the index entry, the scan, and the answer (Kafka: `LocalLog#read`, `LogSegment#read`).
 
-Each step reports, as data and as a sentence, which file it reads and what it finds there. It does the same work as on a broker: it does a
-binary search or reads the headers of a few batches.
+Each step reports, as data and as a sentence, which file it reads and what it finds there. Each step does the same work as a broker: it
+searches an index with a binary search, or reads the headers of a few batches.
 """
 
 from __future__ import annotations

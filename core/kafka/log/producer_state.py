@@ -78,8 +78,8 @@ class ProducerStateManager:
         release: the rules of the simulated Kafka release.
         entries: the state of each producer by producer ID, in order of first appearance.
         ongoing: the producer ID of each open transaction, by its first offset, in ascending order.
-        unreplicated: the marker's offset for each ended transaction whose marker is at or above the high watermark, by the first offset of
-            the transaction.
+        unreplicated: the ended transactions whose marker is at or above the high watermark. Maps the first offset of the transaction to the
+            offset of its marker.
         verifications: the verification entries by producer ID (since 3.6).
         aborted: the transaction index of all segments, in the order of the markers (`TransactionIndex`).
         snapshots: the snapshot files, in ascending order of their offsets.
@@ -234,7 +234,7 @@ class ProducerStateManager:
         """Return the producers in the form in which DescribeProducers shows them (`UnifiedLog#activeProducers`).
 
         Args:
-            now: the current time, µs. Producers that a periodic check has removed by then are left out. None means that no check has run.
+            now: the current time, µs. Producers that a periodic check has already removed are left out. If `now` is None, no check has run.
             expiration: the time after which an idle producer expires, µs.
             interval: the time between two checks, µs.
         """

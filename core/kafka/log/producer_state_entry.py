@@ -77,7 +77,9 @@ class ProducerStateEntry:
     def duplicate_of(
         self, epoch: int, first_sequence: int, last_sequence: int, retained: int = NUM_BATCHES_TO_RETAIN
     ) -> BatchMetadata | None:
-        """Return the batch with exactly these sequence numbers among the last `retained` of this epoch (`ProducerStateEntry#findDuplicateBatch`)."""
+        """Among the last `retained` batches in this epoch, find the one that has exactly these sequence numbers
+        (`ProducerStateEntry#findDuplicateBatch`).
+        """
         if epoch == self.epoch:
             for batch in list(self.batches)[-retained:]:
                 if (batch.first_sequence, batch.last_sequence) == (first_sequence, last_sequence):

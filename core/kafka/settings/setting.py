@@ -19,14 +19,14 @@ MAX_INT: Final = 2**31 - 1
 """Kafka's `Integer.MAX_VALUE`, which is the upper bound of its int settings."""
 
 Value = int | bool | float | str
-"""The value of a setting: an int in the unit of its name (ms, bytes), a bool, a ratio, or a list in Kafka's notation."""
+"""The value of a setting: an int in the unit that the setting's name gives (ms, bytes), a bool, a ratio, or a list in Kafka's notation."""
 
 LONGEST_MS: Final = 3_650 * 86_400_000
 """The longest time that the laboratory's clock can measure, which is ten years."""
 
 
 def whole_number(text: str) -> int | None:
-    """Parse a whole number in decimal digits. Return None if the text is not such a number. Only the first 300 digits count."""
+    """Parse a whole number in decimal digits. Return None if the text is not such a number. Digits after the first 300 are ignored."""
     negative = text[:1] == "-"
     digits = text[1:] if negative else text
     if not (digits.isascii() and digits.isdecimal()):
@@ -153,8 +153,9 @@ class Setting(ReprMixin):
         return names[text]
 
     def scope_error(self, *, broker: bool, topic: bool) -> str:
-        """Return the reason why the setting cannot be set for a broker, for a topic, or, if both are False, for the whole cluster. If it
-        can be set, the result is empty."""
+        """Return the reason why the setting cannot be set for a broker (`broker`), for a topic (`topic`), or for the whole cluster
+        (neither). If it can be set, the result is empty.
+        """
         if topic and self.scope != "topic":
             return f"{self.name} is not a topic setting; set it for a broker or for the whole cluster"
         if broker and self.scope == "controller":

@@ -65,7 +65,7 @@ class Settings:
         self._topic.pop(topic, None)
 
     def get(self, name: str, *, broker: int | None = None, topic: str | None = None) -> Value:
-        """Return the value that is in effect for a broker, for a topic, for both, or for the whole cluster."""
+        """Return the value that is in effect for a broker, for a topic, for a topic on a broker, or for the whole cluster."""
         if topic is not None:
             override = self._topic.get(topic)
             if override is not None and name in override:

@@ -54,7 +54,7 @@ def _answer_v2(metadata: TransactionMetadata, request: EndTxnRequest) -> str | N
 
 
 def _answer_by_state(state: TransactionState, *, commit: bool) -> str | None:
-    """Return the answer to an EndTxn, given the state of the transaction; None if it is open."""
+    """Return the answer to an EndTxn, given the state of the transaction; None if the transaction is open."""
     if state is TransactionState.ONGOING:
         return None
     if state is (TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT):

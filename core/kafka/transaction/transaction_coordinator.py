@@ -194,8 +194,8 @@ class TransactionCoordinator:
         )
 
     def _fenced(self, about: tuple[int, str, InitTransactionalIdRequest], error: str) -> None:
-        """Respond when the decision to abort a predecessor's transaction is committed. The producer repeats its request until the abort is
-        complete."""
+        """Respond when the log has committed the decision to abort a predecessor's transaction. The producer repeats its request until the
+        abort is complete."""
         coordinator_epoch, sender, request = about
         self._aborted_by_coordinator((coordinator_epoch, request.transactional_id), error)
         self._respond_init(sender, request, errors.CONCURRENT_TRANSACTIONS if error == errors.NONE else error)
@@ -317,7 +317,7 @@ class TransactionCoordinator:
         self.states.append(request.transactional_id, self._coordinator_epoch(request.transactional_id), transit, "ended", (sender, request))
 
     def _ended(self, about: tuple[str, EndTxnRequest], error: str) -> None:
-        """Respond to the producer and write the markers, because the decision is committed."""
+        """Respond to the producer and write the markers, because the log has committed the decision to commit or abort."""
         sender, request = about
         metadata = self.states.get(request.transactional_id)
         self._respond_end(sender, request, error, metadata)

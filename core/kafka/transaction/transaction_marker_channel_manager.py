@@ -1,4 +1,4 @@
-"""The manager that writes the markers of decided transactions and then completes the transactions (Kafka:
+"""Writes the markers of transactions that the coordinator has decided to commit or abort, and then completes the transactions (Kafka:
 `TransactionMarkerChannelManager`).
 
 Only one request to each broker is in flight at a time. It carries the markers of all transactions for the partitions that the broker leads.
@@ -45,11 +45,11 @@ transactions."""
 
 
 class PendingMarkers:
-    """A decided transaction that is waiting for its markers.
+    """A transaction that the coordinator has decided to commit or abort, and that is waiting for its markers.
 
     Attributes:
         transactional_id: the transactional.id.
-        coordinator_epoch: the coordinator epoch in which the transaction was decided.
+        coordinator_epoch: the coordinator epoch in which the coordinator decided to commit or abort the transaction.
         transit: the state that follows when every partition has its marker.
         entry: the marker, and the partitions that do not have it yet.
     """
@@ -71,7 +71,7 @@ class TransactionMarkerChannelManager:
     """The markers that one coordinator has to write.
 
     Attributes:
-        pending: the decided transactions that are waiting for markers, by transactional.id.
+        pending: the transactions that are waiting for markers, by transactional.id.
         in_flight: the request in flight to each broker: (correlation, entries).
     """
 
@@ -105,7 +105,9 @@ class TransactionMarkerChannelManager:
             del self.pending[transactional_id]
 
     def add(self, metadata: TransactionMetadata, coordinator_epoch: int) -> None:
-        """Write the markers of a decided transaction, then complete the transaction (`#addTxnMarkersToSend`)."""
+        """Write the markers of a transaction that is to be committed or aborted, and then complete the transaction
+        (`#addTxnMarkersToSend`).
+        """
         commit = metadata.state is TransactionState.PREPARE_COMMIT
         transit = metadata.prepare_complete(self.broker.journal.now)
         marker = EndTransactionMarker(COMMIT if commit else ABORT, coordinator_epoch)

@@ -47,7 +47,7 @@ class TransactionMetadata:
 
     Attributes:
         transactional_id: the transactional.id.
-        producer_id: the producer ID, NO_PRODUCER_ID before the first one.
+        producer_id: the producer ID; NO_PRODUCER_ID before the first one.
         previous_producer_id: the producer ID that was replaced when its epochs were exhausted.
         next_producer_id: the producer ID that replaces the current one, whose epochs are exhausted, when the transaction is complete
             (transaction.version 2).

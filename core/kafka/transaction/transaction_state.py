@@ -28,7 +28,7 @@ class TransactionState(enum.Enum):
 
     @property
     def is_prepared(self) -> bool:
-        """Whether the result of the transaction is decided, but some markers might not have been written yet."""
+        """Whether the coordinator has decided to commit or abort the transaction, but some markers might not have been written yet."""
         return self in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 
     @property

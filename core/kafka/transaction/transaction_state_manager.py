@@ -42,7 +42,7 @@ APPEND_ERRORS: Final = {
     errors.KAFKA_STORAGE_ERROR: errors.NOT_COORDINATOR,
     errors.MESSAGE_TOO_LARGE: errors.UNKNOWN_SERVER_ERROR,
 }
-"""The errors that clients get, by the error from the transaction log (`TransactionStateManager#appendTransactionToLog`)."""
+"""Maps an error from the transaction log to the error that clients get (`TransactionStateManager#appendTransactionToLog`)."""
 
 
 class Coordinator(Protocol):

@@ -32,7 +32,7 @@ class MetadataQuorum:
         metadata: the metadata log.
         voters: the voters by name, in the order of `controller.quorum.voters`.
         committed: the committed entries.
-        majority_lost: whether a voter has reported that it cannot reach a majority since a controller was last active.
+        majority_lost: whether, since a controller was last active, a voter has reported that it cannot reach a majority.
     """
 
     __slots__ = ("_ends", "_first_end", "committed", "controller", "journal", "majority_lost", "metadata", "voters")
@@ -103,7 +103,7 @@ class MetadataQuorum:
     # --- the committed log -----------------------------------------------------------------------------------------
 
     def metadata_end(self, high_watermark: int) -> int:
-        """Return the end of the metadata log for a high watermark of the quorum's log."""
+        """Return the end of the metadata log that results from applying the quorum's log up to a high watermark."""
         return self._ends[high_watermark - 1] if high_watermark else self._first_end
 
     def commit(self, voter: KafkaRaftClient, start: int, end: int) -> None:

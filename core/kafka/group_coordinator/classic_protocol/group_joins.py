@@ -39,7 +39,7 @@ class NewGroup:
 
 
 class GroupJoins:
-    """The component that serves JoinGroup requests."""
+    """Serves JoinGroup requests."""
 
     __slots__ = ("broker", "rebalances", "statics")
 

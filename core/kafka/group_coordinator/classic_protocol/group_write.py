@@ -1,4 +1,4 @@
-"""The write of a group's record to `__consumer_offsets` (`GroupMetadataManager#storeGroup`)."""
+"""Writes a group's record to `__consumer_offsets` (`GroupMetadataManager#storeGroup`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.kafka.log.leader_term import BatchFields
 from core.kafka.transaction.transaction_log import BATCH_HEADER_BYTES
 
 TIMER: Final = "group-write-timeout"
-"""The name of the timer after which a write counts as failed."""
+"""The name of the timer that limits how long a write can take."""
 
 
 class Stored(Protocol):
@@ -27,7 +27,7 @@ class Stored(Protocol):
 
 
 class Nothing:
-    """The step that follows the write of an empty group: nothing happens."""
+    """The step that follows the write of an empty group's record. It does nothing."""
 
     __slots__ = ()
 

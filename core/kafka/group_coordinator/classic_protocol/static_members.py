@@ -79,7 +79,7 @@ class Replacement:
 
 
 class StaticMembers:
-    """The component that serves JoinGroup requests from returning static members."""
+    """Serves JoinGroup requests from returning static members."""
 
     __slots__ = ("broker", "rebalances")
 

@@ -1,4 +1,4 @@
-"""The conversion of a classic group to a consumer group, and of a consumer group to a classic group (KIP-848).
+"""Converts classic groups to consumer groups, and consumer groups to classic groups (KIP-848).
 
 Kafka: `ConsumerGroup#fromClassicGroup`, `ClassicGroup#fromConsumerGroup`.
 """

@@ -1,4 +1,4 @@
-"""The computation of a group's target assignment (Kafka: `TargetAssignmentBuilder`)."""
+"""Computes a group's target assignment (Kafka: `TargetAssignmentBuilder`)."""
 
 from __future__ import annotations
 

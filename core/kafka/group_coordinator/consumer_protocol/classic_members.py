@@ -35,7 +35,7 @@ NO_ERROR_YET: Final = ""
 
 
 class ClassicMembers:
-    """The component that serves requests in the classic protocol."""
+    """Serves requests in the classic protocol."""
 
     __slots__ = ("broker", "changes", "classic", "deadlines", "groups")
 

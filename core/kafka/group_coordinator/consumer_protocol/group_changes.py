@@ -23,7 +23,7 @@ from core.kafka.log.leader_term import BatchFields
 from core.kafka.transaction.transaction_log import BATCH_HEADER_BYTES
 
 GroupRecord = tuple[GroupMetadataKey, GroupMetadataValue | None]
-"""The record of a classic group."""
+"""The key and the value of a classic group's record."""
 
 UPGRADES: Final = ("bidirectional", "upgrade")
 """The values of group.consumer.migration.policy that let a classic group become a consumer group."""

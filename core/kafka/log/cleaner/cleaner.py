@@ -108,7 +108,9 @@ class Pass:
         return Cleaned(start, end, self.removed, self.tombstones, self.markers, size - log.size, self.stamped, self.horizon)
 
     def _legacy_horizon(self) -> int:
-        """Return the time of the last modification up to which segments lose their tombstones and markers, µs (before KIP-534)."""
+        """Return the delete horizon before KIP-534, in µs: segments that were last modified at or before this time lose their tombstones
+        and markers.
+        """
         bases = self.log.roll()
         number = bisect_left(bases, self.to_clean.first_dirty)
         if not number:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 NO_ENTRY: Final = -1
-"""The result for a key that is not in the map."""
+"""The offset that a lookup returns for a key that is not in the map."""
 
 ENTRY_BYTES: Final = 24
 """The size of an entry, in bytes: a 16-byte hash and an 8-byte offset."""

@@ -100,7 +100,8 @@ def record_size_upper_bound(shape: RecordShape) -> int:
 
 
 def records_size(count: int, shape: RecordShape, timestamp_step: int = 0) -> int:
-    """Return the size of `count` records that have the same shape. Each record is `timestamp_step` ms later than the one before.
+    """Return the size of `count` records that have the same shape (key, value, and header sizes). Each record is `timestamp_step` ms later
+    than the one before.
 
     The time that this takes does not depend on `count`, because the size of a record changes only when a delta needs one more byte.
     """
@@ -114,7 +115,7 @@ def records_size(count: int, shape: RecordShape, timestamp_step: int = 0) -> int
 
 
 def batch_size(count: int, shape: RecordShape, timestamp_step: int = 0) -> int:
-    """Return the size of an uncompressed batch of `count` records that have the same shape."""
+    """Return the size of an uncompressed batch of `count` records that have the same shape (key, value, and header sizes)."""
     return HEADER_BYTES + records_size(count, shape, timestamp_step)
 
 
@@ -125,7 +126,9 @@ def compressed_batch_size(records_bytes: int, ratio: float) -> int:
 
 
 def records_that_fit(limit: int, shape: RecordShape, timestamp_step: int = 0) -> int:
-    """Return how many records of a shape fit in an uncompressed batch of at most `limit` bytes (batch.size)."""
+    """Return how many records of a given shape (key, value, and header sizes) fit in an uncompressed batch of at most `limit` bytes
+    (batch.size).
+    """
     most = max(limit, 0) // record_size(shape)
     return bisect_right(range(1, most + 1), limit, key=lambda count: batch_size(count, shape, timestamp_step))
 

@@ -16,7 +16,7 @@ from core.kafka.zookeeper_mode.controller.topic_deletion_manager import TopicDel
 
 
 class BrokerChanges(ControllerComponent):
-    """The component that handles broker changes."""
+    """Handles broker changes."""
 
     def __init__(
         self,

@@ -68,7 +68,7 @@ def controlled_shutdown_partition_leader_election(
 
 
 def imbalance_ratio(preferring: int, led_elsewhere: int) -> float:
-    """Of the partitions whose preferred leader is a broker, return the fraction that other brokers lead.
+    """Return the fraction of a broker's preferred partitions that other brokers lead.
 
     Kafka: `KafkaController#checkAndTriggerAutoLeaderRebalance`.
     """

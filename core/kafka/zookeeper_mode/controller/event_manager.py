@@ -13,7 +13,7 @@ from core.kafka.zookeeper_mode.client import ZooKeeperClient
 from core.sim.journal import Journal
 
 Callback = Callable[..., None]
-"""A function that continues an event."""
+"""A function that continues to handle an event when the response from ZooKeeper arrives."""
 
 
 class ControllerEventManager:

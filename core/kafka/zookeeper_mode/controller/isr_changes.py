@@ -18,7 +18,7 @@ from core.kafka.zookeeper_mode.controller.reassignments import PartitionReassign
 
 
 class IsrChanges(ControllerComponent):
-    """The component that handles ISR changes from leaders."""
+    """Handles ISR changes from leaders."""
 
     def __init__(self, controller: ControllerBase, partitions: PartitionStateMachine, reassignments: PartitionReassignments) -> None:
         super().__init__(controller)

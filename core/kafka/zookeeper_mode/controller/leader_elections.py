@@ -17,7 +17,7 @@ from core.sim.units import SECOND
 
 
 class LeaderElections(ControllerComponent):
-    """The component that runs requested elections and moves leadership back to preferred replicas."""
+    """Runs requested elections, and moves leadership back to preferred replicas."""
 
     def __init__(self, controller: ControllerBase, partitions: PartitionStateMachine) -> None:
         super().__init__(controller)

@@ -15,7 +15,7 @@ from core.kafka.zookeeper_mode.controller.partition_state_machine import Decisio
 
 
 class PartitionReassignments(ControllerComponent):
-    """The component that starts, advances, completes, and cancels reassignments."""
+    """Starts, advances, completes, and cancels reassignments."""
 
     def __init__(self, controller: ControllerBase, partitions: PartitionStateMachine) -> None:
         super().__init__(controller)

@@ -18,7 +18,7 @@ from core.kafka.zookeeper_mode.controller.requests import (
 
 
 class ControllerRequestSender:
-    """The component that sends a controller's requests. Each request carries the controller epoch."""
+    """Sends a controller's requests. Each request carries the controller epoch."""
 
     def __init__(self, broker: BrokerContext, context: ControllerContext, channels: ControllerChannelManager) -> None:
         self._broker = broker

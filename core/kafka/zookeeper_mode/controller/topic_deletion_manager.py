@@ -19,7 +19,7 @@ from core.kafka.zookeeper_mode.controller.requests import ControlResponse
 
 
 class TopicDeletionManager(ControllerComponent):
-    """The component that deletes topics."""
+    """Deletes topics."""
 
     def process_topic_deletion(self) -> None:
         """Read the requested deletions (`KafkaController#processTopicDeletion`)."""
