@@ -89,7 +89,7 @@ class LogCleaned(Event, kind="log-cleaned", source="Cleaner#doClean", level=NOTA
         later = (
             ""
             if self.delete_horizon_us < 0
-            else f"; the first pass after {format_duration(self.delete_horizon_us)} can remove the tombstones and markers that remain"
+            else f"; the first pass after virtual time {format_duration(self.delete_horizon_us)} can remove the remaining tombstones and markers"
         )
         return f"b{self.broker} cleaned {offsets(self.from_offset, self.to_offset)} of {self.tp} and {removed}{later}"
 

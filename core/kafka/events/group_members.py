@@ -3,6 +3,8 @@ members' own events."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from core.kafka.events.base import NOTABLE, Event, count_of, offsets, records
 
 OPERATIONS: dict[str, tuple[str, str]] = {
@@ -24,8 +26,17 @@ REMOVALS: dict[str, str] = {
 }
 """Why a coordinator removed a member, in words."""
 
-ENDINGS: dict[str, str] = {"closed": "closed", "killed": "was killed", "crashed": "crashed, as requested,", "failed": "failed and closed"}
+ENDINGS: dict[str, str] = {"closed": "closed", "killed": "was killed", "crashed": "crashed, as requested", "failed": "failed and closed"}
 """How a consumer in a group can end, in words."""
+
+_REPHRASED: Final = {
+    "the group rebalances": "the group is rebalancing",
+    "the group rebalances again": "the group is rebalancing again",
+    "its commit was refused, because the group rebalances": "its commit was refused, because the group is rebalancing",
+    "it gave up partitions that others are to get": "it gave up partitions that are assigned to other members",
+    "a topic has other partitions than those that the leader has assigned": "the number of partitions of a topic has changed since the leader assigned them",
+}
+"""The wordings that sentences use for the reasons to rejoin that logs contain."""
 
 
 class MemberIdGiven(Event, kind="member-id-given", source="KIP-394"):
@@ -307,7 +318,7 @@ class RejoinNeeded(Event, kind="rejoin-needed", source="AbstractCoordinator#requ
     reason: str
 
     def sentence(self) -> str:
-        return f"consumer {self.client} will rejoin group {self.group} on its next poll(): {self.reason}"
+        return f"consumer {self.client} will rejoin group {self.group} on its next poll(): {_REPHRASED.get(self.reason, self.reason)}"
 
 
 class PartitionsAssigned(Event, kind="partitions-assigned", source="ConsumerRebalanceListener#onPartitionsAssigned", level=NOTABLE):

@@ -58,7 +58,7 @@ class LinkProxied(Event, kind="link-proxied", source="NetworkClient#correlate", 
         if self.duplicate_ppm:
             shares.append(f"{self.duplicate_ppm / 10_000:g}% of requests twice")
         if self.reorder_ppm:
-            shares.append(f"{self.reorder_ppm / 10_000:g}% of requests after later ones")
+            shares.append(f"{self.reorder_ppm / 10_000:g}% of requests out of order")
         return f"a proxy on the link {self.src} → {self.dst} delivers {' and '.join(shares)}"
 
 

@@ -74,7 +74,8 @@ class RecordsHeld(WorkerRecords, kind="records-held", source="delay service"):
     wait_us: int
 
     def sentence(self) -> str:
-        when = f"are due in {format_duration(self.wait_us)}" if self.wait_us else "are already due"
+        be = "is" if self.to_offset - self.from_offset == 1 else "are"
+        when = f"{be} due in {format_duration(self.wait_us)}" if self.wait_us else f"{be} already due"
         return f"{self.worker} holds {self.record_range}, which {when}"
 
 
