@@ -61,7 +61,7 @@ COORDINATOR_SETTINGS: Final = (
     ),
     Setting(
         "group.consumer.heartbeat.interval.ms", "int", 5_000, "broker", False,
-        "The time between two heartbeats from a member that uses the consumer protocol. The coordinator tells the members how long it is.", least=1,
+        "The time between two heartbeats from a member that uses the consumer protocol. The coordinator sends this value to the members.", least=1,
         since="4.0",
     ),
     Setting(
@@ -80,8 +80,8 @@ COORDINATOR_SETTINGS: Final = (
     ),
     Setting(
         "group.consumer.migration.policy", "word", "bidirectional", "broker", False,
-        "Whether a classic group becomes a consumer group when a member joins that speaks the consumer protocol (upgrade), and a classic group "
-        "again when the last such member leaves (downgrade).", words=("bidirectional", "upgrade", "downgrade", "disabled"),
+        "Whether a classic group becomes a consumer group when a member that uses the consumer protocol joins (upgrade), and whether it becomes a "
+        "classic group again when the last such member leaves (downgrade).", words=("bidirectional", "upgrade", "downgrade", "disabled"),
         since="4.0",
     ),
     Setting(
@@ -97,7 +97,7 @@ COORDINATOR_SETTINGS: Final = (
         since="0.11",
     ),
     Setting(
-        "transaction.state.log.min.isr", "int", 2, "broker", False, "The min.insync.replicas of __transaction_state.", least=1,
+        "transaction.state.log.min.isr", "int", 2, "broker", False, "The value of min.insync.replicas for __transaction_state.", least=1,
         since="0.11",
     ),
     Setting(

@@ -80,7 +80,7 @@ LOG_SETTINGS: Final = (
     ),
     Setting(
         "log.cleaner.max.compaction.lag.ms", "long", MAX_LONG, "broker", True,
-        "The maximum age of a record that has never been cleaned. If a log has an older one, the log is cleaned even if few of its bytes are dirty. By default, there is no limit.",
+        "The maximum age of a record that has never been cleaned. If a log contains an older record that has never been cleaned, the log is cleaned even if few of its bytes are dirty. By default, there is no limit.",
         least=1, most=MAX_LONG, of_topic="max.compaction.lag.ms", since="2.4",
     ),
     Setting(

@@ -20,7 +20,12 @@ def _with_those_of_topics(settings: Iterable[Setting]) -> Iterator[Setting]:
         yield each
         if each.of_topic:
             yield attrs.evolve(
-                each, name=each.of_topic, scope="topic", meaning=f"{each.name} for a single topic.", of_topic="", synonym=each.name
+                each,
+                name=each.of_topic,
+                scope="topic",
+                meaning=f"Overrides {each.name} for a single topic.",
+                of_topic="",
+                synonym=each.name,
             )
 
 

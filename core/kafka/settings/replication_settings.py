@@ -14,7 +14,7 @@ REPLICATION_SETTINGS: Final = (
     ),
     Setting(
         "replica.lag.time.max.ms", "long", 30_000, "broker", False,
-        "The time after which a follower that has not caught up is removed from the ISR. Leaders check this periodically, so the removal can take up to 1.5 times as long.",
+        "The time after which a follower that has not caught up with its leader is removed from the ISR. Leaders check for such followers periodically, so the removal can take up to 1.5 times as long.",
         least=1, most=MAX_LONG, older_defaults=(("2.4", 10_000),),
     ),
     Setting(
@@ -36,7 +36,7 @@ REPLICATION_SETTINGS: Final = (
     ),
     Setting(
         "num.replica.fetchers", "int", 1, "broker", True,
-        "The number of threads that a broker uses to fetch from each other broker. The partitions are distributed among these threads.", least=1, most=1_000,
+        "The number of threads with which a broker fetches from each of the other brokers. The partitions are distributed among these threads.", least=1, most=1_000,
     ),
     Setting(
         "replica.high.watermark.checkpoint.interval.ms", "long", 5_000, "broker", False,
@@ -91,9 +91,9 @@ REPLICATION_SETTINGS: Final = (
     ),
     Setting(
         "num.network.threads", "int", 3, "broker", True,
-        "The number of threads that read requests and write responses (NetworkProcessorAvgIdlePercent).", least=1,
+        "The number of threads that read requests and write responses. The metric NetworkProcessorAvgIdlePercent shows how idle they are.", least=1,
     ),
-    Setting("num.io.threads", "int", 8, "broker", True, "The number of threads that process requests (RequestHandlerAvgIdlePercent).", least=1),
+    Setting("num.io.threads", "int", 8, "broker", True, "The number of threads that process requests. The metric RequestHandlerAvgIdlePercent shows how idle they are.", least=1),
     Setting(
         "leader.replication.throttled.rate", "long", MAX_LONG, "broker", True,
         "The maximum number of bytes per second that a broker sends to the followers of throttled partitions.", least=1, most=MAX_LONG,
