@@ -72,7 +72,7 @@ def load_logs(
         remote: the addresses of JSON Lines files that only Spark can read.
         datasets: the addresses of datasets.
         charts: whether the rows for charts are also needed.
-        links: the argument `staging` of `remote_lines_to_rows.remote_lines_to_rows`.
+        links: the directory for links to logs (see `staging` in `remote_lines_to_rows.remote_lines_to_rows`).
     """
     kinds, columns = needed_kinds_and_columns(charts)
     usable: list[Dataset] = []

@@ -37,7 +37,7 @@ class SessionLog:
         ended: whether there is an end line; if the end line is missing, the process was killed.
         torn: whether the last line is incomplete and therefore skipped.
         capped_min_isr: whether the release caps min.insync.replicas at the number of replicas.
-        min_isr: the values of min.insync.replicas at the start, by topic; the cluster's value has an empty key.
+        min_isr: the values of min.insync.replicas at the start, by topic; the key of the cluster-wide value is the empty string.
         threads: the values of num.network.threads and num.io.threads that are set at the start, by setting; if the value is for a single
             broker, the key ends with a space and the broker id.
         readable: the path or address that Spark reads: the file, an unpacked copy of the file, or an address on another machine.
@@ -141,7 +141,7 @@ def _log(
 
 
 def _min_isr(header: Header, spec: ClusterSpec) -> dict[str, int]:
-    """Return the values of min.insync.replicas in the header, by topic. The cluster's value has an empty key."""
+    """Return the values of min.insync.replicas in the header, by topic. The key of the cluster-wide value is the empty string."""
     name = "min.insync.replicas"
     given = {"": header.settings.get(name)} | {topic.name: dict(topic.config).get(name) for topic in spec.topics}
     return {subject: int(value) for subject, value in given.items() if value is not None and value.isascii() and value.isdecimal()}

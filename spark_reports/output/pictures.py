@@ -41,7 +41,7 @@ _STEP_LOOKS: Final = {
     "succeeded twice": "s-under",
     "dead letter": "s-at",
 }
-"""The CSS class of each kind of step. All other kinds are losses."""
+"""The CSS class of each kind of step, except for the kinds that record a loss."""
 
 _DELIVERED: Final = (
     ("once", "l0", "once"),

@@ -50,7 +50,7 @@ def read_frames(
     """Return the events of the given kinds, with the given columns, from JSON Lines and from datasets.
 
     Args:
-        staging: the argument `staging` of `remote_lines_to_rows.remote_lines_to_rows`.
+        staging: the directory for links to logs (see `staging` in `remote_lines_to_rows.remote_lines_to_rows`).
     """
     parts: list[DataFrame] = []
     infrequent: list[DataFrame] = []

@@ -33,15 +33,15 @@ class Action(ReprMixin):
         keys: Textual's names of the keys; only the first key is shown.
         label: two or three words for the footer and the palette.
         help: a sentence for the help screen.
-        group: heading under which the help screen lists the action.
-        check: function that returns the reason why the action is impossible now, or None.
-        build: function that returns the acts.
-        ask: function that returns a question or a text prompt; the answer determines the acts.
-        call: name of the function to call (`MainScreen` maps names to functions).
-        page: name of the screen that the action opens.
-        effect: function that describes what the action would do now; called only if the action is possible.
-        shown: display name of the key, if it differs from the default display name.
-        footer: position in the footer; lower numbers are further left, and 0 means that the footer does not show the action.
+        group: the heading under which the help screen lists the action.
+        check: the function that returns the reason why the action is impossible now, or None.
+        build: the function that returns the acts.
+        ask: the function that returns a question or a text prompt; the answer determines the acts.
+        call: the name of the function to call (`MainScreen` maps names to functions).
+        page: the name of the screen that the action opens.
+        effect: the function that describes what the action would do now; called only if the action is possible.
+        shown: the display name of the key, if it differs from the default display name.
+        footer: the position in the footer; lower numbers are further left, and 0 means that the footer does not show the action.
     """
 
     id: str

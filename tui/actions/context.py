@@ -33,10 +33,10 @@ class ActionContext(ReprMixin):
         playing: whether virtual time is advancing.
         speed: virtual seconds per wall second.
         pace: whether the cluster runs on its own or the user steps it by hand.
-        setting: function that returns the effective value of a setting for a topic, or for the whole cluster if the topic is None.
-        overridden: function that returns whether a topic has its own value for a setting.
+        setting: the function that returns the effective value of a setting for a topic, or for the whole cluster if the topic is None.
+        overridden: the function that returns whether a topic has its own value for a setting.
         in_the_past: whether the branch continues after this moment.
-        key: function that returns the display name of an action's key, by the action's id.
+        key: the function that returns the display name of an action's key, by the action's id.
         page: the screen that is open; empty for the overview.
         read_only: whether acts are not allowed.
         can_undo, can_redo: whether there is an act to undo, or to redo.
@@ -93,10 +93,10 @@ class TextPrompt(ReprMixin):
     """A prompt for a line of text that an action needs, such as a number.
 
     Attributes:
-        name: key under which the last text is remembered for the next prompt.
-        title, about: heading and explanation of the prompt.
-        text: initial text of the first prompt.
-        acts: function that converts the text to acts, or raises ValueError if the text is invalid.
+        name: the key under which the last text is remembered for the next prompt.
+        title, about: the heading and explanation of the prompt.
+        text: the initial text of the first prompt.
+        acts: the function that converts the text to acts, or raises ValueError if the text is invalid.
     """
 
     name: str

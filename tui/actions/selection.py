@@ -112,7 +112,7 @@ class Selection:
 
         Args:
             view: the cluster.
-            back_key: display name of the key that removes the word filter.
+            back_key: the display name of the key that removes the word filter.
         """
         order = "worst first" if self.worst_first else ""
         only = " and ".join(filter(None, (self.filter_name, self.words and f"'{self.words}'")))

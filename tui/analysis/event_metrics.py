@@ -21,8 +21,8 @@ class EventMetrics:
     """Metrics that are computed from the events in memory. Each call to `update` processes new events.
 
     Attributes:
-        since: virtual time in µs at which the samples begin.
-        series: samples of the values for the whole cluster.
+        since: the virtual time in µs at which the samples begin.
+        series: the samples of the values for the whole cluster.
     """
 
     def __init__(self, make: Callable[[], MetricsObserver]) -> None:
@@ -47,7 +47,7 @@ class EventMetrics:
 
         Args:
             event_buffer: the events in memory.
-            now: virtual time in µs.
+            now: the virtual time in µs.
             most: the maximum number of events to process in this call, or None for all events.
         """
         ring, observer, waiting = event_buffer.ring(DETAIL), self._observer, self._waiting

@@ -27,9 +27,9 @@ class Fault(ReprMixin):
     """A fault of a node, or of a link between two nodes.
 
     Attributes:
-        node: address of the node.
-        other: address of the other end of the link; empty for a fault of the node.
-        way: direction of a link fault: `↔` both, `→` from the node, `←` to the node; empty for a fault of the node.
+        node: the address of the node.
+        other: the address of the other end of the link; empty for a fault of the node.
+        way: the direction of a link fault: `↔` both, `→` from the node, `←` to the node; empty for a fault of the node.
         word: the kind of fault, in one word.
         much: the size of the fault, such as a delay or a loss rate; empty if the fault has none.
     """

@@ -29,7 +29,7 @@ class History:
 
     Attributes:
         committed: the committed offsets.
-        times, lags: the samples of the lag: virtual times in µs, and lags.
+        times, lags: the samples of the lag, as virtual times in µs and the lags at these times.
         lanes: for each consumer, the times at which the number of its partitions changed, each with the new number.
         rebalances: the beginning and the end of each rebalance; the end is None while the rebalance is in progress.
     """

@@ -103,8 +103,8 @@ def step_of(event: EventTuple, find: Callable[[int], EventTuple | None], leading
 
     Args:
         event: the event to convert.
-        find: function that returns an event by sequence number, or None.
-        leading: address of the leader at that time.
+        find: the function that returns an event by sequence number, or None.
+        leading: the address of the leader at that time.
     """
     node = node_of(event)
     source = ""

@@ -39,16 +39,16 @@ class Metric(ReprMixin):
     """A metric.
 
     Attributes:
-        name: name of the MBean, or of a metric that only the laboratory has.
-        about: meaning of the metric, and advice.
-        of: function that returns the values by broker for a view, or None if the metric is computed from events.
+        name: the name of the MBean, or of a metric that only the laboratory has.
+        about: the meaning of the metric, and advice.
+        of: the function that returns the values by broker for a view, or None if the metric is computed from events.
         counts: whether the metric is a counter.
         flow: whether the metric counts something that flows steadily, so that the rate is more useful than the count.
-        fold: function that combines the values of all brokers: `sum`, `max`, or `min`.
+        fold: the function that combines the values of all brokers: `sum`, `max`, or `min`.
         bad, warn: functions that return whether a value is critical, and whether it needs attention.
         dear: whether each sample of the metric reads every replica; for a large cluster, such a metric has no history.
         lab: whether the metric exists only in the laboratory, not in Kafka.
-        unit: unit of the values, if the name does not imply it.
+        unit: the unit of the values, if the name does not imply it.
     """
 
     name: str
@@ -277,7 +277,7 @@ class MetricsHistory:
         Args:
             view: the cluster.
             branch, origin: the current branch, and the branch from which the current branch started.
-            lags: function that returns the lag of each broker (`Session.lags`), for views whose offsets can be outdated.
+            lags: the function that returns the lag of each broker (`Session.lags`), for views whose offsets can be outdated.
         """
         series = self._branches.get(branch)
         if series is None:

@@ -46,7 +46,7 @@ def in_order(view: ClusterView, worst_first: bool, which: str = "", words: str =
     Args:
         view: the cluster.
         worst_first: whether the worst partitions come first.
-        which: name of a filter in `FILTERS`; empty for no filter.
+        which: the name of a filter in `FILTERS`; empty for no filter.
         words: words that a listed partition must contain; empty for no filter.
     """
     partitions = filtered(view, which) if which else list(view.partitions)

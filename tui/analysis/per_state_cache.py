@@ -20,8 +20,8 @@ def cached_per_state(view: ClusterView, name: Hashable, make: Callable[[], T]) -
 
     Args:
         view: the cluster.
-        name: key of the result in the cache.
-        make: function that computes the result.
+        name: the key of the result in the cache.
+        make: the function that computes the result.
     """
     if view.version < 0:
         return make()

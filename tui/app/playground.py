@@ -106,7 +106,7 @@ class Playground(App[int]):
                 os.environ["NO_COLOR"] = no_color
         self.loaded = loaded
         self.leaving: LeaveRequest | None = None
-        """The handler of signals that quit the application."""
+        """The handler for signals that quit the application."""
         self.failure = ""
         """The traceback of the first uncaught error. An uncaught error ends the playground."""
         self.display_options = display

@@ -46,10 +46,10 @@ class HelpDialog(Dialog[None]):
             paint, keymap: the styles and the keys.
             reasons: the reason why each action is impossible now, or None, by the action's id.
             words: the effect of each action, by the action's id.
-            width: width of a line in cells.
+            width: the width of a line in cells.
             extra: the last line.
             words_and_symbols: the lines of the glossary, which appear below the keys.
-            glossary: function that opens the glossary in a separate dialog.
+            glossary: the function that opens the glossary in a separate dialog.
         """
         super().__init__()
         self.words_and_symbols = words_and_symbols

@@ -30,9 +30,9 @@ class TextLineDialog(Answered[str | None]):
         """Create the dialog.
 
         Args:
-            title, about: heading and description of the input.
+            title, about: the heading and description of the input.
             text: the initial text.
-            wrong: function that returns the error in the text, or None.
+            wrong: the function that returns the error in the text, or None.
             paint: the styles.
         """
         super().__init__()

@@ -38,7 +38,7 @@ class ActionRunner:
             selection: the selection, which moves to a newly created topic.
             saving: the handler for saving, which counts unsaved acts.
             calls: the functions that `Action.call` names.
-            open_page: function that opens a page by name.
+            open_page: the function that opens a page by name.
         """
         self.loaded = loaded
         self.session = loaded.session

@@ -13,7 +13,7 @@ from tui.handlers.time_travel import TimeTravel
 from tui.session.session import Session
 
 _KEYS: Final = {"leader": "l", "isr": "i", "hw": "h", "leo": "e", "state": "b"}
-"""The keys that choose a value in the question that `ask_for_reading` asks."""
+"""The keys that select a value when `ask_for_reading` asks for one."""
 
 
 class CauseFinder:

@@ -1,4 +1,4 @@
-"""The handler of the keys for play, pause, step, and speed."""
+"""The handler for the play, pause, step, and speed keys."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def step_summary(events: Sequence[EventTuple]) -> str:
 
 
 class PlaybackControls:
-    """The handler of the keys for play, pause, step, and speed."""
+    """The handler for the play, pause, step, and speed keys."""
 
     def __init__(self, session: Session, screen: ScreenInterface) -> None:
         self.session = session

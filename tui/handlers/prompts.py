@@ -70,8 +70,8 @@ class Prompts:
             title: the heading.
             about: the description of the input.
             text: the initial text.
-            wrong: function that returns the error in the text, or None.
-            then: function that is called with the text when the text is valid.
+            wrong: the function that returns the error in the text, or None.
+            then: the function that is called with the text when the text is valid.
             travels: whether `then` travels through time and leaves the session paused.
         """
         session = self.session

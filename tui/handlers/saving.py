@@ -135,7 +135,7 @@ class Saving:
             title: the heading of the question.
             label: the label of the answer that does not save.
             key: the key that answers "don't save".
-            go: function that ends the session.
+            go: the function that ends the session.
             leaves: whether `go` also quits the playground.
         """
         if not self.unsaved or self.loaded.log is not None or self.loaded.record is not None:

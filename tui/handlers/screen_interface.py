@@ -45,7 +45,7 @@ class ScreenInterface(Protocol):
         """Return the display name of an action's key."""
 
     def show_now(self) -> None:
-        """Show the changes in the current view."""
+        """Update the parts of the screen that differ from the current view."""
 
     def refresh_view(self) -> None:
         """Take a new view and show it."""

@@ -27,7 +27,7 @@ MAX_REMEMBERED_MOMENTS: Final = 12
 
 
 class TimeTravel:
-    """The handler of the keys for time travel.
+    """The handler for the keys that travel through time.
 
     Attributes:
         remembered_moments: (description, view) of bookmarks and of the moment before each jump, for comparison; the newest is last.

@@ -214,8 +214,8 @@ class Presenter:
         Args:
             frame: the current frame.
             paint: the styles.
-            width: width of a line in cells.
-            rows: number of lines that will be visible; 0 for all.
+            width: the width of a line in cells.
+            rows: the number of lines that will be visible; 0 for all.
             everything: whether to show the partition, the broker, and the event below each other.
         """
         context = self.context(frame)

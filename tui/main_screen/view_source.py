@@ -1,4 +1,4 @@
-"""Takes one frozen view per frame. The view of a small cluster at rest is exact, and all other views are incremental."""
+"""Takes one frozen view per frame. While nothing moves, the view of a small cluster is exact. All other views are incremental."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.lab.views.cluster_view import ClusterView
 from tui.session.session import Session
 
 MOST_EXACT: Final = 500
-"""The maximum number of partitions for which the view of a cluster at rest is exact."""
+"""While nothing moves, the view of a cluster with at most this number of partitions is exact."""
 
 MAX_AT_ONCE: Final = 150
 """In a larger cluster, the maximum number of partitions that one frame updates in addition to those on the screen."""
@@ -32,8 +32,8 @@ class ViewSource:
     def take(self, chosen: TopicPartition | None, *, wide: bool = False) -> ClusterView:
         """Take a view.
 
-        The view of a small cluster at rest is exact. Any other view is incremental, with exact offsets for the partitions on the screen. A
-        large cluster at rest is updated over several frames.
+        While nothing moves, the view of a small cluster is exact. Any other view is incremental, with exact offsets for the partitions on
+        the screen. While nothing moves, the view of a large cluster is updated over several frames.
 
         Args:
             chosen: the selected partition, whose offsets are always exact.
@@ -57,5 +57,5 @@ class ViewSource:
 
     @property
     def has_stale(self) -> bool:
-        """Whether the view of a large cluster at rest is not yet fully updated."""
+        """Whether the view of a large cluster is not yet fully updated."""
         return len(self.view.partitions) > MOST_EXACT and self.session.is_view_stale()

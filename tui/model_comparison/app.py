@@ -80,7 +80,7 @@ class ModelComparison(App[int]):
                 os.environ["NO_COLOR"] = no_color
         self.seed = seed
         self.leaving: LeaveRequest | None = None
-        """The handler of signals that quit the application."""
+        """The handler for signals that quit the application."""
         self.names = NAMES
         self.playing = False
         self.pace = SPEEDS.index(1)

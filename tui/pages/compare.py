@@ -101,7 +101,7 @@ def paint_compare(
         parted: the first event that differs between the runs.
         notes: further messages to show at the bottom.
         paint, size: the styles, and the width and height in cells.
-        top: index of the first partition to show.
+        top: the index of the first partition to show.
     """
     width, height = size
     label = min(22, max([9, *(len(str(p.tp)) for p in here.partitions)]) + 6)

@@ -80,10 +80,10 @@ def paint_lane(
     Args:
         steps: the steps to draw.
         columns: the nodes.
-        before: virtual time in µs of the step before the first step; -1 if there is no earlier step.
+        before: the virtual time in µs of the step before the first step; -1 if there is no earlier step.
         paint, width: the styles, and the width in cells.
-        cursor: index of the selected step.
-        chain: sequence numbers of the events that led to the selected event.
+        cursor: the index of the selected step.
+        chain: the sequence numbers of the events that led to the selected event.
         dead: nodes that have no process at the first step.
     """
     at = dict(zip(columns, centres(len(columns), width), strict=True))

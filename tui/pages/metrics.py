@@ -122,8 +122,8 @@ def paint_metrics(
         brokers: the brokers that get their own column if the screen is wide enough.
         end: the current virtual time in µs.
         paint, size: the styles, and the width and height in cells.
-        selected: index of the metric that is explained below the table.
-        since: virtual time in µs at which the events in memory begin.
+        selected: the index of the metric that is explained below the table.
+        since: the virtual time in µs at which the events in memory begin.
         progress: the fraction of events in memory that has been read, from 0 to 1; the headline shows it while it is below 1.
     """
     width, height = size

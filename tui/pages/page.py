@@ -86,7 +86,7 @@ class Page:
         name: the id of the page, which the action that opens the page also uses.
         calm: whether the page can be updated less than once per frame while only offsets change.
         wide: whether the page shows the offsets of partitions other than the selected one.
-        top: index of the first line shown, for pages that scroll.
+        top: the index of the first line shown, for pages that scroll.
     """
 
     name: ClassVar[str] = ""

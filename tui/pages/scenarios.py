@@ -127,8 +127,8 @@ def _about(entry: ScenarioEntry, paint: Palette, width: int) -> list[Strip]:
         out.append(Row().add(" ", paint.text).join(colored(line, paint, paint.text)).strip(width))
     if scenario is not None:
         spec = scenario.spec
-        topics = ", ".join(f"{topic.name} × {topic.partitions}" for topic in spec.topics)
-        words = f"{len(spec.brokers)} brokers, {topics}; {spec.pace.value}; {len(scenario.steps)} steps"
+        topics = "".join(f", {topic.name} × {topic.partitions}" for topic in spec.topics)
+        words = f"{len(spec.brokers)} brokers{topics}; {spec.pace.value}; {len(scenario.steps)} steps"
         out.append(Row().add(f" {words}", paint.muted).strip(width))
         row = Row().add(" written for Kafka ", paint.muted).add(", ".join(scenario.releases), paint.number)
         if scenario.without:

@@ -33,8 +33,8 @@ def paint_footer(hints: tuple[Hint, ...], note: FooterMessage | None, paint: Pal
         hints: the hints, with the most important first.
         note: a message to show instead of the hints.
         paint: the styles.
-        width: width of the line, in cells.
-        last: number of hints at the end that are always shown.
+        width: the width of the line, in cells.
+        last: the number of hints at the end that are always shown.
     """
     if note is not None:
         row = Row().add(" ✕ " if note.refused else " ► ", paint.bad if note.refused else paint.good)

@@ -136,7 +136,7 @@ def paint_partition(
 
     Args:
         p, view, paint, width: the partition, the cluster, the styles, and the width in cells.
-        rows: number of lines that will be visible, 0 for all; if there are too few lines, some replicas are left out.
+        rows: the number of lines that will be visible, 0 for all; if there are too few lines, some replicas are left out.
         left: when and why each replica outside the ISR left it, by broker.
         unclean: the outcome of an unclean election, as a sentence; empty if there is none.
     """

@@ -237,11 +237,11 @@ class GridPainter:
         Args:
             view: the cluster.
             order: the partitions in the order of the list.
-            size: width and height in cells.
-            top: index of the first partition shown.
+            size: the width and height in cells.
+            top: the index of the first partition shown.
             partition, broker: the selected partition and broker.
             focused: whether the panel has the keyboard focus.
-            note: text on the right of the headline; if empty, the legend is shown instead.
+            note: the text on the right of the headline; if empty, the legend is shown instead.
             columns: the columns, or None to compute them.
         """
         width, height = size

@@ -1,4 +1,5 @@
-"""The timeline of the whole branch, from left to right, with a mark for every notable event. A click goes to the moment of a mark.
+"""The timeline of the whole branch, from left to right, with a mark for every notable event. A click on a mark goes to the moment of that
+mark.
 
 If there is room, the timeline has several lanes: one for acts, faults, and bookmarks, one for ISR changes and fencing, one for elections,
 and one for harm. The span of the timeline is always 1, 2, or 5 times a power of ten, so that marks seldom move while time advances.
@@ -182,7 +183,7 @@ def paint_timeline(
 
     Args:
         buckets: the marks, updated for `axis_of(size)`.
-        bookmarks: position and note of each bookmark.
+        bookmarks: the position and note of each bookmark.
         now, end: the current position, and the end of the branch; these positions, and those of bookmarks, are in µs or, if
             `buckets.by_events` is set, in events.
         paint, size, focused: the styles, the width and height in cells, and whether the timeline has the keyboard focus.

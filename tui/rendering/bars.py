@@ -55,7 +55,7 @@ def bar(window: Window, hw: int, leo: int, width: int) -> tuple[int, int, int]:
         window: the window of the partition.
         hw: the replica's own high watermark.
         leo: the replica's log end offset.
-        width: width of the whole bar, in cells.
+        width: the width of the whole bar, in cells.
     """
     span = window.end - window.start
     if span <= 0 or width <= 0:
@@ -77,7 +77,7 @@ def held_back_cells(window: Window, held_back_at: int, hw: int, committed: int, 
         held_back_at: the last stable offset.
         hw: the leader's high watermark.
         committed: the number of cells for committed records.
-        width: width of the whole bar, in cells.
+        width: the width of the whole bar, in cells.
     """
     span = window.end - window.start
     if span <= 0 or held_back_at >= hw:

@@ -82,9 +82,9 @@ def paint_table(
     Args:
         columns, rows: the content of the table.
         paint, width: the styles, and the width in cells.
-        selected: index of the highlighted row; -1 for none.
+        selected: the index of the highlighted row; -1 for none.
         focused: whether the table has the keyboard focus.
-        gap: number of spaces between columns.
+        gap: the number of spaces between columns.
         marks: whether a mark precedes the selected row; for tables in which the user selects a row.
     """
     widths = widths_of(columns, rows, width - (1 if marks else 0), gap)

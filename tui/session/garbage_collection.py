@@ -36,7 +36,7 @@ class GarbageCollection:
     """Controls Python's garbage collector for the playground. If the playground shares its process with other code, the methods do nothing.
 
     Attributes:
-        frames: number of frames since the last full collection.
+        frames: the number of frames since the last full collection.
         due: whether long-lived objects may have become garbage, for example a cluster that time travel replaced.
     """
 

@@ -49,16 +49,16 @@ class LoadedSession(ReprMixin):
 
     Attributes:
         session: the running session.
-        title: name of the scenario, the file, or the cluster, for the screen.
-        seed, spec, release: seed, cluster, and release of the run.
-        scenario: function that returns the state of the scenario, or None if the session has no scenario.
+        title: the name of the scenario, the file, or the cluster, for the screen.
+        seed, spec, release: the seed, cluster, and release of the run.
+        scenario: the function that returns the state of the scenario, or None if the session has no scenario.
         notes: messages about problems with an import or with an old session.
         own_process: whether the playground has the process to itself, so that it can control the garbage collector.
-        record: file to which the session is saved as a script when it ends, or None.
+        record: the file to which the session is saved as a script when it ends, or None.
         read_only: whether acts are not allowed.
-        log: file to which the event log is written during the session, or None.
-        header: function that returns the first line of the event log.
-        under: function that starts the same cluster or scenario again under a given release.
+        log: the file to which the event log is written during the session, or None.
+        header: the function that returns the first line of the event log.
+        under: the function that starts the same cluster or scenario again under a given release.
         history: history of the metrics.
     """
 

@@ -21,17 +21,17 @@ class PlayTarget(ReprMixin):
     """The scenario or cluster to play.
 
     Attributes:
-        scenario: script to play step by step, or None to play without a script.
+        scenario: the script to play step by step, or None to play without a script.
         spec: cluster, or None for the default cluster.
-        release, seed: release and seed of the run.
-        log: file to which the event log is written, or None.
+        release, seed: the release and seed of the run.
+        log: the file to which the event log is written, or None.
         title: the name of the scenario or file, to show on the screen.
         notes: messages about problems with an import or with an old session.
-        record: file to which the session is saved as a script when it ends, or None.
+        record: the file to which the session is saved as a script when it ends, or None.
         old: old session to open, or None for a new session.
         read_only: whether acts are not allowed.
         features: feature levels that are added to those of the spec (`core.kafka.features`).
-        at: virtual time in µs at which an old session is opened; -1 for its end.
+        at: the virtual time in µs at which an old session is opened; -1 for its end.
     """
 
     scenario: Scenario | None

@@ -45,7 +45,7 @@ class Session:
         """Start playing at speed 1.
 
         Args:
-            start: function that builds the cluster or scenario to play.
+            start: the function that builds the cluster or scenario to play.
             log: writer of the event log, or None.
             budget: time budget of a frame in seconds.
         """
@@ -163,7 +163,7 @@ class Session:
         )
 
     def run_so_far(self) -> RunSoFar:
-        """Return the progress of this session, which the other run in a comparison must repeat."""
+        """Return the progress of this session, which the other run in a comparison must match."""
         replay_run = self.history.replay_run
         return RunSoFar(
             replay_run.steps,

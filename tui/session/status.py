@@ -54,9 +54,9 @@ class RunSoFar(ReprMixin):
     """The progress of a session.
 
     Attributes:
-        steps: number of steps so far.
+        steps: the number of steps so far.
         acts: the acts so far.
-        next_due: virtual time of the next step in µs, or None if there is no next step.
+        next_due: the virtual time of the next step in µs, or None if there is no next step.
         stepwise: whether the next step takes no virtual time.
         moving: whether the session plays or a task runs.
     """
