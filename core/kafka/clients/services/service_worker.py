@@ -141,7 +141,7 @@ class ServiceWorker(ConsumingProcess):
     def metadata_updated(self) -> None:
         """Send what was waiting for metadata. If a topic was just created, its leaders might not be known yet."""
         super().metadata_updated()
-        waits = self.phase is Phase.OFFSETS or self.does.membership is not None
+        waits = self.phase in (Phase.INIT, Phase.OFFSETS) or self.does.membership is not None
         if waits and any(leader == NO_LEADER for leader, _ in self.leaders):
             self.refresh_metadata_soon()
 
