@@ -144,7 +144,7 @@ def _is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
-_ENTRIES: Final = re.compile(r"\n\s*\n|\n\s*(?:Attributes|Args|Raises|Returns|Yields):\s*\n|\n(?= +(?:\w+, )*\w+: )")
+_ENTRIES: Final = re.compile(r"\n\s*\n|\n\s*(?:Attributes|Args|Raises|Returns|Yields):\s*\n|\n(?= +(?:\w+, )*\w+: )|\n\s*- ")
 """Matches the ends of paragraphs, and of the entries of an `Attributes` or `Args` list, each of which is read separately."""
 
 

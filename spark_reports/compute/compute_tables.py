@@ -1,7 +1,7 @@
 """Computes the tables of a report. Several summaries are computed at the same time.
 
 For a small report, preparing queries takes longer than running them. Therefore, only two queries, which aggregate the
-frequent events, use generated code. A second session of the same Spark processes the remaining rows (about ten thousand). The second
+frequent events, use generated code. A second session in the same Spark handles the remaining rows (about ten thousand). The second
 session interprets its query plans and keeps all rows in one partition, because generating code and shuffling would take more time than they
 save.
 """

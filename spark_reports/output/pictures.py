@@ -61,7 +61,7 @@ _TIERS: Final = (
 
 
 def pictures(report: Report) -> dict[str, str]:
-    """Return the picture of each table that has one and is not empty, by the name of the table."""
+    """Return the pictures of all tables that have a picture and are not empty, by table name."""
     if not report.drawn:
         return {}
     rows = {result.name: rows_of(result) for result in (*report.tables, *report.drawn)}

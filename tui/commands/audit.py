@@ -34,7 +34,7 @@ def _audit(arguments: argparse.Namespace) -> int:
 
     bucket, lateness = time_of(arguments.bucket, "--bucket"), time_of(arguments.lateness, "--lateness")
     if not bucket:
-        raise InputError("--bucket: a bucket is longer than 0; write, for example, 60s")
+        raise InputError("--bucket: a bucket must be longer than 0; write, for example, 60s")
     log = looks_like_log(arguments.source)
     if log and (arguments.release is not None or arguments.seed is not None):
         raise InputError("--release and --seed: a log always has its own release and seed; omit these options")

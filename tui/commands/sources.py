@@ -46,7 +46,7 @@ def parse_describe_file(text: str, source: str) -> DescribeImport:
 
 
 def import_texts(text: str, source: str, groups: Sequence[str], release: Release | None) -> ImportedCluster:
-    """Return the cluster that the output of kafka-topics --describe and of kafka-consumer-groups --describe shows.
+    """Return the cluster that the outputs of kafka-topics --describe and kafka-consumer-groups --describe describe.
 
     Args:
         text: the output of kafka-topics.

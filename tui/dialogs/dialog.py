@@ -42,7 +42,7 @@ class AnsweredOnce(AScreen[Result]):
         return not self.query("Input, OptionList")
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
-        """Give the answer and close. If the screen is already answered, or if another screen is above it, do nothing."""
+        """Answer with `result`, and close the screen. If the screen is already answered, or if another screen is above it, do nothing."""
         if self._answered or self.app.screen is not self:
             return AwaitComplete()
         self._answered = True

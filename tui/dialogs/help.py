@@ -47,7 +47,7 @@ class HelpDialog(Dialog[None]):
             reasons: the reason why each action is impossible now, or None, by the action's id.
             words: the effect of each action, by the action's id.
             width: the width of a line in cells.
-            extra: the last line.
+            extra: the text of the last line.
             words_and_symbols: the lines of the glossary, which appear below the keys.
             glossary: the function that opens the glossary in a separate dialog.
         """

@@ -43,7 +43,8 @@ class TextLineDialog(Answered[str | None]):
         self.paint = paint
 
     def take_key(self, event: events.Key) -> bool:
-        """Handle a key that arrived before the input line had the focus. Enter submits the line, and any character is inserted."""
+        """Handle a key that arrived before the input line had the focus. Enter submits the line, and any character is inserted into the
+        line."""
         if event.key in ("enter", "ctrl+j"):  # a terminal sends ctrl+j for Enter before the application has started
             self._submit()
             return True

@@ -48,7 +48,9 @@ def reset_text(arguments: argparse.Namespace, cluster: Cluster, coordinators: Co
     """
     tool = cluster.release.groups_tool
     if not cluster.release.groups_tool_resets:
-        raise InputError(f"--reset-offsets: kafka-consumer-groups of {cluster.release.name} does not have it; use 0.11 or later (KIP-122)")
+        raise InputError(
+            f"--reset-offsets: kafka-consumer-groups of {cluster.release.name} does not have this option; use 0.11 or later (KIP-122)"
+        )
     names = list(coordinators.groups) if arguments.all_groups else list(dict.fromkeys(arguments.group))
     several = arguments.all_groups or len(names) > 1
     targets = _targets(arguments, cluster.now, names, several=several)

@@ -176,13 +176,15 @@ def _check_release(arguments: argparse.Namespace, release: Release) -> None:
     if not release.consumer_groups:
         raise InputError(f"release {name} has no group coordinator; use 0.9 or later")
     if tool < GroupsTool.VIEWS and (arguments.members or arguments.state is not None or arguments.verbose):
-        raise InputError(f"--members, --state, --verbose: kafka-consumer-groups of {name} does not have them; use 1.1 or later (KIP-175)")
+        raise InputError(
+            f"--members, --state, --verbose: kafka-consumer-groups of {name} does not have these options; use 1.1 or later (KIP-175)"
+        )
     if tool < GroupsTool.GROUP_COLUMN and (arguments.all_groups or len(arguments.group or ()) > 1):
         raise InputError(f"--group: kafka-consumer-groups of {name} takes one group; use 2.4 or later (KIP-222)")
     if arguments.delete_offsets and tool < GroupsTool.GROUP_COLUMN:
-        raise InputError(f"--delete-offsets: kafka-consumer-groups of {name} does not have it; use 2.4 or later (KIP-496)")
+        raise InputError(f"--delete-offsets: kafka-consumer-groups of {name} does not have this option; use 2.4 or later (KIP-496)")
     if arguments.delete and tool < GroupsTool.VIEWS:
-        raise InputError(f"--delete: kafka-consumer-groups of {name} does not have it; use 1.1 or later (KIP-229)")
+        raise InputError(f"--delete: kafka-consumer-groups of {name} does not have this option; use 1.1 or later (KIP-229)")
     if arguments.list and arguments.state is not None and not release.groups_tool_lists_states:
         raise InputError(f"--state: --list of {name} does not have this option; use 2.7 or later (KIP-518)")
     if arguments.type is not None and tool < GroupsTool.JAVA:

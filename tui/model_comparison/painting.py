@@ -59,7 +59,7 @@ class Scene:
 
     Attributes:
         views: the systems.
-        playing, speed: whether virtual time advances, and virtual seconds per second.
+        playing, speed: whether virtual time advances, and the number of virtual seconds per wall second.
         said: a sentence about what happened last.
         selected: the index of the selected system.
         history: the events that led to the latest harm of the selected system; None if they are not shown.

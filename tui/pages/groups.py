@@ -153,7 +153,7 @@ def _member_row(member: MemberReport, now: int, paint: Palette) -> list[Cell]:
 
 
 def _by_topic(tps: Sequence[TopicPartition]) -> str:
-    """Return partitions in a few characters: `orders 0,1,2`. A long list is replaced with the number of partitions."""
+    """Return a short text that names partitions, for example `orders 0,1,2`. A long list is replaced with the number of partitions."""
     topics: dict[str, list[int]] = {}
     for tp in sorted(tps):
         topics.setdefault(tp.topic, []).append(tp.partition)

@@ -38,7 +38,7 @@ class Lines(Widget):
     """A widget that shows finished lines (Line API). `show` repaints only rows that differ.
 
     Attributes:
-        box: the size of the panel, available before Textual's layout.
+        box: the size of the panel, which is known before Textual computes its layout.
         pieces: list that collects changed cells, which the screen writes without a repaint by Textual; None while nothing is collected.
     """
 

@@ -55,7 +55,7 @@ class LoadedSession(ReprMixin):
         notes: messages about problems with an import or with an old session.
         own_process: whether the playground has the process to itself, so that it can control the garbage collector.
         record: the file to which the session is saved as a script when it ends, or None.
-        read_only: whether acts are not allowed.
+        read_only: whether the session refuses acts.
         log: the file to which the event log is written during the session, or None.
         header: the function that returns the first line of the event log.
         under: the function that starts the same cluster or scenario again under a given release.

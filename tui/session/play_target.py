@@ -29,7 +29,7 @@ class PlayTarget(ReprMixin):
         notes: messages about problems with an import or with an old session.
         record: the file to which the session is saved as a script when it ends, or None.
         old: old session to open, or None for a new session.
-        read_only: whether acts are not allowed.
+        read_only: whether the session refuses acts.
         features: feature levels that are added to those of the spec (`core.kafka.features`).
         at: the virtual time in µs at which an old session is opened; -1 for its end.
     """

@@ -90,7 +90,8 @@ def _transactional_batches(events: DataFrame, infrequent: DataFrame) -> DataFram
 
 
 def _of_newest_leader(rows: DataFrame, leaders: DataFrame) -> DataFrame:
-    """Return the rows from the leader that was the newest at that time, with the column `kept`: whether all later leaders have the offset
+    """Return the rows from brokers that were the newest leader at the time of the row, with the column `kept`: whether all later leaders
+    have the offset
     `at`.
     """
     in_order = Window.partitionBy(*PARTITION).orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 
 def number_windows(intervals: DataFrame, of: Sequence[str]) -> DataFrame:
-    """Add the column `window`, which contains the number of each interval's window.
+    """Add the column `window`, which contains the number of the window to which an interval belongs.
 
     Args:
         intervals: rows with `from_us`, `to_us`, and the columns `of`.

@@ -61,7 +61,7 @@ class Cell:
     """One point of the grid.
 
     Attributes:
-        number: the number of the cell, from 1.
+        number: the number of the cell; the first cell has the number 1.
         name: the name in tables, which is the cell's own name or consists of the values that the cell varies.
         values: the values that the cell varies, as pairs of word and value.
         release: the Kafka release.

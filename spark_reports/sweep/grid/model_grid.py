@@ -14,7 +14,7 @@ class ModelCell:
     """A system of the grid.
 
     Attributes:
-        number: the number of the cell, from 1.
+        number: the number of the cell; the first cell has the number 1.
         name: the name in tables.
         variant: the system.
     """

@@ -44,7 +44,7 @@ class Episode:
     """A window of a run.
 
     Attributes:
-        number: the number within the run, from 1.
+        number: the number of the episode in its run; the first episode has the number 1.
         seed: the seed of the cluster.
         start: the start of the episode within the horizon, in µs.
         end: the duration of the episode, in µs; if the cluster has not recovered by then, the episode lasts longer, unless `final` is true.

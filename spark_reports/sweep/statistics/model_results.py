@@ -18,7 +18,7 @@ class ModelCellResult:
     """The result row of a system.
 
     Attributes:
-        cell: the system.
+        cell: the system that the row describes.
         runs: the number of runs.
         losing: the seeds of the runs that lost acknowledged writes, in order.
         offline: the number of runs in which no server accepted writes at the end.

@@ -65,7 +65,7 @@ def test_what_is_refused(log: str, tmp_path: Path, capsys: pytest.CaptureFixture
     lines[edited] = lines[edited].replace('"app"', '"ape"')
     changed.write_text("".join(lines), "utf-8")
     for arguments, message in (
-        ((log, "--bucket", "0s"), "--bucket: a bucket is longer than 0"),
+        ((log, "--bucket", "0s"), "--bucket: a bucket must be longer than 0"),
         ((log, "--seed", "3"), "a log always has its own release and seed"),
         ((str(changed),), f"{changed}:{edited + 1}: a replay of the log produces a different event here"),
         ((str(tmp_path / "none.jsonl"),), "cannot be read"),
