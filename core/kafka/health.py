@@ -8,10 +8,10 @@ partitions that have no leader (`described_*`). isrlab's `describe` command, the
 second definition.
 
 `status_of` returns the status of a partition from its clients' point of view. Screens, readings, and sweeps use it, and reports use the
-same words. It takes time until the controller learns that a broker has failed. Until then, its metadata can name a leader or an ISR member
-that is dead. Therefore, the status depends both on the metadata and on the actual state of processes and links. While an ISR member is not
-fetching, nothing is committed: the leader accepts writes with acks=1, but writes with acks=all wait. Such a partition is *stalled*, even
-though the metadata shows a leader and a full ISR.
+same words. It takes time until the controller learns that a broker has failed. Until then, its metadata can contain a leader or an ISR
+member that is dead. Therefore, the status depends both on the metadata and on the actual state of processes and links. While an ISR member
+is not fetching, nothing is committed: the leader accepts writes with acks=1, but writes with acks=all wait. Such a partition is *stalled*,
+even though the metadata shows a leader and a full ISR.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ class PartitionStatus(enum.IntEnum):
     OFFLINE = 0
     """The controller has no leader for the partition, so clients cannot read or write."""
     LEADER_UNAVAILABLE = 1
-    """The controller names a leader that cannot serve requests and has not been replaced yet, so clients cannot read or write."""
+    """According to the controller, the partition has a leader, but this leader cannot serve requests and has not been replaced yet, so
+    clients cannot read or write.
+    """
     UNDER_MIN_ISR = 2
     """The ISR is smaller than the effective min.insync.replicas, so writes with acks=all are refused."""
     STALLED = 3
@@ -136,8 +138,8 @@ def is_at_min_isr(partition: LedPartition, min_isr: int) -> bool:
 def described_unavailable(partition: LedPartition, live_brokers: Container[int] | None) -> bool:
     """Return whether `--unavailable-partitions` lists a partition (`PartitionDescription#hasUnavailablePartitions`).
 
-    It does if the partition has no leader or its leader is not alive. `live_brokers` contains the brokers in the cluster's metadata; None
-    if they are unknown.
+    This option lists partitions that have no leader or whose leader is not alive. `live_brokers` contains the brokers in the cluster's
+    metadata; None if they are unknown.
     """
     return is_offline(partition) or (live_brokers is not None and partition.leader not in live_brokers)
 
@@ -167,7 +169,7 @@ def described_min_isr(config: Sequence[tuple[str, str]], release: Release) -> in
 def described_under_min_isr(partition: LedPartition, min_insync_replicas: int) -> bool:
     """Return whether `--under-min-isr-partitions` lists a partition (`PartitionDescription#isUnderMinIsr`).
 
-    It does if the partition has no leader or if its ISR is smaller than the uncapped setting.
+    This option lists partitions that have no leader or whose ISR is smaller than the uncapped setting.
     """
     return is_offline(partition) or len(partition.isr) < min_insync_replicas
 
@@ -188,7 +190,8 @@ def is_stalled(not_fetching: Sequence[int], uncommitted_us: int, disk_us: int = 
 
     Args:
         not_fetching: the ISR members, other than the leader, that cannot fetch from the leader, because their process is down or paused or
-            because their link to the leader is cut. If there are any, nothing can be committed, even if no client is currently writing.
+            because their link to the leader is cut. If there are such members, nothing can be committed, even if no client is currently
+            writing.
         uncommitted_us: how long the high watermark has been below the log end without moving, µs.
         disk_us: how long a write waits for the leader's disk before it is appended, µs.
     """
@@ -245,8 +248,8 @@ class UncleanElection(enum.Enum):
 
 
 def could_elect_uncleanly(partition: AssignedPartition, up: Container[int]) -> bool:
-    """Return whether an unclean election would give a partition a leader. It would if the partition has none, and one of its replicas is on
-    a broker that is up.
+    """Return whether an unclean election would give a partition a leader. The result is true if the partition has no leader, and one of its
+    replicas is on a broker that is up.
     """
     return is_offline(partition) and any(replica in up for replica in partition.replicas)
 

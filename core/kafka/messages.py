@@ -65,7 +65,7 @@ class FetchRequest(NamedTuple):
 
 
 class FetchedPartition(NamedTuple):
-    """The part of a fetch response for one partition. If it names a diverging epoch, it contains no records.
+    """The part of a fetch response for one partition. If it contains a diverging epoch, it contains no records.
 
     With the isolation level read_committed, `aborted` contains (producer ID, first offset) for each aborted transaction that might overlap
     the records.
@@ -147,7 +147,7 @@ LATEST: Final = -1
 class ListOffsetsRequest(NamedTuple):
     """A ListOffsets request for one partition. If `replica` is -1, the sender is a consumer. The response repeats `fetcher`.
 
-    `timestamp` is LATEST or a time in µs. If it is a time, the response names the first record at or after this time. With
+    `timestamp` is LATEST or a time in µs. If it is a time, the response contains the offset of the first record at or after this time. With
     `read_committed`, only records below the last stable offset count.
     """
 
@@ -166,7 +166,7 @@ class ListOffsetsResponse(NamedTuple):
     The latest offset is the LEO for a replica, and the high watermark for a consumer.
 
     With OFFSET_NOT_AVAILABLE (KIP-207), only the earliest offset is valid. `found` is the offset of the first record at or after
-    the requested time; NO_OFFSET if there is none or the request names no time.
+    the requested time; NO_OFFSET if there is none or the request contains no time.
     """
 
     correlation: int

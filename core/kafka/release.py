@@ -1,7 +1,7 @@
 """The rules of each Kafka release. Each rule that changed between releases is a field of `Release`.
 
 Code that applies a rule reads its field, for example `release.truncation` or `release.strict_min_isr`, and never compares versions. The
-field's definition names the releases in which the rule is in force. The docstring of the class names the sources.
+field's definition specifies the releases in which the rule is in force. The docstring of the class lists the sources.
 """
 
 from __future__ import annotations
@@ -151,8 +151,8 @@ class Release(ReprMixin):
             left in the log, the producer's state expires at the next check (KAFKA-9144, 2.4.1).
         producers_outlive_segments: a log knows a producer until the producer expires. Before that, the log forgets a producer when the
             segment that contains its last record is deleted (KAFKA-7190, 2.3).
-        ignores_empty_transactions: if there is no open transaction, a marker does not count as one. Before that, it counts as a transaction
-            that has no records, and an ABORT marker gets an entry in the transaction index (KAFKA-10702, 2.8).
+        ignores_empty_transactions: a marker without an open transaction is not recorded as a transaction. Before that, it is recorded as a
+            transaction that has no records, and an ABORT marker gets an entry in the transaction index (KAFKA-10702, 2.8).
         producer_expiration_setting: the setting that determines when a leader forgets an idle producer (KIP-854, 3.4).
         transactions: producers can have a transactional.id, and consumers can have an isolation level (KIP-98, 0.11).
         idempotent_in_flight: the number of batches per partition that an idempotent producer can have in flight (KAFKA-5494, 1.0).
@@ -190,16 +190,16 @@ class Release(ReprMixin):
             skips its marker (KAFKA-20734, 4.3).
         stable_offsets: OffsetFetch can require stable offsets. If an open transaction contains an offset for a partition, the partition
             then has no committed offset until the transaction has ended (KIP-447, 2.5).
-        transactional_commits_name_members: TxnOffsetCommit names the member and its generation, and the coordinator checks them (KIP-447,
-            2.5).
+        transactional_commits_name_members: TxnOffsetCommit contains the member and its generation, and the coordinator checks them
+            (KIP-447, 2.5).
         verifies_offset_commits: a group coordinator verifies TxnOffsetCommit in the same way as a leader verifies a produce request (KAFKA-15784, 3.7).
         commits_below_min_isr: a group coordinator appends offsets even if the ISR of their partition is smaller than min.insync.replicas.
             The commit then waits for the high watermark (KIP-848's coordinator, 4.0).
         responses_wait_for_writes: a group coordinator responds only when all records that it has written so far are committed, even if the
             request writes nothing (`CoordinatorRuntime`, 4.0). Before that, only the response to a write waits.
         plain_commits_unstable: an offset that is being committed outside of a transaction is also unstable (before 4.0).
-        unknown_group_not_found: if OffsetCommit names a generation and the group is unknown, the error is GROUP_ID_NOT_FOUND; before 4.0,
-            it is ILLEGAL_GENERATION.
+        unknown_group_not_found: if OffsetCommit contains a generation and the group is unknown, the error is GROUP_ID_NOT_FOUND; before
+            4.0, it is ILLEGAL_GENERATION.
         consumer_groups: brokers coordinate consumer groups (the new consumer, 0.9). Before that, consumers coordinate themselves through
             ZooKeeper.
         requires_member_id: a dynamic member first gets a member ID, and then joins with it (KIP-394, 2.2).
@@ -212,7 +212,7 @@ class Release(ReprMixin):
         stores_new_groups: a coordinator writes a group to the log when it assigns the first member ID (KIP-848's coordinator, 4.0).
         syncs_expire: a member that does not sync within the rebalance timeout is removed (KAFKA-12890, 3.0).
         heartbeats_while_completing: a heartbeat is accepted while the group is waiting for the assignment (KAFKA-10122, 2.7).
-        checks_protocol_of_sync: SyncGroup names the group's assignor, and the coordinator checks it (KIP-559, 2.5).
+        checks_protocol_of_sync: SyncGroup contains the name of the group's assignor, and the coordinator checks it (KIP-559, 2.5).
         background_heartbeats: consumers send heartbeats while they are processing records, and leave the group after max.poll.interval.ms
             (KIP-62, 0.10.1). Before that, they send heartbeats only in poll(), and rejoin within session.timeout.ms.
         sticky_assignor: consumers support the assignor `sticky` (KIP-54, 0.11).
@@ -220,7 +220,7 @@ class Release(ReprMixin):
             (KIP-429, 2.4).
         cooperative_by_default: the default of partition.assignment.strategy is range and cooperative-sticky (KAFKA-12477, 3.0). Before
             that, it is range.
-        owners_name_generations: subscriptions name the generation of the owned partitions (KIP-792, 3.2).
+        owners_name_generations: subscriptions contain the generation of the owned partitions (KIP-792, 3.2).
         resets_by_duration: auto.offset.reset can be a duration (KIP-1106, 4.0).
         offsets_expire_with_group: the retention time of committed offsets begins when the group becomes empty (KIP-211, 2.1). Before that,
             it begins when they are committed, even if the group has members.
@@ -242,7 +242,7 @@ class Release(ReprMixin):
         truncation: how a follower determines the offset to which it truncates its log.
         high_watermark: the replicas whose smallest LEO is the high watermark.
         isr_order: the order in which a leader lists the members of an ISR that it has changed.
-        maximal_isr: a pending ISR member counts for the high watermark immediately (KIP-497, 2.7).
+        maximal_isr: the high watermark immediately waits for a pending ISR member (KIP-497, 2.7).
         hw_needs_eligible: a replica outside the ISR holds back the high watermark only if it is eligible for the ISR (KAFKA-15021, 3.6).
         strict_min_isr: the high watermark does not advance while the ISR is smaller than min.insync.replicas (KIP-966, 3.7).
         capped_min_isr: the effective min.insync.replicas is at most the replication factor (KAFKA-15583, 3.7).
@@ -265,15 +265,15 @@ class Release(ReprMixin):
         fetch_epoch_fencing: fetches carry the leader epoch, and a leader refuses other epochs (KIP-320, 2.1).
         truncation_epoch_fencing: OffsetsForLeaderEpoch and ListOffsets requests carry the leader epoch, and a leader refuses other epochs
             (KIP-320, 2.1).
-        hw_same_epoch: only fetches in the leader's own epoch count for the high watermark and the ISR. In Kafka, epoch fencing ensures
-            this; in isrlab, the rule can also be switched off separately (KIP-320, 2.1).
+        hw_same_epoch: only fetches in the leader's own epoch affect the high watermark and the ISR. In Kafka, epoch fencing ensures this;
+            in isrlab, the rule can also be switched off separately (KIP-320, 2.1).
         truncate_on_epoch_change: a follower that has missed an epoch truncates its log again, even if the leader is the same (KAFKA-7164;
             isrlab models it for Kafka 2.0 and later).
         truncate_in_next_epoch: a follower truncates its log again even if it has not missed an epoch, so it truncates in every new epoch
             (KAFKA-7164, as fixed in 2.1).
         isr_eligibility: fenced brokers and brokers in controlled shutdown cannot join an ISR (KIP-841, 3.3).
-        broker_epoch_in_isr: an ISR change names the broker epochs of the members, and stale epochs are refused (KIP-903, 3.5).
-        alter_partition_v2: AlterPartition names topics by id, and has new error codes (version 2, 3.3).
+        broker_epoch_in_isr: an ISR change contains the broker epochs of the members, and stale epochs are refused (KIP-903, 3.5).
+        alter_partition_v2: AlterPartition identifies topics by their IDs, and has new error codes (version 2, 3.3).
         partition_epoch_check: an ISR change that is based on an older state of the partition is refused (KIP-497; before that, the version
             of the znode ensures this).
         bump_epoch_on_shrink: an ISR shrink raises the leader epoch (KRaft before 3.6, KAFKA-15021).

@@ -1,4 +1,4 @@
-"""The client-side assignor `roundrobin` (`RoundRobinAssignor`), which deals all partitions to the members in turn."""
+"""The client-side assignor `roundrobin` (`RoundRobinAssignor`), which assigns all partitions to the members in round-robin order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from core.kafka.ids import TopicPartition
 
 
 def assign(topics: Topics, members: Members) -> Assignment:
-    """Deal the partitions of all topics to the members in turn.
+    """Assign the partitions of all topics to the members in round-robin order.
 
     Skip a member that does not subscribe to the topic (`RoundRobinAssignor#assign`).
     """

@@ -1,4 +1,4 @@
-"""The order in which a leader names the members of a changed ISR.
+"""The order in which a leader lists the members of a changed ISR.
 
 A leader keeps the ISR as a set. When it sends a changed ISR, the order of the members is the iteration order of this set. Controllers keep
 the order that they receive, and `kafka-topics --describe` prints it. Up to 4.1, the set is Scala's immutable `Set` of broker ids. A set

@@ -1,8 +1,8 @@
 """One broker's state of a partition (Kafka: `Partition`): the in-sync replicas (ISR) and the high watermark (HW).
 
 The log end offset (LEO) is the offset of the next record. Records below the HW are committed: consumers can read them, and the leader
-acknowledges writes with acks=all. The HW is the smallest LEO among the replicas that count for it. Only `maybe_increment_leader_hw` raises
-a leader's HW. A record is replicated in these steps:
+acknowledges writes with acks=all. The HW is the smallest LEO among certain replicas, which include all members of the ISR. Only
+`maybe_increment_leader_hw` raises a leader's HW. A record is replicated in these steps:
 
 1. The leader appends it to its log and calls `maybe_increment_leader_hw` (`core.kafka.broker.requests.leader_append`).
 2. A follower fetches from its own LEO (`FetchManager.read_from_log`). The leader reads the record and stores the follower's LEO in its `Replica`.
@@ -265,7 +265,7 @@ class Partition:
     def maybe_shrink_isr(self) -> None:
         """If followers lag, propose to remove them from the ISR (`Partition#maybeShrinkIsr`).
 
-        These followers count for the HW until the controller commits the removal.
+        Until the controller commits the removal, these followers still hold back the HW.
         """
         if not self.is_leader:
             return
@@ -467,7 +467,7 @@ class Partition:
             self.delayed.complete(self.log.high_watermark, errors.NONE if enough else errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
     def _counts_outside_isr(self, replica: Replica) -> bool:
-        """Return whether a follower outside the ISR counts for the HW in this release."""
+        """Return whether a follower outside the ISR can hold back the HW in this release."""
         release = self.broker.release
         if release.high_watermark is HighWatermarkRule.ISR:
             return False
@@ -477,12 +477,13 @@ class Partition:
         return replica.is_caught_up(self.log.leo, now, lag_max) and (not release.hw_needs_eligible or self.is_replica_isr_eligible(replica))
 
     def slowest_replicas(self) -> tuple[int, ...]:
-        """Return the replicas that limit the HW: those with the smallest LEO among all that count for it, or the leader itself if none
-        lags."""
+        """Return the replicas that limit the HW: the replicas with the smallest LEO among all that can hold it back, or the leader itself
+        if none lags.
+        """
         counting = [replica for replica in self.remotes if self.counts_for_high_watermark(replica)]
         least = min([replica.leo for replica in counting], default=self.log.leo)
         return tuple([replica.broker for replica in counting if replica.leo == least]) if least < self.log.leo else (self.broker.id,)
 
     def counts_for_high_watermark(self, replica: Replica) -> bool:
-        """Return whether this follower counts for the HW."""
+        """Return whether this follower can hold back the HW."""
         return replica.in_maximal_isr or self._counts_outside_isr(replica)

@@ -29,7 +29,8 @@ def select_rack_aware(rack: str, leader: ReplicaView, replicas: list[ReplicaView
     """Return the replica for a client in a rack (`RackAwareReplicaSelector#select`).
 
     If the leader is in that rack, or if no replica is, the result is the leader. Otherwise, the result is the most caught-up replica in the
-    rack: the one with the largest LEO, then the shortest time since it was caught up, then the highest id.
+    rack: the replica with the largest LEO. Ties are decided by the shortest time since the replica was caught up, and then by the highest
+    ID.
     """
     near = [view for view in (leader, *replicas) if rack and view.rack == rack]
     if not near or leader in near:

@@ -1,6 +1,6 @@
 """The replication throttle (Kafka: `ReplicationQuotaManager`): a limit on the bytes per second that throttled partitions replicate.
 
-Two lists per topic name the throttled replicas: `leader.replication.throttled.replicas` for leaders, and
+Two lists for each topic contain the throttled replicas: `leader.replication.throttled.replicas` for leaders, and
 `follower.replication.throttled.replicas` for followers. If a topic has no list, isrlab behaves as if `kafka-reassign-partitions --throttle`
 had written lists for the running reassignment: the leader throttles the partition that is being moved, and the added replica is throttled
 as a follower. All bytes of throttled partitions count toward the rate, but only replicas that are not in sync are delayed. The rate is

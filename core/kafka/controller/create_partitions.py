@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def create_partitions(
     replication: TopicRegistry, name: str, count: int, assignment: tuple[tuple[int, ...], ...]
 ) -> tuple[TopicPartition, ...]:
-    """Add partitions to a topic until it has `count` partitions. `assignment` names their replicas; if it is empty, the controller places
-    them.
+    """Add partitions to a topic until it has `count` partitions. `assignment` contains their replicas; if it is empty, the controller
+    places the replicas.
 
     Returns:
         The new partitions.

@@ -128,7 +128,7 @@ class GroupStable(Event, kind="group-stable", source="GroupMetadataManager#class
 
 
 class GroupEmptied(Event, kind="group-emptied", source="GroupMetadataManager#completeClassicGroupJoin", level=NOTABLE):
-    """A group no longer has members. The empty group counts as a generation."""
+    """A group no longer has members. When a group becomes empty, a new generation begins."""
 
     broker: int
     group: str

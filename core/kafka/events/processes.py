@@ -22,7 +22,9 @@ class ProcessStarted(Event, kind="process-started", source="KafkaProducer, Kafka
 
 
 class ProcessStepDone(Event, kind="process-step", source="KafkaProducer, KafkaConsumer"):
-    """A process completed a step of its loop. `input_offsets` names the step's input records; it is empty if there are none."""
+    """A process completed a step of its loop. `input_offsets` contains the offsets of the step's input records; it is empty if there are
+    none.
+    """
 
     process: str
     instance: int

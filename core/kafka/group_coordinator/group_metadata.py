@@ -23,7 +23,7 @@ class GroupMetadata:
 
     Attributes:
         name: the group ID.
-        classic: the members that speak the classic protocol.
+        classic: the members and the state of the group in the classic protocol.
         consumer: the group if it uses the consumer protocol; otherwise None.
         offsets: the committed offsets by partition.
         pending_commits: the number of commits that are being written, by (partition, whether the commits are transactional).

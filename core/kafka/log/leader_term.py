@@ -171,7 +171,7 @@ class Term:
         return -1
 
     def bytes_before(self, offset: int) -> int:
-        """Return the total size of this term's records below an offset, in bytes. All records in a batch count as equally large."""
+        """Return the total size of this term's records below an offset, in bytes. All records in a batch are treated as equally large."""
         ends = self.ends
         i = bisect_left(ends, offset)
         if i == len(ends):

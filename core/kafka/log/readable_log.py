@@ -127,7 +127,7 @@ class ReadableLog:
         )
 
     def runs(self) -> tuple[Run, ...]:
-        """Return all runs at and above the log start, as if log compaction had removed nothing."""
+        """Return all runs at and above the log start, including the records that log compaction has removed."""
         runs = self.readable_runs()
         return _originals(runs) if any(run.term.compacted for run in runs) else runs
 

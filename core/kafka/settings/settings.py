@@ -97,7 +97,7 @@ class Settings:
         return float(self.get(name, broker=broker, topic=topic))
 
     def topic_lists(self, name: str, broker: int) -> dict[str, frozenset[int]]:
-        """For each topic that has its own list, return the partitions that the list names for a broker (`throttled_partitions`)."""
+        """For each topic that has its own list, return the partitions that the list contains for a broker (`throttled_partitions`)."""
         return {topic: throttled_partitions(str(own[name]), broker) for topic, own in self._topic.items() if name in own}
 
     def flag(self, name: str, *, broker: int | None = None, topic: str | None = None) -> bool:

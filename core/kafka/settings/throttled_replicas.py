@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 ALL_REPLICAS: Final = frozenset((-1,))
-"""The value that names the replicas of all partitions of a topic (`Constants.AllReplicas`)."""
+"""The value that stands for all replicas of a topic (`Constants.AllReplicas`)."""
 
 
 def parse_throttled_replicas(name: str, text: str) -> str:

@@ -32,8 +32,9 @@ RETRIED: Final = frozenset(
         errors.KAFKA_STORAGE_ERROR,
     }
 )
-"""The errors after which a marker is sent again, to the broker that is known to be the leader by then
-(`TransactionMarkerRequestCompletionHandler`)."""
+"""The errors after which the coordinator sends a marker again, to the broker that is the leader at that time
+(`TransactionMarkerRequestCompletionHandler`).
+"""
 
 CANCELING: Final = frozenset({errors.INVALID_PRODUCER_EPOCH, errors.TRANSACTION_COORDINATOR_FENCED})
 """The errors after which the coordinator sends no more markers for the transaction, because a newer coordinator or epoch has taken over."""

@@ -114,7 +114,7 @@ class TransactionMetadata:
 
         Args:
             timeout_us: transaction.timeout.ms of the producer, µs.
-            expected_epoch: the epoch that the producer believes it has; NO_PRODUCER_EPOCH if the request names no epoch.
+            expected_epoch: the epoch that the producer believes it has; NO_PRODUCER_EPOCH if the request contains no epoch.
             now: the current time, µs.
         """
         if self.producer_epoch >= MAX_EPOCH:
@@ -280,7 +280,9 @@ class TransactionMetadata:
     # --- checks ----------------------------------------------------------------------------------------------------
 
     def error_of_expected(self, producer_id: int, epoch: int) -> str:
-        """Return the error for an InitProducerId that names this producer ID and epoch, or NONE (`TransactionCoordinator#isValidProducerId`)."""
+        """Return the error for an InitProducerId request that contains this producer ID and epoch, or NONE
+        (`TransactionCoordinator#isValidProducerId`).
+        """
         if producer_id == NO_PRODUCER_ID or self.producer_epoch == NO_PRODUCER_EPOCH or producer_id == self.producer_id:
             return errors.NONE
         if producer_id == self.previous_producer_id and epoch >= MAX_EPOCH - 1:  # a retry after the epochs were exhausted

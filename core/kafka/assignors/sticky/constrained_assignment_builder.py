@@ -105,7 +105,7 @@ class ConstrainedAssignmentBuilder:
             self.maybe_revoked.update(dict.fromkeys(mine[kept:], member))
 
     def _assign_rack_aware_round_robin(self, unassigned: list[TopicPartition]) -> list[TopicPartition]:
-        """Deal partitions to members that are in the partitions' racks and can get more. Return the remaining partitions
+        """Assign partitions to members that are in the partitions' racks and can get more partitions. Return the remaining partitions
         (`#assignRackAwareRoundRobin`)."""
         if not self.rack_info.consumer_racks:
             return unassigned
@@ -138,7 +138,8 @@ class ConstrainedAssignmentBuilder:
         return left
 
     def _assign_round_robin(self, unassigned: list[TopicPartition]) -> None:
-        """Deal the other partitions in turn to the members below `min_quota`, and then one to each member that can get one more.
+        """Assign the other partitions, in round-robin order, to the members below `min_quota`, and then one partition to each member that
+        can get one more.
 
         Kafka: `#assignRoundRobin`.
         """

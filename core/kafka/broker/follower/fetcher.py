@@ -167,7 +167,7 @@ class Fetcher:
             self.arm_timeout()
 
     def is_idle(self) -> bool:
-        """Return whether the next fetch would tell the leader nothing new, as far as the fetcher knows."""
+        """Return whether the next fetch would probably contain nothing that is new to the leader."""
         return bool(self.states) and not (self.full or self.unsent or self.moved or self.forgotten or self.preparing) and self.waking_at < 0
 
     def on_partition_fenced(self, tp: TopicPartition) -> None:
@@ -274,7 +274,7 @@ class Fetcher:
         return True
 
     def _send_fetch(self, changed: tuple[FetchPartitionFields, ...], max_wait: int, min_bytes: int, max_records: int) -> None:
-        """Send a fetch that names the partitions that have changed (`ReplicaFetcherThread#buildFetch`). After this fetch, the leader's
+        """Send a fetch that contains the partitions that have changed (`ReplicaFetcherThread#buildFetch`). After this fetch, the leader's
         session is up to date.
         """
         broker = self.broker

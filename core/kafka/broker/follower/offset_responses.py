@@ -1,7 +1,7 @@
 """How a follower handles responses that carry offsets: the ends of leader epochs, or the bounds of the leader's log.
 
 The follower truncates its log according to these offsets. Depending on the release, a follower finds the truncation point from its own high
-watermark, from a request for the ends of leader epochs, or from a fetch response that names the diverging epoch. A follower whose fetch
+watermark, from a request for the ends of leader epochs, or from a fetch response that contains the diverging epoch. A follower whose fetch
 offset is outside the leader's log uses the bounds of that log.
 """
 
@@ -91,7 +91,8 @@ def _must_halt(fetcher: Fetcher, tp: TopicPartition) -> bool:
 
 
 def truncate_on_fetch_response(fetcher: Fetcher, state: PartitionFetchState, epoch: int, end: int) -> None:
-    """Truncate the log after a fetch response that names a diverging epoch (KIP-595), and fetch again. Such a response carries no records.
+    """Truncate the log after a fetch response that contains a diverging epoch (KIP-595), and fetch again. Such a response contains no
+    records.
 
     Kafka: `AbstractFetcherThread#truncateOnFetchResponse`.
     """

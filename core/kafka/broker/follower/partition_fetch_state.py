@@ -26,8 +26,8 @@ class PartitionFetchState:
         state: TRUNCATING or FETCHING.
         asked_epoch: the epoch whose end offset the fetcher requests while it truncates.
         leader_high_watermark: the leader's high watermark in the last response; -1 before the first response.
-        sent_epoch: the leader epoch in the last request that named the partition; -1 during a back-off. A response is valid only if this
-            equals `leader_epoch`; otherwise, its request belongs to a former epoch.
+        sent_epoch: the leader epoch in the last request that contained the partition; -1 during a back-off. A response is valid only if
+            this equals `leader_epoch`; otherwise, its request belongs to a former epoch.
         delayed_until: the time when the back-off ends, µs; 0 if there is none.
         out_of_range: whether the fetcher must first ask for the bounds of the leader's log.
         checked: whether the durability account knows that the follower has received its first response from this leader.

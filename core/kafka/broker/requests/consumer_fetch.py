@@ -81,7 +81,7 @@ def read_for_consumer(
 ) -> FetchedPartition:
     """Return one partition's part of a consumer's fetch: records below this replica's high watermark.
 
-    With `read_committed`, the records end at the last stable offset, and the response names the aborted transactions among them. Skipping
+    With `read_committed`, the records end at the last stable offset, and the response lists the aborted transactions among them. Skipping
     the records of these transactions is up to the consumer.
 
     Kafka: `UnifiedLog#read` with `FetchIsolation`. A follower serves only clients that send their rack, even an empty one (fetch version
@@ -111,8 +111,8 @@ def find_preferred_read_replica(broker: BrokerContext, partition: Partition, rac
 
     Kafka: `ReplicaManager#findPreferredReadReplica`.
 
-    Only ISR members whose log contains the consumer's position, as far as the leader knows, qualify, because a lagging replica would delay
-    the consumer. `rack` is None for clients that do not send their rack (before 2.4).
+    Only an ISR member qualifies, and only if the leader knows that the member's log contains the consumer's position, because a lagging
+    replica would delay the consumer. `rack` is None for clients that do not send their rack (before 2.4).
     """
     if not rack or not broker.selects_by_rack:
         return NO_LEADER

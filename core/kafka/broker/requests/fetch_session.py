@@ -1,8 +1,8 @@
 """The leader's state for a follower's fetch session (KIP-227), including the delayed fetch of this session.
 
-The leader reads only partitions that have something new: those that the follower named because their state changed, and those that have
-become `dirty` on the leader because of new records, a new high watermark, or a new leader epoch. Idle partitions cost nothing. If no
-partition in a session is dirty, the leader tells the network (`core.sim.long_polling`), which then elides idle fetches.
+The leader reads only partitions that have something new: those that the follower included in its fetch because their state changed, and
+those that have become `dirty` on the leader because of new records, a new high watermark, or a new leader epoch. Idle partitions cost
+nothing. If no partition in a session is dirty, the leader tells the network (`core.sim.long_polling`), which then elides idle fetches.
 
 Partitions keep their order. If the leader has sent records of a partition and has more to send, the partition moves to the end, so that no
 partition starves.

@@ -1,6 +1,6 @@
 """A consumer without a group (Kafka: `KafkaConsumer#assign`). It reads every partition of a topic and keeps its own positions.
 
-It reads records below the high watermark from the leader or from the follower that the leader names (KIP-392). With the isolation level
+It reads records below the high watermark from the leader or from the follower that the leader selects (KIP-392). With the isolation level
 read_committed, it reads up to the last stable offset, and skips the records of aborted transactions.
 """
 
@@ -218,7 +218,8 @@ class Consumer(Client):
         return [(partition, broker) for partition, (broker, _) in self._read_replicas.items()]
 
     def _clear_preferred_read_replica(self, partition: int, reason: str) -> bool:
-        """Switch back to the leader, which can then name another replica. Return False if the consumer is already reading from the leader.
+        """Switch back to the leader, which can then select another replica. Return False if the consumer is already reading from the
+        leader.
 
         Kafka: `SubscriptionState#clearPreferredReadReplica`.
         """
@@ -232,7 +233,7 @@ class Consumer(Client):
         self.journal.emit(events.ReadReplica.kind, self.name, self.topic, partition, leader, broker, rack, reason)
 
     def leaders_changed(self, partitions: list[int]) -> None:
-        """Switch back to the leader of each partition, which then names a replica to read from.
+        """Switch back to the leader of each partition, which then selects a replica to read from.
 
         Kafka: `SubscriptionState#maybeValidatePositionForCurrentLeader`.
         """

@@ -104,8 +104,8 @@ class CoordinatorCalls:
     def found(self, response: FindCoordinatorResponse) -> bool:
         """Handle the response to a lookup. Return whether the coordinator is now known.
 
-        While a coordinator is down, brokers continue to name it until the leader of its partition changes. Therefore, if the coordinator's
-        loss was reported, the event that it was found is recorded only when it responds.
+        While a coordinator is down, brokers continue to return its address until the leader of its partition changes. Therefore, if the
+        coordinator's loss was reported, the event that it was found is recorded only when it responds.
         """
         if self.take(response.correlation) is None:
             return False

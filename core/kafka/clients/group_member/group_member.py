@@ -68,7 +68,7 @@ class GroupMember(Client):
         crash_after: how many more records the application processes before it crashes; -1 if it does not.
         auto_commit_due: the time when the next automatic commit is due, µs.
         fetches: whether fetches can be sent now.
-        connections: the brokers that all readers count as connected.
+        connections: the brokers to which all readers consider the connection established.
         unread: the messages that arrived while no thread was reading from the network.
     """
 

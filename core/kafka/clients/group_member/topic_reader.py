@@ -42,7 +42,7 @@ class Owner(Protocol):
         """A new correlation ID that no other request from the member has."""
 
     def connection_forgotten(self, node: str, /) -> None:
-        """Handle a connection that a reader no longer counts as established."""
+        """Handle a connection that a reader no longer considers established."""
 
     def shared_connection_lost(self, node: str, /) -> None:
         """Handle a connection to a broker that broke or that the reader closed."""

@@ -56,7 +56,7 @@ class PartitionSequences:
             self.next_sequence = increment_sequence(self.next_sequence, batch.count)
 
     def is_next(self, sequence: int) -> bool:
-        """Return whether a sequence number directly follows the one of the last acknowledged record (`#isNextSequence`)."""
+        """Return whether a sequence number directly follows that of the last acknowledged record (`#isNextSequence`)."""
         return sequence == (0 if self.last_acked in (NONE, MAX_SEQUENCE) else self.last_acked + 1)
 
 

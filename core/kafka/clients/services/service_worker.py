@@ -47,7 +47,7 @@ class ServiceWorker(ConsumingProcess):
         phase: the phase that the worker is in.
         queue: the held records.
         sending: the records that are being sent, by batch.
-        given_up: the records that are being sent although the worker has lost their partitions, by batch.
+        given_up: the records that are still being sent after the worker has lost their partitions, by batch.
         revoking: whether the commit before a revocation has been sent.
         committed: the last offset that the worker committed or found to be committed, by partition.
         committing: the offsets that the worker is committing outside of a transaction.

@@ -35,7 +35,7 @@ NO_EPOCH: Final = -1
 
 
 class MemberTimers:
-    """The deadlines after which a coordinator fences a member. When another broker becomes coordinator, it sets them anew.
+    """The deadlines after which a coordinator fences a member. When another broker becomes coordinator, it restarts all deadlines.
 
     Attributes:
         deadline: the time when the session ends unless the member sends a heartbeat, µs.

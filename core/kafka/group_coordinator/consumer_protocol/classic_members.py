@@ -196,7 +196,7 @@ class ClassicMembers:
     def _leaving(group: ConsumerGroup, member_id: str, instance_id: str) -> tuple[str, ConsumerGroupMember | None]:
         """Return the error for a member that leaves (NONE if there is none), together with the member.
 
-        A request by an administrator names a static member without its member ID.
+        A request from an administrator contains the group.instance.id of a static member, but not its member ID.
         """
         if instance_id and not member_id:
             member = group.static_member(instance_id)

@@ -47,7 +47,7 @@ class SegmentIndexes:
     def append(self, last_offset: int, timestamp_us: int, size: int) -> None:
         """Add a batch. If more than index.interval.bytes have been appended since the last entry, the batch gets an entry in each index.
 
-        The entry of the offset index names the last offset of the batch and the position of its first byte. If an index is full because
+        The entry in the offset index contains the last offset of the batch and the position of its first byte. If an index is full because
         segment.index.bytes was reduced, the batch gets no entries.
         """
         timestamp = timestamp_us // US_PER_MS

@@ -75,7 +75,7 @@ class RecordBatchHeader(NamedTuple):
 
     @property
     def attributes(self) -> int:
-        """The attributes of the batch: bits 0 to 2 name the codec, bit 4 marks a transactional batch, and bit 5 marks a control batch."""
+        """The attributes of the batch: bits 0 to 2 identify the codec, bit 4 marks a transactional batch, and bit 5 marks a control batch."""
         return self.codec | (_TRANSACTIONAL if self.transactional else 0) | (_CONTROL if self.control else 0)
 
 

@@ -12,7 +12,7 @@ LEADER_DURING_DELETE: Final = -2
 
 
 class LeaderAndIsrRequest(NamedTuple):
-    """A request that names partitions that the receiver leads or follows.
+    """A request that contains the states of partitions that the receiver leads or follows.
 
     Attributes:
         controller: the broker id of the controller.

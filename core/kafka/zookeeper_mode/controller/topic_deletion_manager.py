@@ -71,7 +71,7 @@ class TopicDeletionManager(ControllerComponent):
             self.journal.emit(events.TopicDeletionDelayed.kind, self.broker.id, name, tuple(sorted(waits)))
 
     def handle_control_response(self, response: ControlResponse, sender: str) -> None:
-        """Handle a broker's response to StopReplica or UpdateMetadata. The response might name replicas that the broker has deleted."""
+        """Handle a broker's response to StopReplica or UpdateMetadata. The response might list replicas that the broker has deleted."""
         self.controller.channels.answered(sender, response.correlation)
         deleted = self.context.topics_to_delete
         if self.queue.active and response.controller_epoch == self.context.epoch and any(tp.topic in deleted for tp in response.deleted):
