@@ -1,4 +1,4 @@
-"""The output of `kafka-topics --describe` as data: topics with their headlines and their partition rows.
+"""The output of `kafka-topics --describe` as data: topics with their summary lines and their partition rows.
 
 `parse` creates this data from text. `render` prints it, and `render.from_view` creates it from a running cluster. Kafka source:
 `TopicCommand.TopicDescription` and `TopicCommand.PartitionDescription`.
@@ -71,17 +71,17 @@ class DescribedPartition:
 
 @attrs.frozen
 class DescribedTopic:
-    """A topic with its headline and its partition rows.
+    """A topic with its summary line and its partition rows.
 
     Attributes:
         name: the name of the topic.
-        topic_id: the topic id as printed; '' if the headline has none.
-        partitions, replication_factor: the numbers in the headline; without a headline, the numbers derived from the rows.
+        topic_id: the topic id as printed; '' if the summary line has none.
+        partitions, replication_factor: the numbers in the summary line; without a summary line, the numbers derived from the rows.
         config: the settings as (name, value as written), in the order printed.
-        rows: the partitions in order; empty if only the headline was printed (`--topics-with-overrides`).
-        marked_for_deletion: whether the headline ends with `MarkedForDeletion: true`.
-        headed: whether the text contains the topic's headline; with a filter, Kafka's tool omits headlines.
-        aside: the columns of the headline that Kafka's own tool does not print, as (name, value).
+        rows: the partitions in order; empty if only the summary line was printed (`--topics-with-overrides`).
+        marked_for_deletion: whether the summary line ends with `MarkedForDeletion: true`.
+        headed: whether the text contains the topic's summary line; with a filter, Kafka's tool omits summary lines.
+        aside: the columns of the summary line that Kafka's own tool does not print, as (name, value).
     """
 
     name: str

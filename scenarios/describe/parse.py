@@ -37,8 +37,8 @@ _NAMED: Final = 8
 def parse_describe(text: str, source: str = "<stdin>") -> DescribeImport:
     """Return the topics that a text describes, with notes of the form `source:line: ...` about the parts that could not be used.
 
-    Rows are ordered by partition, and topics by appearance. If the headline of a topic is missing because a filter omits it, the topic is
-    built from its rows. If the rows are missing, the topic has only its headline. If some rows are missing, a note lists the gaps.
+    Rows are ordered by partition, and topics by appearance. If the summary line of a topic is missing because a filter omits it, the topic is
+    built from its rows. If the rows are missing, the topic has only its summary line. If some rows are missing, a note lists the gaps.
 
     Raises:
         DescribeError: the text has no describe line, a truncated line, a number out of range, or a contradiction.
@@ -86,7 +86,7 @@ class _Reader:
             elif draft.headline is not None:
                 self._refuse(
                     line.line,
-                    f"topic {topic} has a second headline (the first is at line {draft.headline_at})",
+                    f"topic {topic} has a second summary line (the first is at line {draft.headline_at})",
                     "describe each topic once",
                 )
             else:
@@ -125,7 +125,9 @@ class _Reader:
     def _headline(self, topic: str, values: Mapping[str, str], line: DescribeLine) -> DescribedTopic:
         for key, name in (("partitioncount", "PartitionCount"), ("replicationfactor", "ReplicationFactor")):
             if key not in values:
-                self._refuse(line.line, f"the headline of topic {topic} has no {name}", "give the whole line, or the partition rows alone")
+                self._refuse(
+                    line.line, f"the summary line of topic {topic} has no {name}", "give the whole line, or the partition rows alone"
+                )
         topic_id = values.get("topicid", "")
         if topic_id and _TOPIC_ID.fullmatch(topic_id) is None:
             self._note(line.line, f"TopicId {shown(topic_id)} is not in Kafka's format (22 characters of base64); it is kept as written")
@@ -235,17 +237,17 @@ class _Reader:
             first = min(line for _, line in draft.rows.values())
             self._note(
                 first,
-                f"topic {name} has no headline (filters omit it): its TopicId and settings are unknown, and the rows determine its size",
+                f"topic {name} has no summary line (filters omit it): its TopicId and settings are unknown, and the rows determine its size",
             )
             return DescribedTopic(name, "", rows[-1].partition + 1, rows[0].replication_factor, (), rows, headed=False)
         if not rows:
-            self._note(draft.headline_at, f"topic {name} has a headline but no partition rows: the brokers of its replicas are unknown")
+            self._note(draft.headline_at, f"topic {name} has a summary line but no partition rows: the brokers of its replicas are unknown")
             return head
         beyond = rows[-1]
         if beyond.partition >= head.partitions:
             self._refuse(
                 draft.rows[beyond.partition][1],
-                f"{name}-{beyond.partition} is beyond the {head.partitions} partitions of the headline (line {draft.headline_at})",
+                f"{name}-{beyond.partition} does not exist: the topic's summary line (line {draft.headline_at}) says PartitionCount {head.partitions}",
                 f"partitions are 0 to {head.partitions - 1}",
             )
         if len(rows) != head.partitions:
@@ -258,7 +260,7 @@ class _Reader:
             self._refuse(
                 draft.headline_at,
                 f"topic {name} has ReplicationFactor {head.replication_factor} but its rows have {rows[0].replication_factor} replicas",
-                "the headline counts the replicas of a row, except those being added",
+                "the summary line counts the replicas of a row, except those being added",
             )
         return attrs.evolve(head, rows=rows)
 

@@ -1,7 +1,7 @@
 """Prints topics byte for byte as `kafka-topics --describe` prints them in a given release, with its filters.
 
 Kafka source: `TopicCommand.TopicDescription#printDescription`, `TopicCommand.PartitionDescription#printDescription` and
-`TopicCommand.DescribeOptions`. If a filter is given, the headlines are omitted. If several filters are given, a row is printed if it
+`TopicCommand.DescribeOptions`. If a filter is given, the summary lines are omitted. If several filters are given, a row is printed if it
 matches at least one of them. `core.kafka.health` defines the filters.
 """
 
@@ -31,13 +31,13 @@ def render_describe(
     """Return the output of `kafka-topics --describe` in the format of a release. Each line ends with a newline.
 
     Args:
-        topics: the topics in the order to print; a topic that was read without a headline is printed without a headline.
+        topics: the topics in the order to print; a topic that was read without a summary line is printed without a summary line.
         release: the release whose `describe_*` columns select the format.
         under_replicated: the option `--under-replicated-partitions`.
         unavailable: the option `--unavailable-partitions`.
         under_min_isr: the option `--under-min-isr-partitions`.
         at_min_isr: the option `--at-min-isr-partitions`.
-        topics_with_overrides: the option `--topics-with-overrides`, which prints only the headlines of topics with their own settings; not
+        topics_with_overrides: the option `--topics-with-overrides`, which prints only the summary lines of topics with their own settings; not
             valid together with filters.
         live_brokers: the brokers that the tool sees, or None if they are not known; a leader that is not one of them is unavailable.
 

@@ -100,7 +100,7 @@ def _topic_spec(topic: DescribedTopic, imported: DescribeImport, brokers: list[i
                 imported,
                 f"topic {topic.name} has no partition rows, and needs {topic.replication_factor} brokers for its replicas, but the text "
                 f"names {len(brokers)}",
-                "give its partition rows, or omit its headline",
+                "give its partition rows, or omit its summary line",
             )
         return TopicSpec(topic.name, topic.partitions, topic.replication_factor, config=topic.config, topic_id=topic.topic_id)
     count = topic.rows[-1].partition + 1

@@ -146,7 +146,7 @@ def _with_logs(spec: ClusterSpec, groups: Sequence[Group], imported: GroupsImpor
 
 
 def _placed(spec: ClusterSpec, topic: TopicSpec, number: int) -> PartitionSpec:
-    """Return a placement for a partition of a topic that the topics text describes only by its headline."""
+    """Return a placement for a partition of a topic that the topics text describes only by its summary line."""
     brokers = [broker.id for broker in spec.brokers]
     return PartitionSpec(tuple(brokers[(number + place) % len(brokers)] for place in range(topic.replication_factor)))
 

@@ -61,7 +61,7 @@ class Names:
                 raise ConditionError(token.offset, f"unknown topic '{tp.topic}'", did_you_mean(tp.topic, self.topics))
             if 0 <= count <= tp.partition:
                 raise ConditionError(
-                    token.offset, f"{tp} does not exist", f"{tp.topic} has {count} partition{'s' if count != 1 else ''}, counted from 0"
+                    token.offset, f"{tp} does not exist", f"{tp.topic} has {count} partition{'s' if count != 1 else ''}, numbered from 0"
                 )
         return tp
 

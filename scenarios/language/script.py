@@ -439,7 +439,7 @@ class _StepReader:
         if count is None:
             raise node.error(f"unknown topic '{shortened(tp.topic)}'", did_you_mean(tp.topic, names.topics))
         if tp.partition >= count:
-            raise node.error(f"{tp} does not exist", f"{tp.topic} has {count} partition{'s' if count != 1 else ''}, counted from 0")
+            raise node.error(f"{tp} does not exist", f"{tp.topic} has {count} partition{'s' if count != 1 else ''}, numbered from 0")
 
     def finish(self, names: Names, node: Fields) -> Step:
         """Read the conditions of the step and return the step."""

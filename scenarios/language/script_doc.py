@@ -57,8 +57,8 @@ _HEAD: Final = f"""# Scripts
 
 A script is a YAML file with a cluster, steps, and expectations. `isrlab run FILE` runs the script and checks the expectations.
 `isrlab play FILE` opens the script in the playground. Scripts contain only data, no code. isrlab refuses YAML anchors, aliases, tags, and
-merge keys. Error messages have the form `file:line:column: field: what is wrong; what would be right`. Error messages count list items from
-1.
+merge keys. Error messages have the form `file:line:column: field: what is wrong; what would be right`. In error messages,
+list items are numbered from 1.
 
 ```yaml
 {EXAMPLE}```

@@ -51,6 +51,6 @@ class BranchLog(BranchReplay):
 
     def cancel(self) -> bool:
         """Cancel the save, and remove the incomplete file."""
-        self.failed = f"{self.path}: cancelled, nothing is written"
+        self.failed = f"{self.path}: canceled; nothing is written"
         self._log.discard()
         return True

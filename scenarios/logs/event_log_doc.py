@@ -40,7 +40,7 @@ The log of a session is a JSON Lines file in UTF-8, with one object per line. Ea
 
 | field | type | meaning |
 |---|---|---|
-| seq | int | counts from 1, without gaps |
+| seq | int | the number of the event: 1, 2, 3, and so on, without gaps |
 | t | int | virtual time in µs, never decreasing |
 | cause | int | seq of the event that caused this one, or 0 for none (a timer) |
 | kind | string | one of the kinds below; all columns of the kind follow, in this order |

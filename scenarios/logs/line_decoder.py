@@ -165,7 +165,7 @@ class LineDecoder:
         if count is None:
             self._partitions[topic] = MAX_PARTITIONS  # Reported once. Later lines about this topic are not reported again.
             return f"unknown topic '{topic[:40]}'; no earlier line creates it"
-        return f"unknown partition {topic[:40]}-{partition}; the topic has {count:,} partition{'s' if count != 1 else ''}, counted from 0"
+        return f"unknown partition {topic[:40]}-{partition}; the topic has {count:,} partition{'s' if count != 1 else ''}, numbered from 0"
 
     def _create(self, event: tuple[Any, ...]) -> None:
         topic, there = event[4], self._partitions.get(event[4])

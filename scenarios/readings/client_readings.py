@@ -133,7 +133,7 @@ CLIENT_READINGS: Final = (
         _transaction_state, tuple(TRANSACTION_STATES.values()), kinds=(events.TransactionStateChanged.kind,),
     ),
     Reading("read", ("client",), NUMBER, "the number of records that a consumer has read", _of_client("read")),
-    Reading("position", ("client", "partition"), NUMBER, "a consumer's next offset", _position),
+    Reading("position", ("client", "partition"), NUMBER, "the offset of the next record that a consumer will read", _position),
     Reading("reads-from", ("client", "partition"), BROKER, "the broker that a consumer fetches from, which is the leader or "
         "the replica that the leader chose", _reads_from),
 )  # fmt: skip

@@ -130,7 +130,7 @@ GROUP_READINGS: Final = (
     ),
     Reading("generation", ("group",), NUMBER, "the generation of a group, or its epoch in the consumer protocol", _of_group(lambda view: view.generation)),
     Reading("members", ("group",), NUMBER, "the number of members of a group", _of_group(lambda view: len(view.members))),
-    Reading("owner", ("group", "partition"), TEXT, "the consumer that has a partition in the assignment of its group", _owner),
+    Reading("owner", ("group", "partition"), TEXT, "the consumer of a group to which a partition is assigned", _owner),
     Reading("owned", ("client",), NUMBER, "the number of partitions that a consumer of a group owns", of_member(lambda view: len(view.owned))),
     Reading("lag", ("group", "partition?"), NUMBER, "the high watermark minus the committed offset of a group, for one partition or for all", _lag()),
     Reading("stable-lag", ("group", "partition?"), NUMBER, "the last stable offset minus the committed offset of a group, for one partition or for "
@@ -145,6 +145,6 @@ GROUP_READINGS: Final = (
         "once", _consumption("processed")),
     Reading("repeats", ("group", "partition?"), NUMBER, "the number of times that members of a group have processed a record that the "
         "group had already processed", _consumption("repeats")),
-    Reading("skipped", ("group", "partition?"), NUMBER, "the number of records that a group has skipped: it has committed a higher offset, or "
-        "started at one, and no member has processed them", _consumption("skipped")),
+    Reading("skipped", ("group", "partition?"), NUMBER, "the number of records that a group has skipped: no member has processed them, "
+        "although the group has committed a higher offset or started at one", _consumption("skipped")),
 )  # fmt: skip

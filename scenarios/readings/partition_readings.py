@@ -87,7 +87,7 @@ PARTITION_READINGS: Final = (
         "value", ("partition", "key", "broker?"), TEXT, "the last committed value of a key in the log of the leader or of a broker, or none; only for compacted topics",
         _of_contents(lambda contents, key: contents.value(key)),
     ),
-    Reading("dir", ("partition", "broker"), NUMBER, "the log directory of a replica, counted from 1", _of_replica(lambda replica: replica.dir)),
+    Reading("dir", ("partition", "broker"), NUMBER, "the number of a replica's log directory; the first one is 1", _of_replica(lambda replica: replica.dir)),
     Reading("epochs", ("partition", "broker?"), EPOCHS, "the leader-epoch cache", _of_replica(lambda replica: replica.epochs)),
     Reading(
         "role", ("partition", "broker"), WORD, "the role of a replica, as its own broker sees it", _of_replica(lambda replica: replica.role), ("leader", "follower", "offline")

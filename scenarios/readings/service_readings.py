@@ -90,7 +90,7 @@ SERVICE_READINGS: Final = (
         "once", _of_service("forwarded_twice")),
     Reading("never-forwarded", ("client",), NUMBER, "the number of delayed records that are below the committed offset of the "
         "service but neither in the real topic nor in the dead-letter topic", _of_service("never_forwarded")),
-    Reading("expired", ("client",), NUMBER, "the number of delayed records that were deleted in the topic of their level before they "
+    Reading("expired", ("client",), NUMBER, "the number of delayed records that were deleted from the topic of their level before they "
         "were forwarded", _of_service("expired")),
     Reading("too-early", ("client",), NUMBER, "the number of delayed records that were forwarded before they were due", _of_service("too_early")),
     Reading("too-soon", ("client",), NUMBER, "the number of delayed records that reached the real topic before the wanted delay had passed in "
@@ -104,13 +104,13 @@ SERVICE_READINGS: Final = (
     ),
     Reading("tries", ("client",), NUMBER, "the number of tries by a retry service, counted per record", _of_retries("tried")),
     Reading("failed-tries", ("client",), NUMBER, "the number of failed tries by a retry service, counted per record", _of_retries("failed")),
-    Reading("waiting", ("client",), NUMBER, "the number of records that the workers of a retry service have fetched and are not done with", _of_retries("waiting")),
+    Reading("waiting", ("client",), NUMBER, "the number of records that the workers of a retry service have fetched but not finished", _of_retries("waiting")),
     Reading("succeeded", ("client",), NUMBER, "the number of different records that a retry service has processed successfully", _of_retries("succeeded")),
-    Reading("succeeded-twice", ("client",), NUMBER, "the number of records of a retry service that succeeded again", _of_retries("succeeded_twice")),
+    Reading("succeeded-twice", ("client",), NUMBER, "how many times a record of a retry service succeeded although it had already succeeded", _of_retries("succeeded_twice")),
     Reading("dead", ("client",), NUMBER, "the number of different records in the dead-letter topic of a retry service or a delay service", _of_either("dead")),
     Reading("dead-twice", ("client",), NUMBER, "the number of records of a retry service or a delay service that reached the dead-letter topic again",
         _of_either("dead_twice")),
-    Reading("given-up", ("client",), NUMBER, "the number of records that a retry service gave up, because it has no dead-letter topic or "
+    Reading("given-up", ("client",), NUMBER, "the number of records that a retry service gave up on, because it has no dead-letter topic or "
         "because the handler of that topic failed", _of_retries("skipped")),
     Reading("dropped", ("client",), NUMBER, "the number of records below a committed offset of a retry service that neither succeeded nor "
         "reached another topic", _of_retries("dropped")),

@@ -232,7 +232,7 @@ def _check_transactions(cluster: ClusterNodes, act: acts.Load, known: Producer |
                 f"{known.transactions.transactional_id}"
             )
         if act.commit_records or act.commit_every:
-            raise ActRefused("only a load with transactions commits; add transactional-id")
+            raise ActRefused("commit-records and commit-every need a load with transactions; add transactional-id")
         return None
     if not cluster.release.transactions:
         raise ActRefused(f"release {cluster.release.name} has no transactions; use 0.11 or later (KIP-98)")

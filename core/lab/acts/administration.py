@@ -90,7 +90,8 @@ class UpdateFeature(Act, word="update-feature", does="change the level of a feat
     """Change the finalized level of a feature (`kafka-features upgrade` and `downgrade`, since 4.0 for `transaction.version`).
 
     Brokers learn of the new level from the metadata log. A client learns of it with its next connection to a broker, and uses it from its next
-    transaction on. `upgrade_type` is `upgrade`, `safe-downgrade`, or `unsafe-downgrade`; by default, it fits the level.
+    transaction on. `upgrade_type` is `upgrade`, `safe-downgrade`, or `unsafe-downgrade`; by default, isrlab chooses the type that fits the
+    level.
     """
 
     feature: str

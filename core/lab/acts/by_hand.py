@@ -45,8 +45,8 @@ class Arrive(Act, word="arrive", does="deliver a follower's fetch to the leader,
 class Answer(Act, word="answer", does="answer a waiting fetch", by_hand=True):
     """Answer a follower's fetch that waits in the purgatory. The leader reads the log and the high watermark at this moment.
 
-    `records` is the maximum number of records in the answer. `lost` drops the answer on its way. `corrupt` flips bits of the
-    records, so that their checksums are wrong.
+    `records` is the maximum number of records in the answer. `lost` drops the answer in transit. `corrupt` flips bits of the records, so
+    that their checksums are wrong.
     """
 
     follower: int

@@ -135,9 +135,9 @@ class ResetOffsets(
 
     `offset` is `earliest`, `latest`, `current`, or an offset. Alternatively, `shift-by` adds a number to the committed offset, and
     `to-datetime` goes to the first record at or after a moment such as `1970-01-01T00:01:00.000` (virtual time begins at the start of 1970,
-    UTC). `by-duration` does the same for the moment that is a given time, such as `PT30S`, in the past. Without `topics`, the act applies
-    to all topics for which the group has a committed offset. With `partition`, it applies to one partition of one topic. If an offset is
-    outside the log, the nearest offset in the log is used.
+    UTC). `by-duration` does the same for a moment in the past, given as the time that has passed since then, such as `PT30S`. Without
+    `topics`, the act applies to all topics for which the group has a committed offset. With `partition`, it applies to one partition of one
+    topic. If an offset is outside the log, the nearest offset in the log is used.
     """
 
     group: str = "group"
@@ -155,7 +155,7 @@ class DeleteOffsets(
 ):
     """Delete the offsets that a group has committed for topics, or for one `partition` of a topic (KIP-496, 2.4).
 
-    No member can be subscribed to these topics.
+    The coordinator refuses if a member is subscribed to one of these topics.
     """
 
     topics: tuple[str, ...]

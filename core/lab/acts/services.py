@@ -20,12 +20,12 @@ class StartDelayService(Act, word="delay-service", does="start a service that ho
     from which the delay counts: `timestamp` or `read`. With `delays: record`, each record has the delay that its producer asked for,
     instead of the delay of its level. With `tick`, a timing wheel rounds due times up to a multiple of this time. With `crash-after`, each
     worker crashes when it has sent its first records but not handled the response (`send`), when they are acknowledged (`forward`), or when
-    it has committed offsets (`commit`). If the workers have ended, other instances start. `group` is the group of the workers; by default,
-    it is the name of the service. `config` contains settings by their Kafka names, as for `init-transactions`.
+    it has committed offsets (`commit`). If the workers have ended, the act starts other instances of them. `group` is the group of the
+    workers; by default, it is the name of the service. `config` contains settings by their Kafka names, as for `init-transactions`.
 
     With `instances: 2`, each level has the workers `delay-30s-1` and `delay-30s-2`. They are members of the group `delay-30s`, share the
-    partitions of the topic by the classic protocol, and take over those of a worker that has died. Then `config` can also contain settings of
-    consumers, such as session.timeout.ms. If only some of the workers have ended, the act starts others in their places.
+    partitions of the topic by the classic protocol, and take over the partitions of a worker that has died. Then `config` can also contain
+    settings of consumers, such as session.timeout.ms. If only some of the workers have ended, the act starts others in their places.
 
     With `dead-letters: orders-dlt`, records that the real topic never accepts go to this dead-letter topic. Such a record is too large, has
     no key although the real topic is compacted, or expires after the real topic was deleted. Without `dead-letters`, the worker tries to send them until it can.
@@ -58,8 +58,9 @@ class StartDelayService(Act, word="delay-service", does="start a service that ho
 class ProduceDelayed(Act, word="produce-delayed", does="produce records that are to arrive after a delay"):
     """Produce records that should reach the topic of a delay service after the time `after`.
 
-    They go to the topic of the smallest level that is long enough. With `rate`, the records are produced over time, one batch `every`
-    interval. Without a delay, they go to the real topic immediately. By default, the producer is named after the delay: `delayed-17s`.
+    They go to the topic of the smallest level that is long enough. With `rate`, the records are produced over time, and `every` is the time
+    between two batches. Without a delay, they go to the real topic immediately. By default, the producer is named after the delay:
+    `delayed-17s`.
     """
 
     after: int

@@ -250,13 +250,15 @@ class LiveRun(Run):
             count = f"{stale.stale:,} version{'' if stale.stale == 1 else 's'}"
             if stale.own_missing and stale.server == report.authority and self._acknowledges_before_it_shows():
                 parts.append(
-                    f"Last stale read: at {self._time(stale.ended)}, {stale.client} missed {count} of its own writes at the leader {stale.server}"
+                    f"Last stale read: at {self._time(stale.ended)}, a read by {stale.client} from the leader {stale.server} missed {count} of that client's own writes"
                 )
                 parts.append(
                     "With acks=1, the leader acknowledges a record before the high watermark passes it, and consumers can read only up to the high watermark"
                 )
             else:
-                parts.append(f"Last stale read: at {self._time(stale.ended)}, {stale.client} at {stale.server}, {count} behind")
+                parts.append(
+                    f"Last stale read: at {self._time(stale.ended)}, a read by {stale.client} from {stale.server} was {count} behind"
+                )
         return ". ".join(part.rstrip(".") for part in parts) + "."
 
     def _time(self, moment: int) -> str:

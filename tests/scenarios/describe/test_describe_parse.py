@@ -237,7 +237,7 @@ def test_rows_without_topic_of_two_topics() -> None:
     assert [(topic.name, [row.partition for row in topic.rows]) for topic in imported.topics] == [("u", [0, 1]), ("t", [0])]
     assert (
         imported.notes[0]
-        == "f:1: topic u has no headline (filters omit it): its TopicId and settings are unknown, and the rows determine its size"
+        == "f:1: topic u has no summary line (filters omit it): its TopicId and settings are unknown, and the rows determine its size"
     )
     assert imported.notes[1] == "f:2: the row names no topic; it is read as a row of topic 'u', described at line 1"
 
@@ -322,14 +322,14 @@ def test_output_of_a_filter_has_no_headline() -> None:
     (topic,) = imported.topics
     assert (topic.headed, topic.partitions, topic.replication_factor, [row.partition for row in topic.rows]) == (False, 5, 2, [0, 4])
     assert imported.notes == (
-        "f:1: topic t has no headline (filters omit it): its TopicId and settings are unknown, and the rows determine its size",
+        "f:1: topic t has no summary line (filters omit it): its TopicId and settings are unknown, and the rows determine its size",
     )
 
 
 def test_headline_without_rows() -> None:
     imported = parse_describe(HEAD + "a.b=1\n", "f")
     assert attrs.astuple(imported.topics[0], recurse=False)[:6] == ("t", "fhp4CXTzTzihEt9mhspQ_Q", 1, 2, (("a.b", "1"),), ())
-    assert imported.notes == ("f:1: topic t has a headline but no partition rows: the brokers of its replicas are unknown",)
+    assert imported.notes == ("f:1: topic t has a summary line but no partition rows: the brokers of its replicas are unknown",)
 
 
 def test_other_lines_are_reported_one_by_one() -> None:
@@ -359,7 +359,7 @@ WHOLE = HEAD + "min.insync.replicas=2\n" + ROW
         ("\x00\x01\x7fELF\x00\n\x00", "f:1: there is no line of kafka-topics --describe in this text; paste its output"),
         ("$ kafka-topics.sh --list\norders\n", "f:1: there is no line of kafka-topics --describe"),
         (WHOLE + ROW, "f:3: partition t-0 appears twice (first at line 2); give each partition one row"),
-        (WHOLE + WHOLE, "f:3: topic t has a second headline (the first is at line 1); describe each topic once"),
+        (WHOLE + WHOLE, "f:3: topic t has a second summary line (the first is at line 1); describe each topic once"),
         (
             WHOLE.replace("Isr: 1", "Isr: 1,7"),
             "f:2: Isr of t-0 lists broker 7, which is not a replica of it; Isr can only list some of 1,2",
@@ -385,10 +385,10 @@ WHOLE = HEAD + "min.insync.replicas=2\n" + ROW
         (WHOLE.replace("Count: 1", "Count: 0"), "f:1: PartitionCount has the value '0', which is out of range"),
         (
             WHOLE.replace("Partition: 0", "Partition: 1"),
-            "f:2: t-1 is beyond the 1 partitions of the headline (line 1); partitions are 0 to 0",
+            "f:2: t-1 does not exist: the topic's summary line (line 1) says PartitionCount 1; partitions are 0 to 0",
         ),
         (WHOLE.replace("Factor: 2", "Factor: 3"), "f:1: topic t has ReplicationFactor 3 but its rows have 2 replicas"),
-        (WHOLE.replace("\tReplicationFactor: 2", ""), "f:1: the headline of topic t has no ReplicationFactor"),
+        (WHOLE.replace("\tReplicationFactor: 2", ""), "f:1: the summary line of topic t has no ReplicationFactor"),
         (
             WHOLE.replace("Replicas: 1,2", "Replicas: 1,two"),
             "f:2: Replicas has the value 'two', which is not a number; write broker ids separated by commas, for example 1,2,3",

@@ -200,7 +200,7 @@ def test_a_malformed_log_is_refused_at_its_line(case: str, tmp_path: Path, capsy
 
 IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
     "topic": ({"topic": "never-created"}, "unknown topic 'never-created'; no earlier line creates it"),
-    "partition": ({"partition": 8}, "unknown partition orders-8; the topic has 8 partitions, counted from 0"),
+    "partition": ({"partition": 8}, "unknown partition orders-8; the topic has 8 partitions, numbered from 0"),
     "negative-partition": ({"partition": -1}, "partition cannot be -1; it is at least 0"),
     "broker": ({"leader": 77}, "unknown broker 77; the header's brokers are 1, 2"),
     "brokers": ({"isr": [1, 77]}, "unknown broker 77; the header's brokers are 1, 2"),

@@ -114,7 +114,7 @@ def test_forward_it_stops_at_each_change() -> None:
     ("text", "told"),
     [
         ("losst > 0", "did you mean 'lost'?"),
-        ("isr(orders-9) changes", "orders-9 does not exist; orders has 2 partitions, counted from 0"),
+        ("isr(orders-9) changes", "orders-9 does not exist; orders has 2 partitions, numbered from 0"),
         ("lost > 0 changes", "is not a single reading; write, for example, 'isr(orders-0) changes' or 'leader changes'"),
         ("count truncated > 2", "this condition looks at past events; write a state"),
         ("truncated {brokr=2}", "brokr"),

@@ -95,7 +95,7 @@ async def test_a_log_that_is_given_up_leaves_nothing(tmp_path: Path, monkeypatch
         assert "writing long.jsonl" in screen_text(app)
         await pilot.press("space")
         await pilot.pause()
-        assert "cancelled, nothing is written" in said(app, main_screen)
+        assert "canceled; nothing is written" in said(app, main_screen)
         assert list(tmp_path.iterdir()) == []
 
 

@@ -126,7 +126,7 @@ def test_kafka_with_acks_1_says_why_a_client_misses_its_own_write() -> None:
     own = [view.cells[COLUMNS.index("own")] for view in views]
     assert own[0] == "0"
     assert int(own[1]) > 0
-    while "of its own writes at the leader" not in views[1].why:
+    while "of that client's own writes" not in views[1].why:
         comparison.run_until(comparison.now + 7_000)
         views = comparison.views()
         assert comparison.now < 2 * SECOND
