@@ -108,14 +108,18 @@ class GroupHistory:
 
     def _read(self, event: EventTuple) -> None:
         time, kind = event[1], event[3]
-        if kind == "high-watermark":
+        if kind in ("high-watermark", "became-leader"):
             tp = TopicPartition(event[5], event[6])
             self._watermarks[tp] = event[9]
-            self._ends.add(event)
+            if kind == "high-watermark":
+                self._ends.add(event)
             for group in self._readers.get(tp, ()):
                 self._sample(time, group)
         elif kind in ("offset-committed", "offset-materialized"):
             self._committed(time, event[5], TopicPartition(event[6], event[7]), event[8])
+        elif kind in ("offset-deleted", "offset-expired", "offset-removed"):
+            self.of(event[5]).committed.pop(TopicPartition(event[6], event[7]), None)
+            self._sample(time, event[5])
         elif kind in ("group-rebalancing", "group-stable", "group-emptied"):
             self.of(event[5]).rebalance(time, begins=kind == "group-rebalancing")
         elif kind == "group-state":

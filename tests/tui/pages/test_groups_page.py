@@ -127,3 +127,15 @@ def test_time_lags() -> None:
     assert history.time_lag(owned(80, 80), now) == (0, False)
     assert history.time_lag(owned(NO_OFFSET, 80), now) is None
     assert GroupHistory().time_lag(owned(70, 80), now) is None, "no event is in memory"
+
+
+def test_the_lag_curve_knows_logs_that_are_filled_at_the_start() -> None:
+    """A leader reports its high watermark when it becomes leader; a deleted offset has no lag."""
+    buffer, history = EventBuffer(), GroupHistory()
+    buffer.append((1, 0, 0, "became-leader", 1, "t", 0, 0, 10, 10, (1,)))
+    buffer.append((2, 0, 1, "offset-committed", 1, "g", "t", 0, 7, NO_OFFSET, 0))
+    history.update(buffer)
+    assert history.of("g").lags == [3]
+    buffer.append((3, SECOND, 0, "offset-removed", 1, "g", "t", 0, 7))
+    history.update(buffer)
+    assert history.of("g").lags == [3, 0]
