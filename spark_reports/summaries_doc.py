@@ -45,7 +45,7 @@ def document() -> str:
         parts.append(f"\n## {summary.title}\n\n`{summary.name}`: {columns}\n\n{summary.notes}\n")
         if summary.worst:
             parts.append(f"\nWorst first: {_worst(summary.worst)}.\n")
-        parts.append(f"\nMade from the events {', '.join(f'`{kind}`' for kind in sorted(summary.kinds))}.\n")
+        parts.append(f"\nComputed from the events {', '.join(f'`{kind}`' for kind in sorted(summary.kinds))}.\n")
     return "".join(parts)
 
 

@@ -134,7 +134,7 @@ def _owners(inputs: SummaryInputs) -> DataFrame:
 
 OWNERS: Final = Summary(
     name="owners",
-    title="Consumer that has each partition of a group over time",
+    title="Consumer that owns each partition of a group, over time",
     notes="`client` is empty while no running consumer of the group has the partition.",
     kinds=OWNER_KINDS,
     columns=OWNER_COLUMNS,

@@ -28,7 +28,7 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
 
 RETRIES: Final = Summary(
     name="retries",
-    title="Tries of retry services by worker and number of the try",
+    title="Tries of retry services, by worker and try number",
     notes=(
         "`topic` is the topic that the worker reads: the original topic or one of the retry topics. `number` is 1 for the first try of a "
         "record. With blocking retries, one worker makes all tries. A try that covers several records counts once for each of them."

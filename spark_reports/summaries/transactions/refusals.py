@@ -31,7 +31,7 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
 
 REFUSALS: Final = Summary(
     name="refusals",
-    title="Refused requests of transactions by request and error",
+    title="Refused transaction requests, by request and error",
     notes=(
         "`request` is the type of the refused request: a request to the transaction coordinator (such as InitProducerId, "
         "AddPartitionsToTxn, or EndTxn), a WriteTxnMarkers request from a coordinator, or a Produce request whose partition the "
