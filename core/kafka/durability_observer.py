@@ -144,9 +144,8 @@ class DurabilityObserver(Protocol):
         """Record that a group coordinator committed or loaded an offset. `event` is the sequence number of its event."""
 
     def process_checked(self, group: str, source: str, output: str, copies: int) -> None:
-        """Record that a process in a group is beginning another round.
-
-        At this moment, the account checks which input was processed twice, only in part, or never.
+        """Record that a process in a group is beginning another round. At that point, the account checks which input was processed twice,
+        only in part, or never.
         """
 
     def records_processed(self, group: str, client: str, tp: TopicPartition, start: int, end: int, epoch: int, /) -> None:
@@ -176,7 +175,7 @@ class DurabilityObserver(Protocol):
     def group_checked(self, group: str, tps: Iterable[TopicPartition], below: int | None = None, /) -> None:
         """Record that the first position of a member in these partitions is final, or that its process ended.
 
-        At this moment, the account checks which records the group has skipped. If `below`, the member's position, is given, only records
+        At that point, the account checks which records the group has skipped. If `below`, the member's position, is given, only records
         before it count.
         """
 

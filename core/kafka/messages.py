@@ -148,7 +148,7 @@ class ListOffsetsRequest(NamedTuple):
     """A ListOffsets request for one partition. If `replica` is -1, the sender is a consumer. The response repeats `fetcher`.
 
     `timestamp` is LATEST or a time in µs. If it is a time, the response contains the offset of the first record at or after this time. With
-    `read_committed`, only records below the last stable offset count.
+    `read_committed`, records at or above the last stable offset are ignored.
     """
 
     correlation: int

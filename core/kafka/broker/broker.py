@@ -153,7 +153,7 @@ class Broker(BrokerContext):
         self._fetch_metadata()
 
     def start(self, startup: int, recovery: int, disk_speed: int) -> None:
-        """Start the process. It registers after its startup time, and after log recovery if the last shutdown was unclean.
+        """Start the process. The process registers after its startup time, and after log recovery if the last shutdown was unclean.
 
         Args:
             startup: the time that every start takes, µs.
@@ -207,7 +207,7 @@ class Broker(BrokerContext):
                 fetcher.abandon()
 
     def run_by_itself(self, armed: set[str]) -> None:
-        """Leave by-hand mode: arm all timers except those that `armed` names, which are armed already."""
+        """Leave by-hand mode: arm all timers except those in `armed`, which are already armed."""
         if self.state is BrokerState.STOPPED:
             return
         if "isr-expiration" not in armed:

@@ -41,10 +41,10 @@ from core.sim.journal import Column, null_sink
 ADVANCED: Final = events.HighWatermarkAdvanced.kind
 
 EXPAND: Final = "expand"
-"""The kind of a pending ISR change that adds a follower."""
+"""The value of `pending` for an ISR change that adds a follower."""
 
 SHRINK: Final = "shrink"
-"""The kind of a pending ISR change that removes followers."""
+"""The value of `pending` for an ISR change that removes followers."""
 
 _STAY_PENDING: Final = frozenset(
     {

@@ -16,7 +16,7 @@ from core.sim.node import Node
 
 
 class IsrChanges(Protocol):
-    """The sender of a leader's ISR changes to the controller or to ZooKeeper (Kafka: `AlterPartitionManager`)."""
+    """The interface through which a leader sends ISR changes to the controller or to ZooKeeper (Kafka: `AlterPartitionManager`)."""
 
     def submit(self, item: AlterPartitionItem) -> bool:
         """Submit a change. Return False if the partition already has a pending change (OPERATION_NOT_ATTEMPTED)."""

@@ -1,5 +1,6 @@
-"""The controller's handling of administrative requests. A single controller executes them immediately, and a quorum executes them on
-commit."""
+"""The controller's handling of administrative requests. A single controller executes a request immediately, and a quorum executes it when
+it is committed.
+"""
 
 from __future__ import annotations
 

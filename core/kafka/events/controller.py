@@ -36,7 +36,7 @@ class TopicDeleted(
 ):
     """A topic was deleted.
 
-    With KRaft, the brokers delete their replicas after this event. With ZooKeeper, they have already deleted them.
+    With KRaft, the brokers delete their replicas after this event. With ZooKeeper, the brokers have already deleted their replicas.
     """
 
     topic: str

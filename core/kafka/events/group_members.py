@@ -20,7 +20,7 @@ REMOVALS: dict[str, str] = {
     "session-timeout": "the coordinator did not hear from it within its session timeout",
     "rebalance-timeout": "it did not rejoin within the rebalance timeout",
     "sync-timeout": "it did not ask for its assignment within the rebalance timeout",
-    "left-for-a-while": "it is static and left for a while; its partitions stay reserved until its session ends",
+    "left-for-a-while": "it is a static member and left temporarily; its partitions stay reserved until its session ends",
     "revocation-timeout": "it did not give up partitions within its rebalance timeout",
     "join-timeout": "it waited for its first generation for too long",
 }

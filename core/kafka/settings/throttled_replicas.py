@@ -1,4 +1,4 @@
-"""The lists that topics can have of replicas whose replication is throttled."""
+"""The lists of throttled replicas that topics can have."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def can_be_stored(transit: TransactionTransit, transaction_version: int) -> bool
     """Return whether a state can be stored at a level of `transaction.version`.
 
     At level 0, records have no field for the transaction.version of the client, so Kafka throws an UnsupportedVersionException for the
-    state of a client with level 2 (`TransactionLog#valueToBytes`, recording v-feature-change).
+    state of a client with level 2 (`TransactionLog#valueToBytes`; the recording `v-feature-change` of a real cluster shows this).
     """
     return transaction_version > 0 or transit.client_version < 2
 

@@ -1,1 +1,1 @@
-"""The assignors that the group coordinator uses for groups with the consumer protocol (KIP-848)."""
+"""The assignors that the group coordinator uses for groups that use the consumer protocol (KIP-848)."""

@@ -178,7 +178,9 @@ class GeneralAssignmentBuilder:
         self.least_loaded.put(source, len(self.assignment[source]))
 
     def _score(self, assignment: dict[str, dict[TopicPartition, None]]) -> int:
-        """Return the sum of the differences between all pairs of participating members; 0 means perfect balance (`#getBalanceScore`)."""
+        """Return the sum of the differences in the number of partitions between all pairs of participating members; 0 means perfect balance
+        (`#getBalanceScore`).
+        """
         sizes = sorted(len(tps) for member, tps in assignment.items() if self.least_loaded.has(member))
         return sum((2 * place - len(sizes) + 1) * size for place, size in enumerate(sizes))
 

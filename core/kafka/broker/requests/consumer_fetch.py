@@ -81,8 +81,8 @@ def read_for_consumer(
 ) -> FetchedPartition:
     """Return one partition's part of a consumer's fetch: records below this replica's high watermark.
 
-    With `read_committed`, the records end at the last stable offset, and the response lists the aborted transactions among them. Skipping
-    the records of these transactions is up to the consumer.
+    With `read_committed`, the records end at the last stable offset, and the response lists the aborted transactions among them. The
+    consumer itself must skip the records of these transactions.
 
     Kafka: `UnifiedLog#read` with `FetchIsolation`. A follower serves only clients that send their rack, even an empty one (fetch version
     11, since 2.4). Other clients must fetch from the leader.

@@ -202,7 +202,7 @@ class Consumer(Client):
     # --- where to read (KIP-392) -----------------------------------------------------------------------------------
 
     def select_read_replica(self, partition: int) -> int:
-        """Return the broker to fetch from. This is the broker that the leader named, for up to metadata.max.age.ms; otherwise, it is the
+        """Return the broker to fetch from. This is the broker that the leader selected, for up to metadata.max.age.ms; otherwise, it is the
         leader.
 
         Kafka: `AbstractFetch#selectReadReplica`.
@@ -342,7 +342,7 @@ class Consumer(Client):
         self._fetch_all()
 
     def connection_lost(self, node: str) -> None:
-        """Drop the requests to a broker. For partitions that were read from this broker, switch back to the leader."""
+        """Drop the requests to a broker. For partitions that the consumer was reading from this broker, switch back to the leader."""
         if self.stopped:
             return
         self.in_flight.pop(node, None)

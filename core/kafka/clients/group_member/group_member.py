@@ -161,7 +161,7 @@ class GroupMember(Client):
         return known
 
     def kill(self, how: str = "killed", error: str = "", frozen_at: int | None = None) -> None:
-        """End the process abruptly. `how` is the value of a column in `member-ended`.
+        """End the process abruptly. `how` is the value of the column `how` in the event `member-ended`.
 
         If the process is frozen, it has done nothing since `frozen_at`, µs.
         """
@@ -533,5 +533,5 @@ class GroupMember(Client):
         return tuple(TopicPartition(topic, number) for topic, reader in self.readers.items() for number in reader.initializing)
 
     def start_at(self, tp: TopicPartition, offset: int, epoch: int) -> None:
-        """Begin to read a partition at a committed offset; -1 if there is none."""
+        """Begin to read a partition at a committed offset. If there is none (-1), auto.offset.reset determines where to begin."""
         self._reader(tp.topic).start_at(tp.partition, offset, epoch)

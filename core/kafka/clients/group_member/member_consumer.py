@@ -86,7 +86,7 @@ class MemberConsumer(GroupConsumer):
 
     @property
     def membership(self) -> GroupMembership:
-        """The current membership, which requests to commit offsets in a transaction contain."""
+        """The current membership, which is part of each request to commit offsets in a transaction."""
         return NOT_A_MEMBER if self.member is None else self.member.membership
 
     @property

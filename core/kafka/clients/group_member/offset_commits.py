@@ -81,7 +81,7 @@ class CommittingApplication(CallingClient, Protocol):
         """The partitions whose committed offsets the consumer needs."""
 
     def start_at(self, tp: TopicPartition, offset: int, epoch: int, /) -> None:
-        """Begin to read a partition at a committed offset; -1 if there is none."""
+        """Begin to read a partition at a committed offset. If there is none (-1), auto.offset.reset determines where to begin."""
 
 
 class OffsetCommits:

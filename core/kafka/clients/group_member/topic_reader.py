@@ -217,7 +217,7 @@ class TopicReader(Consumer):
         self.buffer[:] = [each for each in self.buffer if each.tp.partition != partition]
 
     def start_at(self, partition: int, offset: int, epoch: int) -> None:
-        """Begin to read at a committed offset. If there is none (-1), auto.offset.reset decides."""
+        """Begin to read at a committed offset. If there is none (-1), auto.offset.reset determines where to begin."""
         self.stale = True
         if self.initializing.pop(partition, self) is self:
             return

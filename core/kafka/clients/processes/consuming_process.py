@@ -149,7 +149,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
             self._losing = False
 
     def metadata_updated(self) -> None:
-        """Send what was waiting for metadata. If a broker has just started, it might not know the topic yet."""
+        """Send the batches that were waiting for metadata. If a broker has just started, it might not know the topic yet."""
         super().metadata_updated()
         if not self.leaders:
             self.refresh_metadata_soon()

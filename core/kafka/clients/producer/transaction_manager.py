@@ -351,7 +351,7 @@ class TransactionManager:
         self.requests.coordinators[key, group] = node
 
     def initialized(self, producer_id: int, producer_epoch: int, *, bumped: bool) -> None:
-        """Adopt the producer ID and epoch from InitProducerId. With `bumped`, sequence numbers restart at 0."""
+        """Adopt the producer ID and epoch from InitProducerId. If `bumped` is true, sequence numbers restart at 0."""
         if bumped:
             self.sequences.reset()
         self.sequences.set_producer_id(producer_id, producer_epoch)
@@ -413,7 +413,7 @@ class TransactionManager:
             self._transition(_S.FATAL_ERROR, error)
 
     def fail_transaction(self, error: str, *, bump: bool = False) -> None:
-        """Make an error abortable. With `bump`, another epoch must follow the abort (`#abortableErrorIfPossible`)."""
+        """Make an error abortable. If `bump` is true, the producer must get another epoch after the abort (`#abortableErrorIfPossible`)."""
         if (bump and not self.release.bumps_producer_epoch) or self._is_fatal(error):
             self.fail(error)
         elif self.state is _S.ABORTING_TRANSACTION and bump:
@@ -435,8 +435,9 @@ class TransactionManager:
         self.bump_required = self.bump_required or (self.release.bumps_producer_epoch and self.version < 2)
 
     def _become_abortable(self, error: str) -> None:
-        """Fail the transaction. Errors during an abort are ignored, and the first error is the one that is kept
-        (`#transitionToAbortableError`)."""
+        """Fail the transaction. Ignore errors during an abort. If there are several errors, keep the first one
+        (`#transitionToAbortableError`).
+        """
         if self.state in (_S.ABORTING_TRANSACTION, _S.FATAL_ERROR, _S.ABORTABLE_ERROR):
             return
         self._transition(_S.ABORTABLE_ERROR, error)

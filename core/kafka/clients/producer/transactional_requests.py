@@ -86,7 +86,9 @@ class RequestContext(Protocol):
         """Make the error fatal."""
 
     def fail_transaction(self, error: str, /, *, bump: bool = False) -> None:
-        """Make the error abortable. With `bump`, another epoch must follow the abort. If that is impossible, make the error fatal."""
+        """Make the error abortable. If `bump` is true, the producer must get another epoch after the abort. If it cannot get one, make the
+        error fatal.
+        """
 
     def initialized(self, producer_id: int, producer_epoch: int, /, *, bumped: bool) -> None:
         """Adopt the producer ID and epoch from InitProducerId."""
@@ -168,7 +170,7 @@ class FindCoordinator(TxnRequest):
         return FindCoordinatorRequest(correlation, self.key, bool(self.group))
 
     def answered(self, manager: RequestContext, response: FindCoordinatorResponse) -> None:
-        """Record the coordinator, or ask again."""
+        """Record the coordinator, or repeat the request."""
         if response.error == errors.NONE:
             manager.found_coordinator(self.key, bool(self.group), broker_address(response.broker))
         elif response.error == errors.COORDINATOR_NOT_AVAILABLE:

@@ -20,7 +20,7 @@ from core.sim.journal import Journal
 from core.sim.network import Network
 
 FINAL: Final = frozenset({errors.MESSAGE_TOO_LARGE, errors.INVALID_RECORD, errors.CORRUPT_MESSAGE, errors.TOPIC_AUTHORIZATION_FAILED})
-"""The errors with which a topic refuses records each time that they are sent."""
+"""The errors that mean that a topic will refuse the same records again if they are sent again."""
 
 
 class DelayWorker(ServiceWorker):
@@ -54,7 +54,7 @@ class DelayWorker(ServiceWorker):
             self.write_topic(does.dead_letters)
 
     def _handle(self, records: HeldRecords) -> None:
-        """Send the records to the real topic. Send those that it has refused to the dead-letter topic."""
+        """Send the records to the real topic. Send the records that the real topic has refused to the dead-letter topic."""
         for start, end, error in self.refused.get(records.partition, ()):
             if start < records.end and records.start < end:
                 before, rest = records.split(max(start, records.start))

@@ -33,7 +33,7 @@ class HeldQueue:
         return self.counts.get(partition, 0)
 
     def push(self, records: HeldRecords, *, again: bool = False) -> None:
-        """Hold records. If `again` is true, the sender was unable to send them, and they go to the head of a FIFO queue."""
+        """Hold records. If `again` is true, the sender was unable to send the records, and a FIFO queue puts them at its head."""
         if not again:
             self.counts[records.partition] = self.count(records.partition) + records.size
         if not self.fifo:

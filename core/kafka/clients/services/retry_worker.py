@@ -52,7 +52,7 @@ class FailureRule(NamedTuple):
     reason: str = "IllegalStateException"
 
     def applies(self, number: int, now: int) -> bool:
-        """Return whether a try can fail. The first try has `number` 1."""
+        """Return whether this rule can make a try fail. The first try has `number` 1."""
         return bool(self.share_ppm) and (not self.tries or number <= self.tries) and (self.until < 0 or now < self.until)
 
 

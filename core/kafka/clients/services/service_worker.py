@@ -8,7 +8,7 @@ With a transactional.id, the records that the worker sends and the offsets that 
 
 A worker reads all partitions of its topic or, if it is a member of a group, those that the group coordinator assigns to it. Before it gives
 up partitions, it commits its offsets. The next owner handles the records that the worker still holds. It also handles records that the
-worker is just sending, so these records arrive twice.
+worker is still sending, so these records arrive twice.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class ServiceWorker(ConsumingProcess):
             super().handle(message, sender)
 
     def metadata_updated(self) -> None:
-        """Send what was waiting for metadata. If a topic was just created, its leaders might not be known yet."""
+        """Send the batches that were waiting for metadata. If a topic was just created, its leaders might not be known yet."""
         super().metadata_updated()
         waits = self.phase in (Phase.INIT, Phase.OFFSETS) or self.does.membership is not None
         if waits and any(leader == NO_LEADER for leader, _ in self.leaders):

@@ -13,7 +13,7 @@ LEAVE_GROUP_MEMBER_EPOCH: Final = -1
 """The member epoch of a member that is leaving its group."""
 
 LEAVE_GROUP_STATIC_MEMBER_EPOCH: Final = -2
-"""The member epoch of a static member that leaves for a while. Its partitions stay reserved until its session ends."""
+"""The member epoch of a static member that leaves temporarily. Its partitions stay reserved until its session ends."""
 
 Partitions = tuple[TopicPartition, ...]
 """Partitions in ascending order."""

@@ -121,7 +121,7 @@ def advance(
         member: the member before the request.
         updated: the member, updated from the fields in the request.
         owned: the partitions that the member reports that it owns; None if it does not report any.
-        records: the records so far. The function adds its own records.
+        records: the records that earlier steps have produced. The function adds its own records.
         rules: the settings.
         now: the current time, µs.
 
@@ -255,7 +255,7 @@ def epoch_records(group: ConsumerGroup, epoch: int, metadata: SubscriptionMetada
 
 
 def _leave(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, rules: ConsumerGroupRules) -> HeartbeatResult:
-    """Let a member leave for good, or a static member for a while (`#consumerGroupLeave`)."""
+    """Let a member leave permanently, or let a static member leave temporarily (`#consumerGroupLeave`)."""
     if not request.instance_id:
         member = group.members.get(request.member_id)
         if member is None:

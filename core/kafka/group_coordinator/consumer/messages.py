@@ -15,7 +15,7 @@ class ConsumerGroupHeartbeatRequest(NamedTuple):
         client: the client.id.
         group: the group.
         member_id: the ID that the client has generated for itself.
-        member_epoch: 0 to join, the member's epoch to remain in the group, -1 to leave, or -2 if a static member leaves for a while.
+        member_epoch: 0 to join, the member's epoch to remain in the group, -1 to leave, or -2 if a static member leaves temporarily.
         instance_id: the group.instance.id of a static member; empty for a dynamic member.
         rack: the client.rack; None if the member has none.
         rebalance_timeout: the time within which the member must give up partitions.
