@@ -82,5 +82,5 @@ def escape_glob(path: Path) -> str:
 
 
 def is_dataset(path: Path) -> bool:
-    """Whether the path is a Parquet dataset, a session's part of a dataset, or a file of a dataset."""
+    """Whether the path is a Parquet dataset, a session's part of a dataset, or a file in a dataset."""
     return path.suffix == ".parquet" or any(path.glob("session=*")) or any(path.glob("*.parquet"))

@@ -63,7 +63,7 @@ def open_log(path: Path, readable: Path | None = None) -> SessionLog:
     """Describe the log at `path`. If the log is compressed, `readable` is the path of its unpacked copy.
 
     Raises:
-        ReportError: the file is missing, is not an event log, or has a newer version.
+        ReportError: the file is missing or is not an event log, or the version of its format is newer than this program supports.
     """
     readable = readable or path
     try:
@@ -97,7 +97,7 @@ def dataset_log(dataset: str, session: str, header: str, tail: str, events: int,
         end_us: the virtual time of the last event in µs.
 
     Raises:
-        ReportError: the header is invalid, or has a newer version.
+        ReportError: the header is invalid, or names a newer version of the format than this program supports.
     """
     try:
         head, spec, release = parse_header(header.encode(), f"{dataset} (session {session})")

@@ -104,7 +104,7 @@ def dataset_schema(columns: Collection[str] | None = None) -> StructType:
 
 
 SESSION_SHOWN: Final = (SESSION, "release", "seed", "scenario", "events", "end_us", "ended", "torn")
-"""The columns of the session table that are shown. All other columns serve only the summaries."""
+"""The columns of the session table that are shown. Only the summaries use the other columns."""
 
 
 def session_schema() -> StructType:

@@ -4,7 +4,7 @@ At every start, Java loads, verifies, and links about twenty thousand classes of
 keep the linked classes in a file. Since Java 25, this file is the AOT cache (JEP 483, 514), and before that it is a class data sharing
 archive (JEP 350). If the file was created for another Java, other jars, or other options, Java silently ignores the file. The file
 therefore
-affects only speed. The file name identifies the Java and the jars for which the file was created.
+affects only speed. The file name identifies the Java runtime and the jars for which the file was created.
 """
 
 from __future__ import annotations

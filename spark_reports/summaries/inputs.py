@@ -53,9 +53,8 @@ class SummaryInputs:
         infrequent: the infrequent events, which are cached because most summaries need no other events.
         sessions: a row for each session (`schema.session_schema`).
         found: the event kinds that occur among `infrequent` (`occurring_kinds`), and possibly more kinds.
-        states_once, unserved_once, stalled_once, event_counts_once, lag_counts_once, transactions_once, held_once, group_lags_once,
-            rebalances_once, owned_once, unowned_once: the shared values that the properties with the same names, but without `_once`,
-                return.
+        states_once: the shared value that the property `states` returns; each of the following fields belongs to a property in the same
+            way.
         single_partition: whether all frames except `events` have a single partition, so that nothing needs to be shuffled.
     """
 

@@ -258,7 +258,7 @@ class _Progress:
             print_messages(text)
 
     def end_line(self) -> None:
-        """Finish the line that each update overwrites."""
+        """End the progress line, which each update overwrites."""
         if self.open:
             self.out.write("\n")
             self.open = False

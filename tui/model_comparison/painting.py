@@ -171,7 +171,7 @@ def copy_lines(copy: CopyView, start: int, end: int, width: int, paint: Palette,
 
 
 def bar_parts(copy: CopyView, start: int, end: int, width: int, paint: Palette) -> list[tuple[str, Style]]:
-    """Return the bar of a copy for a range of rows: visible, only acknowledged, only stored, and missing rows."""
+    """Return the bar that shows a range of a copy's rows: visible, only acknowledged, only stored, and missing rows."""
     span = max(1, end - start)
 
     def cells(number: int) -> int:

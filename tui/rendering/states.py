@@ -62,7 +62,7 @@ LEGENDS: Final = (
 def broker_state(broker: BrokerView, paint: Palette) -> tuple[str, str, Style]:
     """Return the glyph, word, and style of a broker.
 
-    These depend on the state of the broker's process and on whether the broker is fenced.
+    The result depends on the state of the broker's process and on whether the broker is fenced.
     """
     match broker.state:
         case BrokerState.STOPPED:

@@ -61,7 +61,7 @@ def broker_down_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
 def link_cut_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
     """Return rows `in, one, other, cut_from, cut_until` for the intervals in which one direction of a link was cut.
 
-    Each cut has two rows, one for each order of its two ends. `in` is the session.
+    Each cut has two rows: in one row, `one` is the sender, and in the other row, `one` is the receiver. `in` is the session.
     """
     life = Window.partitionBy("session", "src", "dst").orderBy("seq")
     cut = (

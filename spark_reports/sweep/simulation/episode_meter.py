@@ -51,7 +51,7 @@ class EpisodeMeter:
     """
 
     def __init__(self, topics: dict[str, bool], clients: Iterable[str]) -> None:
-        """Watch the given topics and clients. `topics` maps each topic to whether writes to the topic use acks=all."""
+        """Watch the given topics and clients. For each topic, `topics` says whether writes to the topic use acks=all."""
         self.topics = topics
         self.clients = tuple(clients)
         self.read_down = 0

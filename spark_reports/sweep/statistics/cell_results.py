@@ -129,7 +129,7 @@ COLUMNS: Final = (
 )  # fmt: skip
 """The columns of `cells.csv`.
 
-The bounds are the bounds of 95% confidence intervals. `…_at_least` is true if a percentile depends on unanswered records.
+The columns with bounds contain the bounds of 95% confidence intervals. `…_at_least` is true if a percentile depends on unanswered records.
 """
 
 

@@ -119,7 +119,7 @@ MODEL_COLUMNS: Final = (
     *(f"{name}{bound}" for name in ESTIMATES for bound in ("", "_low", "_high")),
     "lost_most", "latency_p50_us", "latency_p99_us", "latency_p999_us", "bytes_per_write", "acked", "failed", "unknown", "faults", "phantom", "losing_seeds",
 )  # fmt: skip
-"""The columns of `cells.csv`. Bounds are those of 95% confidence intervals."""
+"""The columns of `cells.csv`. The columns with bounds contain the bounds of 95% confidence intervals."""
 
 
 def model_row(outcome: ModelCellResult) -> list[Any]:
