@@ -53,8 +53,8 @@ class SummaryInputs:
         infrequent: the infrequent events, which are cached because most summaries need no other events.
         sessions: a row for each session (`schema.session_schema`).
         found: the event kinds that occur among `infrequent` (`occurring_kinds`), and possibly more kinds.
-        states_once: the shared value that the property `states` returns; each of the following fields belongs to a property in the same
-            way.
+        states_once: the shared value that the property `states` returns; each of the other fields whose names end in `_once` belongs to a
+            property in the same way.
         single_partition: whether all frames except `events` have a single partition, so that nothing needs to be shuffled.
     """
 
