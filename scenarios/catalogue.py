@@ -54,7 +54,7 @@ def find(name: str) -> Path:
     """Return the path of a library scenario or of a script file. A library scenario takes precedence over a file with the same name.
 
     Raises:
-        InputError: the name is neither a file nor a scenario in the library.
+        InputError: there is no file and no library scenario with this name.
     """
     looks_like_path = "/" in name or name.endswith((".yaml", ".yml"))
     if not looks_like_path and name in (*names(), *model_names()):
@@ -72,7 +72,7 @@ def load(name: str) -> Scenario:
     """Load a script file or a library scenario for Kafka.
 
     Raises:
-        InputError: the name is neither a file nor a scenario in the library, the script has errors, or it is a script for other models.
+        InputError: there is no such file or library scenario, the script has errors, or it is a script for other models.
     """
     found = load_any(name)
     if not isinstance(found, Scenario):
@@ -84,7 +84,7 @@ def load_any(name: str) -> Scenario | ModelScenario:
     """Load a script file or a library scenario, for Kafka or for other replication models.
 
     Raises:
-        InputError: the name is neither a file nor a scenario in the library, or the script has errors.
+        InputError: there is no such file or library scenario, or the script has errors.
     """
     path = find(name)
     return read_any(read_file(path, "name a script file or a scenario in the library"), str(path))

@@ -107,7 +107,7 @@ class LogEnds:
             self.add(event)
 
     def add(self, event: EventTuple) -> None:
-        """Note a `high-watermark` event."""
+        """Record a `high-watermark` event."""
         tp = TopicPartition(event[5], event[6])
         self._first.setdefault(tp, event[8])
         self._seqs.setdefault(tp, []).append(event[0])

@@ -1,8 +1,8 @@
 """The logs that partitions start with (`PartitionSpec.logs`), which reproduce a moment of a real cluster.
 
-The records in these logs were written before the start. Two replicas hold the same record at an offset if they have the same
-leader epoch there. Records below the leader's high watermark count as acknowledged. If a later leader lacks them, they are lost.
-The counters of the session's producers do not include them.
+The records in these logs were written before the start. Two replicas hold the same record at an offset if they have the same leader epoch
+at that offset. Records below the leader's high watermark count as acknowledged. If a later leader lacks them, they are lost. The counters
+of the session's producers do not include them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _place(cluster: ClusterNodes, tp: TopicPartition, partition: PartitionSpec, 
 
 
 def _terms(logs: tuple[LogSpec, ...], leader: int, most_batches: int) -> dict[int, Term]:
-    """Return the term of each leader epoch, with all records that any replica has."""
+    """Return a term for each leader epoch. It contains all records from this epoch that any replica has."""
     found: dict[int, tuple[int, int]] = {}
     for log in logs:
         for start, end, epoch in log.epoch_ranges():

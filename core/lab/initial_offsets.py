@@ -53,7 +53,7 @@ def place_offsets(cluster: ClusterNodes) -> None:
 
 
 def record_consumed(cluster: ClusterNodes) -> None:
-    """Note the records below the committed offsets as consumed before the start."""
+    """Record that the records below the committed offsets were consumed before the simulation started."""
     for group in cluster.spec.groups:
         for tp, offset, _ in group.offsets:
             leader = cluster.controller.replication.partitions[tp].leader

@@ -47,8 +47,8 @@ class ReadRecord(NamedTuple):
 
     Attributes:
         row: the row that the read returned; `NOTHING` if there was no row or the read failed.
-        acked, own, before: as of the invocation of the read, the highest version that had been acknowledged, the highest that had been
-            acknowledged to this client, and the highest that this client had read.
+        acked, own, before: when the read was invoked, the highest acknowledged version, the highest version acknowledged to this client,
+            and the highest version that this client had read.
         stale_us: the time since the acknowledgment of the version that follows the returned one, µs.
         unacknowledged: whether the read ended before the write of the row was acknowledged.
     """

@@ -12,8 +12,8 @@ class Tolerance:
     """How many lost copies a system with a given number of copies tolerates.
 
     Attributes:
-        write: the number of lost copies with which writes are still accepted.
-        keep: the number of permanently lost copies that an acknowledged write is certain to survive.
+        write: how many copies can be lost while writes are still accepted.
+        keep: how many copies can be permanently lost without the loss of any acknowledged write.
     """
 
     write: int
@@ -87,8 +87,8 @@ class CopiesNeeded:
     """How many copies are needed to tolerate a given number of lost copies.
 
     Attributes:
-        to_keep: the number of copies with which an acknowledged write is certain to survive; 0 if no number is enough.
-        to_go_on: the number of copies with which writes are also still accepted; 0 if no number is enough.
+        to_keep: how many copies are needed so that no acknowledged write is lost; 0 if no number is enough.
+        to_go_on: how many copies are needed so that writes are also still accepted; 0 if no number is enough.
     """
 
     to_keep: int

@@ -19,7 +19,7 @@ def null_sink(event: tuple) -> None:
 
 
 class Journal:
-    """The recorder of a simulation's events.
+    """Records a simulation's events.
 
     Attributes:
         seq: the sequence number of the last event, 0 before the first.

@@ -42,8 +42,9 @@ from core.sim.journal import Journal
 from core.sim.messages import Timer
 
 CLIENT_TIMERS: Final = -(1 << 96)
-"""The offset from a poll's order to the order of its client's timer. Because of it, the timers of clients come before the messages of all
-polls."""
+"""The offset from a poll's order to the order of its client's timer. Because of this offset, the timers of clients come before the messages
+of all polls.
+"""
 
 NOT_YET: Final = -1
 """The value that stands for the time of something that has not happened since an elision began."""

@@ -23,7 +23,7 @@ RETRANSMISSION: Final = 200_000
 """TCP's minimum retransmission timeout, µs (Linux TCP_RTO_MIN)."""
 
 MAX_RETRANSMISSION: Final = 6_400_000
-"""The maximum of the doubling timeout, µs."""
+"""The maximum retransmission timeout, µs. The timeout doubles until it reaches this value."""
 
 PROXY_DELAY: Final = 20_000
 """The maximum delay of a duplicate, or of a request that others overtake, µs."""

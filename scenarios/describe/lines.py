@@ -111,7 +111,7 @@ def plain_lines(text: str) -> list[str]:
 
 
 def is_prompt(bare: str) -> bool:
-    """Whether a line, without the spaces around it, is a prompt or a fence of Markdown."""
+    """Whether a line, without the spaces around it, is a prompt or a Markdown code fence."""
     return _PROMPT.match(bare) is not None or _FENCE.match(bare) is not None
 
 

@@ -37,8 +37,9 @@ _NAMED: Final = 8
 def parse_describe(text: str, source: str = "<stdin>") -> DescribeImport:
     """Return the topics that a text describes, with notes of the form `source:line: ...` about the parts that could not be used.
 
-    Rows are ordered by partition, and topics by appearance. If the summary line of a topic is missing because a filter omits it, the topic is
-    built from its rows. If the rows are missing, the topic has only its summary line. If some rows are missing, a note lists the gaps.
+    Rows are in order of partition numbers, and topics in order of appearance. If the summary line of a topic is missing because a filter
+    omits it, the topic is built from its rows. If the rows are missing, the topic has only its summary line. If some rows are missing, a
+    note lists the gaps.
 
     Raises:
         DescribeError: the text has no describe line, a truncated line, a number out of range, or a contradiction.

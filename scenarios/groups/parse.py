@@ -127,7 +127,7 @@ class _Reader:
         return GroupsImport(groups, self._places, self._ends, (*self._notes, *untold, *few[:MAX_NOTES]), source)
 
     def _take_command(self, bare: str) -> None:
-        """Note the group that a command line names, because some releases print tables without the name of the group."""
+        """Remember the group that a command line names, because some releases print tables without the name of the group."""
         named = _OPTION.findall(bare)
         if len(named) == 1:
             self._named = named[0].strip("\"'")

@@ -1,9 +1,9 @@
 """Acts of a script: `kill: 2`, `cut: [1, 3]`, `produce: {topic: orders, records: 500}`.
 
-Acts are built from the fields and types of their classes in `core.lab.acts`, so a new act needs no change here. In scripts, field names
-have dashes, times are durations, and shares are percentages. For example, the field `loss_ppm` is written `loss: 5%`. Acts have three short
-forms. A single value sets the act's first field. A list of brokers stands for one act per broker. A list of two nodes stands for the link
-between them.
+Acts are built from the fields and types of their classes in `core.lab.acts`, so a new act requires no change to this module. In scripts,
+field names have dashes, times are durations, and shares are percentages. For example, the field `loss_ppm` is written `loss: 5%`. Acts have
+three short forms. A single value sets the act's first field. A list of brokers stands for one act per broker. A list of two nodes stands
+for the link between them.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ class Under:
         before: the first release that is not included, or None.
         since: the first release that is included, or None.
         only: the only releases that are included; empty for any release.
-        guarded: the guards, all of which must be in force in the release.
-        unguarded: guards, at least one of which must not be in force in the release; if empty, this criterion does not apply.
+        guarded: the guards that must all be in force in the release.
+        unguarded: guards, of which at least one must be off in the release; if empty, this criterion does not apply.
     """
 
     before: str | None = None

@@ -68,7 +68,7 @@ class WrongEvent(Exception):
 
 
 class _Reading:
-    """The decoder of a kind, and the indexes of the columns that are checked against the cluster, or 0 if there is no such column."""
+    """The decoder for a kind, and the indexes of the columns that are checked against the cluster, or 0 if there is no such column."""
 
     __slots__ = ("broker_ats", "brokers_ats", "creates", "decode", "deletes", "partition_at", "topic_at", "words")
 
@@ -101,7 +101,7 @@ class _Kind(msgspec.Struct):
 
 
 class LineDecoder:
-    """A decoder of lines into event tuples. It must be called with all lines of a log in order.
+    """Decodes lines into event tuples. It must be called with all lines of a log in order.
 
     Raises:
         WrongEvent: no session of the cluster can have recorded the event.
@@ -113,7 +113,9 @@ class LineDecoder:
         self._kind_of = msgspec.json.Decoder(_Kind).decode
         self._brokers = frozenset([NO_LEADER, *(broker.id for broker in spec.brokers)])
         self._partitions: dict[str, int] = {}
-        """The number of partitions of each topic that an earlier line has created. Brokers can name a deleted topic for a while."""
+        """The number of partitions of each topic that an earlier line has created. Deleted topics are included, because brokers can still
+        name them for a while.
+        """
         self._deleted: dict[str, None] = {}
         """The topics that an earlier line has deleted and that no line has created since then."""
 

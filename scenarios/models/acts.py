@@ -1,6 +1,6 @@
 """The acts in a script: the models' faults, the acts of an operator, and the requests from clients.
 
-The acts of the models are built from the fields of their classes, so a new act needs no change here except in `MODEL_ACTS`.
+The acts of the models are built from the fields of their classes, so a new act requires no change to this module except in `MODEL_ACTS`.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class Step:
         acts: the acts.
         expects: the expectations that are checked right after the acts.
         under: the systems that the step applies to; empty for all.
-        refused: a part of the reason with which the acts must be refused; empty if they must be possible.
+        refused: a text that the reason for refusing the acts must contain; empty if the acts must be possible.
         note: what the step shows.
     """
 

@@ -216,7 +216,7 @@ def _event_in_words(event: EventTuple | None, difference: Difference) -> str:
 
 
 def unlike(first: Outcome, second: Outcome) -> list[tuple[str, str, str]]:
-    """Return the final values that differ: (name, value of the first, value of the second)."""
+    """Return the final values that differ: (name, value in the first run, value in the second run)."""
     theirs, mine = dict(second.values), dict(first.values)
     names = [*mine, *(name for name in theirs if name not in mine)]
     return [(name, mine.get(name, "-"), theirs.get(name, "-")) for name in names if mine.get(name) != theirs.get(name)]

@@ -156,11 +156,11 @@ class ConsumptionAccount:
     # --- what happens ----------------------------------------------------------------------------------------------
 
     def consumed_before(self, group: str, tp: TopicPartition, start: int, end: int, epoch: int) -> None:
-        """Note records that a group consumed before the start, so that it does not skip them."""
+        """Record which records a group consumed before the simulation started, so that they do not count as skipped."""
         self.before.setdefault((group, tp), {}).setdefault(epoch, OffsetSet()).add(start, end)
 
     def records_processed(self, group: str, client: str, tp: TopicPartition, start: int, end: int, epoch: int) -> None:
-        """Note processed records. Emit an event for each interval of these records that had already been processed."""
+        """Record that records were processed. Emit an event for each interval of these records that had already been processed."""
         part = self.of(group, tp)
         known = part.processed.setdefault(epoch, OffsetSet())
         for low, high in list(known.within(start, end)):
@@ -170,14 +170,14 @@ class ConsumptionAccount:
         known.add(start, end)
 
     def position_set(self, group: str, tp: TopicPartition, position: int, event: int, *, committed: bool) -> None:
-        """Note a member's new position. If the position is not a committed offset, the group might skip the records below it."""
+        """Record a member's new position. If the position is not a committed offset, the group might skip the records below it."""
         part = self.of(group, tp)
         part.position_event = event
         if not committed:
             part.add_bound(position, event)
 
     def offset_committed(self, group: str, tp: TopicPartition, offset: int, event: int) -> None:
-        """Note a committed offset."""
+        """Record a committed offset."""
         if group in self.groups:
             self.of(group, tp).add_bound(offset, event)
 

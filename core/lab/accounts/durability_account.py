@@ -252,7 +252,7 @@ class DurabilityAccount:
         self.check_exposure(tp)
 
     def leadership_ended(self, tp: TopicPartition, log: ReplicaLog) -> None:
-        """Record that a leader resigned or stopped. Count the records that it knew to be committed."""
+        """Record that a leader resigned or stopped. Count the records that this leader knew to be committed."""
         account = self.of(tp)
         if account.log is log:
             account.add_committed()

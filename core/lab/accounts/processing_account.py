@@ -10,7 +10,7 @@ There are three kinds of harm:
 - An input record is *half visible* if only some of its output records are visible, and the others are not in an open transaction.
 - An input record was *never processed* if the committed offset is above it, it has no output record, and no dead-letter topic contains it.
 
-The input records that a running process has polled but not finished do not count as half visible or never processed.
+While a running process has polled an input record but not finished it, the record does not count as half visible or never processed.
 
 The part of a log below its last stable offset changes only if the log is truncated. Therefore, each record in it is read once
 (`core.lab.accounts.processed_logs`).
@@ -83,7 +83,7 @@ class Counts(NamedTuple):
 
     Attributes:
         input: the number of visible input records.
-        processed: the number of input records all of whose output records are visible.
+        processed: the number of input records whose output records are all visible.
         twice: the number of input records that were processed twice.
         half: the number of input records that are half visible.
         never: the number of input records that were never processed.
@@ -131,7 +131,7 @@ class SourceAccount:
         return found
 
     def complete(self) -> OffsetSet:
-        """Return the input offsets all of whose output records are visible."""
+        """Return the input offsets whose output records are all visible."""
         found = self.seen[0]
         for known in self.seen[1:]:
             found = found.common(known)
@@ -259,7 +259,7 @@ class ProcessingAccount:
         return self._stable(tp, log).visible
 
     def finished(self, processing: Processing, logs: Logs) -> int:
-        """Return the number of input records all of whose output records are visible, even if the input has been deleted."""
+        """Return the number of input records whose output records are all visible, even if the input has been deleted."""
         group = self._group(processing, logs)
         return sum(group.of(tp).complete().count() for tp in logs if tp.topic == processing.source)
 

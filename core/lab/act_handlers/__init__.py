@@ -1,4 +1,4 @@
-"""The execution of acts on a cluster.
+"""Executes acts on a cluster.
 
 For each act, its handler first checks whether the act is possible. Then the `act` event is recorded, and the handler performs the act.
 An impossible act is refused before anything changes, with a message that says what would be possible.

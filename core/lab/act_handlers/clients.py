@@ -60,7 +60,7 @@ def _producer_config(cluster: ClusterNodes, act: acts.Produce | acts.Load, *, tr
     """Return the configuration of the act's producer. The producer can be new.
 
     Raises:
-        ActRefused: the producer exists with another configuration.
+        ActRefused: the producer already exists with a different configuration.
     """
     known = cluster.producer(act.producer)
     idempotent = act.idempotence or transactional if known is None else known.idempotent

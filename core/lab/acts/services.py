@@ -17,7 +17,7 @@ class StartDelayService(Act, word="delay-service", does="start a service that ho
     partition until it holds fewer than `resume-at`. Every `commit-every`, the worker commits offsets: with `commit: done`, the lowest
     offset that it has not forwarded; with `commit: position`, the offset after the last record that it has polled. If the service is
     `transactional`, the forwarded records and the offsets are one transaction. `queue` is `priority` or `fifo`. `due-from` is the moment
-    from which the delay counts: `timestamp` or `read`. With `delays: record`, each record has the delay that its producer asked for,
+    from which the delay is measured: `timestamp` or `read`. With `delays: record`, each record has the delay that its producer asked for,
     instead of the delay of its level. With `tick`, a timing wheel rounds due times up to a multiple of this time. With `crash-after`, each
     worker crashes when it has sent its first records but not handled the response (`send`), when they are acknowledged (`forward`), or when
     it has committed offsets (`commit`). If the workers have ended, the act starts other instances of them. `group` is the group of the

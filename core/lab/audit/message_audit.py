@@ -101,7 +101,7 @@ class MessageAudit:
     __slots__ = ("_cluster", "acknowledgments", "bucket", "buckets", "committed", "cut", "deleted", "lateness", "produced", "tiers")
 
     def __init__(self, bucket: int = DEFAULT_BUCKET, lateness: int | None = None) -> None:
-        """Start an audit. By default, the allowed lateness is one bucket."""
+        """Start an audit. By default, the allowed lateness is the length of one bucket."""
         self.bucket: Final = bucket
         self.lateness: Final = bucket if lateness is None else lateness
         self.produced: Final = ProducedRecords()

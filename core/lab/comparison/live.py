@@ -183,7 +183,7 @@ class LiveRun(Run):
         return tuple(self._told(event) for event in sorted(dict.fromkeys(chain)))
 
     def _chain(self, seq: int) -> list[EventTuple]:
-        """Return an event and those of its causes that are kept."""
+        """Return an event and those of its causes that are still in memory."""
         known = {event[0]: event for event in self.events}
         chain = []
         while seq in known:

@@ -100,7 +100,7 @@ class Variant:
         model: the model.
         build: the function that builds the system from a seed and a sink for events.
         secondary_reads: the way of reading at secondaries.
-        tolerances: the function that returns, for a number of copies, the losses that they tolerate under each relevant setting.
+        tolerances: the function that returns how many lost copies a given number of copies tolerates under each relevant setting.
         resized: the function that returns `build` for another number of servers; None if the settings determine the number.
     """
 
@@ -139,7 +139,9 @@ def _mysql_semi_sync(servers: int, seed: int, sink: Sink) -> Compared:
 
 
 def _elasticsearch(servers: int, seed: int, sink: Sink) -> Compared:
-    """Build a cluster with a copy on each server. Two servers cannot elect a master, so a third node without a copy helps them."""
+    """Build a cluster with a copy on each server. Two servers cannot elect a master, so a third node, which has no copy, takes part in the
+    election.
+    """
     return Elasticsearch(ElasticsearchSettings(max(servers, 3), servers, "n2" if servers > 2 else "n3"), seed, sink)
 
 

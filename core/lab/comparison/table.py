@@ -13,7 +13,7 @@ from core.models.tolerance import CopiesNeeded
 from core.sim.units import format_duration
 
 COLUMNS: Final = ("acked", "lost", "dirty", "stale", "own", "back", "no write", "no read", "median", "longest")
-"""The titles of the columns for the harms."""
+"""The titles of the columns that count harm to clients."""
 
 COPY_COLUMNS: Final = ("exposed", "exposed·s", "sent", "per write", "1 loss", "2 losses")
 """The titles of the columns for the risks and costs of the copies."""
@@ -27,7 +27,7 @@ MEANINGS: Final = (
     "no write, no read: how long probes found no server that answered",
     "median, longest: the time that acknowledged writes took",
 )
-"""What the columns for the harms mean."""
+"""What the columns that count harm to clients mean."""
 
 COPY_MEANINGS: Final = (
     "exposed: the maximum number of acknowledged writes that no possible new primary had",
@@ -88,7 +88,7 @@ def seconds(us: int) -> str:
 
 
 def text_table(variants: Sequence[Variant], reports: Sequence[Report]) -> list[str]:
-    """Return the lines of the table of the harms, with a row for each system."""
+    """Return the lines of the table that counts harm to clients, with a row for each system."""
     return _aligned([("", *COLUMNS), *((each.name, *cells(report)) for each, report in zip(variants, reports, strict=True))])
 
 
@@ -108,7 +108,7 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def markdown_table(titles: Sequence[str], reports: Sequence[Report]) -> list[str]:
-    """Return the lines of the table of the harms in Markdown."""
+    """Return the lines of the table that counts harm to clients, in Markdown."""
     return markdown(COLUMNS, titles, [cells(report, why_stale=True) for report in reports])
 
 

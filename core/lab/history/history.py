@@ -50,7 +50,7 @@ class History(TaskRunner):
         bookmarks: moments that people marked.
         keyframe_cache: the keyframes.
         limit: the virtual time that the session does not pass, µs; None for no limit.
-        notices: messages about results that differ from the request, until they are shown.
+        notices: messages that have not been shown yet, each about a result that differs from what was requested.
         on_event: the function that receives every event; None after the cluster was moved without sending events.
         on_pause: the function to call when the history stops at the present moment.
     """

@@ -184,7 +184,7 @@ class KeyframeCache:
         self._looked_at, self._look_at = steps, steps + int(left / pace / 2) if pace > 0 else steps
 
     def add_first(self, replay_run: ReplayRun) -> None:
-        """Add the first whole keyframe of a large cluster. Later keyframes store only the changes to it."""
+        """Add the first whole keyframe of a large cluster. Later keyframes store only the changes since then."""
         if LARGE_CLUSTER_REPLICAS < _replicas(replay_run.cluster) <= MAX_REPLICAS_OF_FIRST_KEYFRAME:
             self.maybe_add(replay_run, seen=False)
 

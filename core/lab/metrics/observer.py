@@ -420,7 +420,7 @@ class MetricsObserver:
         return found
 
     def min_isr(self, tp: TopicPartition) -> int:
-        """Return the effective min.insync.replicas of a partition at its leader."""
+        """Return the effective min.insync.replicas that the leader of a partition uses."""
         partition = self._partitions[tp]
         value = self._settings.integer("min.insync.replicas", broker=partition.leader, topic=tp.topic)
         return effective_min_isr(value, len(partition.replicas), capped=self._release.capped_min_isr)

@@ -61,7 +61,7 @@ class SegmentReport:
         high_watermark: the high watermark.
         leo: the log end offset.
         settings: the settings that determine the files, with their values.
-        rows: the segments, oldest first, or only the newest and those that the lookup reads.
+        rows: the segments, oldest first: all of them, or only the newest ones and those that the lookup reads.
         omitted: the number of older segments that are not listed.
         lookup: the requested lookup; None if there is none.
     """

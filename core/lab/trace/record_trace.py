@@ -102,13 +102,13 @@ class RecordTrace:
     # --- what the account reports ----------------------------------------------------------------------------------
 
     def batch_closed(self, producer: str, batch_id: int, tp: TopicPartition, records: int, created: int, timestamp: int) -> None:
-        """Note a batch, which can later turn out to contain the record."""
+        """Remember a batch, which can later turn out to contain the record."""
         self._produced.of(producer).add(batch_id, tp, records, timestamp)
         if tp == self.tp:
             self._sendings[producer, batch_id] = _Sending(created, timestamp)
 
     def batch_failed(self, producer: str, batch_id: int, sent_at: int, event: int) -> None:
-        """Note a failed attempt. The event that reports it came just before."""
+        """Record a failed attempt. The event that reports it came just before."""
         sending = self._sendings.get((producer, batch_id))
         if sending is None or not self._failed or self._failed[0] != event:
             return
@@ -122,7 +122,7 @@ class RecordTrace:
                 life.spans.append(span)
 
     def batch_acknowledged(self, producer: str, batch_id: int, tp: TopicPartition, records: FetchedRange, node: str) -> None:
-        """Note which life of the record an acknowledgment is for. The event of the acknowledgment follows."""
+        """Remember which of the records at the offset an acknowledgment is for. The event of the acknowledgment follows."""
         for life in self.lives:
             if tp == self.tp and (life.producer, life.batch_id) == (producer, batch_id):
                 life.acknowledged_by = node
@@ -140,7 +140,7 @@ class RecordTrace:
         """Do nothing: the trace compares all replicas."""
 
     def records_consumed(self, consumer: str, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
-        """Note which life of the record a consumer has read. The event of the read follows."""
+        """Remember which of the records at the offset a consumer has read. The event of the read follows."""
         if tp == self.tp:
             for part in records:
                 life = self._life_of(part.term) if part.start <= self.offset < part.end else None

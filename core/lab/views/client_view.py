@@ -91,8 +91,9 @@ class ProcessView(ReprMixin):
         running: whether the instance is running.
         step: the current step, or the last one of an instance that has ended.
         input: the number of visible input records. This count and the next ones include the other processes of the group.
-        processed: the number of input records all of whose output records are visible.
-        processed_twice, half_visible, never_processed: the numbers of input records with this harm.
+        processed: the number of input records whose output records are all visible.
+        processed_twice, half_visible, never_processed: the numbers of input records that were processed twice, are half visible, or were
+            never processed.
     """
 
     name: str

@@ -1,8 +1,8 @@
 """Frozen views of the state of a cluster, for the user interface, expectations, and `describe`.
 
 `Cluster.view()` builds a view of everything, and `Cluster.partition_view(tp)` builds one of a partition. A view never changes and
-holds no reference into the running system. Times are µs of virtual time. End offsets are exclusive, as in Kafka. Leader, ISR, and
-epochs are the controller's. The LEO, HW, and role of a replica are those on its broker, even if that broker is stopped.
+holds no reference into the running system. Times are in µs of virtual time. End offsets are exclusive, as in Kafka. Leader, ISR, and epochs
+are the controller's. The LEO, HW, and role of a replica are those on its broker, even if that broker is stopped.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ClusterView(ReprMixin):
         loss_ppm: the share of messages that every link loses, parts per million.
         latency_us, jitter_us: the latency and jitter of every link that is not in `changed_links`.
         unclean_check_us: the time until the KRaft controller checks for unclean elections; -1 if no check is scheduled.
-        groups, processes: the groups, and the processes.
+        groups, processes: the views of the groups and of the processes.
         members: the consumers of groups.
         consumption: the progress of groups with members, by group and partition.
         services: the delay services and their workers.

@@ -14,8 +14,8 @@ class MinIsrChange(NamedTuple):
 
     Attributes:
         led: the number of partitions that have a leader.
-        refused: the number of those that would refuse writes with acks=all.
-        at_min: the number of those that would refuse such writes if the ISR lost one more member.
+        refused: the number of these partitions that would refuse writes with acks=all.
+        at_min: the number of these partitions that would refuse such writes if the ISR lost one more member.
     """
 
     led: int
@@ -42,7 +42,7 @@ class UncleanChange(NamedTuple):
     """The effect of enabling unclean leader election.
 
     Attributes:
-        elected: the number of partitions that would get a leader.
+        elected: the number of partitions that would be given a leader.
         lacking: the number of records that would be lost because only stopped brokers hold them.
     """
 

@@ -317,7 +317,7 @@ class Primary:
         return self._node.peers[:copies]
 
     def _recovery_from(self, start: RecoveryFrom, copy: str) -> None:
-        """Send a copy what it lacks: the operations above its checkpoint if they are still there, otherwise whole files."""
+        """Send a copy what it lacks: the operations above the copy's checkpoint if the primary still has them, otherwise whole files."""
         shard = self._shard
         if start.primary_term != self.term or copy not in self.recovering:
             return

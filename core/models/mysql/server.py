@@ -28,7 +28,8 @@ class MySQLServer(Server):
     """A server.
 
     Attributes:
-        binlog: the binary log, which contains the server's own commits and those that it has applied. The first `purged` transactions are
+        binlog: the binary log, which contains the server's own transactions and those that it has applied as a replica. The first `purged`
+            transactions are
         deleted.
         synced: the number of transactions of the binary log that are on disk.
         relay_log, applied: the received transactions, and how many of them have been applied.
@@ -246,7 +247,7 @@ class MySQLServer(Server):
     def _objection(self, start: StartReplication) -> str:
         """Return why the source cannot serve a replica (error 1236); empty if it can.
 
-        MySQL checks whether the replica is ahead only for the source's own GTIDs. MariaDB checks only one position.
+        To find out whether the replica is ahead, MySQL checks only the source's own GTIDs. MariaDB checks only one position.
         """
         if self.settings.mariadb:
             if start.position is not None and self._index_of(start.position) < 0:

@@ -35,7 +35,7 @@ class Log:
         return (self.term_at(len(self)), len(self)) > (last_term, last_index)
 
     def cut(self, index: int) -> int:
-        """Drop an entry and all later ones. Return how many there were."""
+        """Drop an entry and all later ones. Return the number of dropped entries."""
         dropped = len(self) - index + 1
         del self.entries[index - 1 :]
         self.written = min(self.written, index - 1)

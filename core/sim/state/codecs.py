@@ -144,7 +144,9 @@ class FieldsCodec(Codec):
 
 
 class FewOfManyCodec(FieldsCodec):
-    """The codec of many classes that have few objects each. Reading them together is faster than class by class."""
+    """A codec for many classes, each of which has few objects. Reading all of these objects together is faster than reading them class by
+    class.
+    """
 
     def __init__(self) -> None:
         self._codecs: dict[type, FieldsCodec] = {}

@@ -52,7 +52,9 @@ class Group:
     def _differences(
         self, others: list[State], read: Callable[[list[FieldValue], list[State]], list[State]]
     ) -> tuple[list[int], list[State]]:
-        """Read the objects that have a state in `others`. Return the places at which the states differ, and the current states there."""
+        """Read the objects that have a state in `others`. Return the places at which the states differ, and the current states at these
+        places.
+        """
         places: list[int] = []
         present: list[State] = []
         for start in range(0, len(others), AT_ONCE):
