@@ -42,7 +42,7 @@ class CreatePartitions(NamedTuple):
     """A request to increase the number of partitions of a topic (`CreatePartitions`).
 
     Attributes:
-        topic: the topic.
+        topic: the topic that gets more partitions.
         partitions: the new total number of partitions.
         assignment: the replicas of each new partition. If it is empty, the controller places them.
     """

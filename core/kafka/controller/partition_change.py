@@ -27,7 +27,7 @@ class PartitionChange(ReprMixin):
     """A `PartitionChangeRecord`. If a field is None, the record does not contain it, and the partition keeps its value.
 
     Attributes:
-        replicas: the replicas.
+        replicas: the new replica list.
         isr: the ISR.
         leader: the new leader. It is set if the leader changes, even to NO_LEADER, or if only the leader epoch must rise.
         elr: the eligible leader replicas (KIP-966).

@@ -34,9 +34,9 @@ class OffsetCommitRequest(NamedTuple):
     Attributes:
         correlation: the correlation ID.
         client: the name of the client.
-        group: the group.
+        group: the ID of the group.
         membership: the membership of the client.
-        offsets: the offsets.
+        offsets: the offsets to commit.
         metadata: the text that the application stores with each offset; empty if it stores none.
     """
 
@@ -63,9 +63,9 @@ class TxnOffsetCommitRequest(NamedTuple):
         transactional_id: the transactional.id.
         producer_id: the producer ID.
         producer_epoch: the producer epoch.
-        group: the group.
+        group: the ID of the group.
         membership: the membership of the consumer; ignored before KIP-447.
-        offsets: the offsets.
+        offsets: the offsets to commit.
         version: the transaction.version of the client. With version 2, the group coordinator adds its partition to the transaction.
     """
 
@@ -91,8 +91,8 @@ class OffsetFetchRequest(NamedTuple):
 
     Attributes:
         correlation: the correlation ID.
-        group: the group.
-        partitions: the partitions.
+        group: the ID of the group.
+        partitions: the partitions whose committed offsets the client requests.
         require_stable: whether a partition gets UNSTABLE_OFFSET_COMMIT if an open transaction contains an offset for it (KIP-447).
         membership: the member ID and the member epoch of a member of the consumer protocol, which the coordinator checks (KIP-848).
     """

@@ -29,7 +29,7 @@ class OffsetCommit:
 
     Attributes:
         sender: the address of the client.
-        request: the request.
+        request: the request to commit offsets.
         tp: the partition of `__consumer_offsets`.
         coordinator_epoch: the coordinator epoch in which the request arrived.
         records: the records after they have been appended.

@@ -29,7 +29,7 @@ class OffsetTombstones:
 
     Attributes:
         cache: the groups in the partition of `__consumer_offsets`.
-        group: the group.
+        group: the group whose offsets are being removed.
         tps: the partitions whose offsets are being removed.
         deletes_group: whether a tombstone for the group is also written.
         kind: the kind of the event that reports the removal of an offset.

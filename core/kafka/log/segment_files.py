@@ -39,7 +39,7 @@ class PositionedBatch(NamedTuple):
     """A batch in a segment file.
 
     Attributes:
-        batch: the batch.
+        batch: the fields of the batch.
         start: its first offset in the log.
         end: the offset after its last record in the log. A log can contain only part of a batch if the size of a fetch was limited.
         position: its position in the file.

@@ -64,7 +64,7 @@ class AddPartitionsToTxnRequest(NamedTuple):
         transactional_id: the transactional.id.
         producer_id: the producer ID.
         producer_epoch: the producer epoch.
-        partitions: the partitions.
+        partitions: the partitions to add or to verify.
         verify_only: whether the coordinator only checks that the transaction contains the partitions (KIP-890).
         version: the transaction.version of the client.
     """

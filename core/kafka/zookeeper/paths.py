@@ -35,7 +35,7 @@ class PartitionState(NamedTuple):
     """The data of a partition's state znode (Kafka: `LeaderIsrAndControllerEpoch`). The znode's version is the partition epoch.
 
     Attributes:
-        leader: the leader.
+        leader: the broker that leads the partition.
         leader_epoch: the leader epoch.
         isr: the ISR.
         controller_epoch: the epoch of the controller that wrote the state.

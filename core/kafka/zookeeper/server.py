@@ -56,7 +56,7 @@ class Znode:
     """A znode.
 
     Attributes:
-        data: the data.
+        data: the data that the znode contains.
         created: the zxid of the znode's creation.
         version: the number of writes since its creation.
         owner: the session that owns an ephemeral znode; NO_SESSION for any other znode.

@@ -53,7 +53,7 @@ class LeastLoaded:
         """Return the least loaded subscriber of a topic; None if there is none.
 
         Args:
-            topic: the topic.
+            topic: the topic that the member must subscribe to.
             racks: if given, only members that have no rack or are in one of these racks are considered.
         """
         best: tuple[int, str] | None = None

@@ -46,7 +46,7 @@ class Verification:
     """A batch that is waiting for the coordinator.
 
     Attributes:
-        batch: the batch.
+        batch: the batch that needs the coordinator's answer.
         completion: the function to call with the answer.
         guard: the number of the verification entry.
         since: when the batch arrived, µs.

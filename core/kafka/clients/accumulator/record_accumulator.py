@@ -75,7 +75,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         """Append a record to the last batch for a partition or to a new batch (`RecordAccumulator#append`).
 
         Args:
-            topic: the topic.
+            topic: the topic of the record.
             partition: the partition; None if the partitioner is to choose one.
             record: the key and the value of the record; None if they do not matter.
             record_bytes: the size of the key and the value, bytes.

@@ -69,7 +69,7 @@ class GroupConsumer(Consumer):
 
     Attributes:
         owner: the process that the consumer belongs to.
-        group: the group.
+        group: the group to which the consumer commits its offsets.
         requires_stable: whether offsets in open transactions make the consumer wait (KIP-447).
         max_poll_records: the maximum number of records that a poll returns.
         coordinator: the address of the group coordinator; empty while it is unknown.

@@ -66,7 +66,7 @@ class CoordinatorCalls:
     """The requests from one member to its coordinator.
 
     Attributes:
-        group: the group.
+        group: the group that the member belongs to.
         coordinator: the address of the coordinator; empty while it is unknown.
         searching: whether the member is looking for the coordinator.
         lost: the address of the coordinator whose loss was reported and that has not responded since; empty if there is none.

@@ -39,7 +39,7 @@ class GroupCommand(Client):
     """The client that runs one command.
 
     Attributes:
-        request: the request. Each attempt gets its own correlation ID.
+        request: the request that the command sends. Each attempt gets its own correlation ID.
         calls: the requests to the coordinator.
         deadline: the time when the command gives up, µs.
         done: whether the command has ended.

@@ -46,7 +46,7 @@ class MemberConsumer(GroupConsumer):
     """A consumer that can be a member of a group.
 
     Attributes:
-        process: the process.
+        process: the process that the consumer belongs to.
         member: the membership; None if the consumer reads all partitions of its topic.
         assigned: the partitions that a member owns.
         is_polling: always True, because max.poll.interval.ms is not enforced.

@@ -44,7 +44,7 @@ class Commit:
 
     Attributes:
         kind: why the consumer commits.
-        offsets: the offsets.
+        offsets: the offsets to commit.
         deadline: the time when a synchronous commit times out, µs.
     """
 

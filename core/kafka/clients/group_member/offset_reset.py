@@ -94,7 +94,7 @@ def new_offset(target: Target, tp: TopicPartition, bounds: LogBounds, committed:
     """Return the new offset of a partition. An offset outside the log is replaced by the nearest offset inside it (`#checkOffsetsRange`).
 
     Args:
-        target: the target.
+        target: the target of the reset.
         tp: the partition.
         bounds: what the partition's leader returned.
         committed: the committed offset; None if there is none.

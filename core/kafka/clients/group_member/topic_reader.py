@@ -65,10 +65,10 @@ class TopicReader(Consumer):
     """Reads one topic for a member.
 
     Attributes:
-        owner: the member.
+        owner: the member that the reader belongs to.
         policy: auto.offset.reset.
         duration: the duration that the policy `by_duration` names, µs.
-        group: the group.
+        group: the group that the member belongs to.
         assigned: the partitions that the member owns.
         initializing: the owned partitions whose committed offset is not known yet.
         paused: the owned partitions that the application has paused.

@@ -98,7 +98,7 @@ class Producer(Sender):
         """Collect records in batches, according to the rules of a release.
 
         Args:
-            release: the release.
+            release: the release whose rules apply.
             seed: the name of the random stream that chooses partitions.
             ratio: the size of a compressed batch, divided by its size before compression.
         """

@@ -142,7 +142,7 @@ class ProducerSequences:
         """Return whether to send a batch again after a leader has refused its sequence number (`TransactionManager#canRetry`).
 
         Args:
-            batch: the batch.
+            batch: the batch that the leader refused.
             error: the error from the leader.
             log_start: the log start offset of the leader; NONE if it is unknown.
         """
@@ -176,7 +176,7 @@ class ProducerSequences:
         """Record that a batch was given up (`TransactionManager#handleFailedBatch`).
 
         Args:
-            batch: the batch.
+            batch: the batch that was given up.
             error: the reason.
             known_lost: whether it is certain that the leader did not append the batch. In that case, its sequence numbers can be used
                 again.

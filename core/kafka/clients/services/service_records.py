@@ -54,7 +54,7 @@ class HeldRecords(NamedTuple):
 
     Attributes:
         due: the time when the records are due, µs.
-        partition: the partition.
+        partition: the number of the partition.
         start: the first offset.
         end: the offset after the last record.
         timestamp: the timestamp of the records, µs.

@@ -99,7 +99,7 @@ class KafkaRaftClient:
     Attributes:
         host: the node that the voter runs in: its own node, or a broker in combined mode.
         name: the address of that node.
-        quorum: the quorum.
+        quorum: the quorum that the voter belongs to.
         epoch: the voter's epoch (in Kafka, in the `quorum-state` file).
         voted_for: the candidate that this voter has voted for in this epoch; '' if none (`quorum-state`).
         leader: the leader of the epoch; '' if it is unknown (`quorum-state`).

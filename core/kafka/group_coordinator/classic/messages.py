@@ -39,7 +39,7 @@ class JoinGroupRequest(NamedTuple):
     Attributes:
         correlation: the correlation ID.
         client: the client.id.
-        group: the group.
+        group: the ID of the group.
         member_id: the member ID; empty if the client has none yet.
         instance_id: the group.instance.id of a static member; empty for a dynamic member.
         session_timeout: session.timeout.ms, µs.
@@ -72,7 +72,7 @@ class JoinGroupResponse(NamedTuple):
 
     Attributes:
         correlation: the correlation ID.
-        error: the error.
+        error: Kafka's name for the error, or NONE.
         member_id: the ID of the member.
         generation: the generation; -1 if the request failed.
         protocol: the name of the chosen assignor.

@@ -18,7 +18,7 @@ class AssignmentStored:
     """An assignment that is being written to the log.
 
     Attributes:
-        generation: the generation.
+        generation: the generation to which the assignment belongs.
         assignments: the partitions of each member.
     """
 

@@ -23,10 +23,10 @@ def classic_join(group: ConsumerGroup, request: JoinGroupRequest, member_id: str
     """Let a client that uses the classic protocol join a consumer group or take its next step toward the target assignment.
 
     Args:
-        group: the group.
-        request: the request.
+        group: the consumer group.
+        request: the JoinGroup request.
         member_id: the member ID of the client, which might be new.
-        rules: the settings.
+        rules: the coordinator's settings.
         now: the time, µs.
     """
     if len(group.members) >= rules.max_size and member_id not in group.members:

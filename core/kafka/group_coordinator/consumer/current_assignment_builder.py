@@ -23,7 +23,7 @@ def next_assignment(
     """Return the member after its next step (`#build`).
 
     Args:
-        member: the member.
+        member: the member before its next step.
         target_epoch: the epoch of the target assignment.
         target: the partitions in the member's target assignment.
         current_partition_epoch: a function that returns the epoch of a partition's owner; -1 if the partition has no owner.

@@ -117,12 +117,12 @@ def advance(
     """If necessary, raise the group epoch, compute the target assignment, and let the member take its next step.
 
     Args:
-        group: the group.
+        group: the consumer group.
         member: the member before the request.
         updated: the member, updated from the fields in the request.
         owned: the partitions that the member reports that it owns; None if it does not report any.
         records: the records that earlier steps have produced. The function adds its own records.
-        rules: the settings.
+        rules: the coordinator's settings.
         now: the current time, µs.
 
     Returns:

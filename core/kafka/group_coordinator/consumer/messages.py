@@ -13,7 +13,7 @@ class ConsumerGroupHeartbeatRequest(NamedTuple):
     Attributes:
         correlation: the correlation ID.
         client: the client.id.
-        group: the group.
+        group: the ID of the group.
         member_id: the ID that the client has generated for itself.
         member_epoch: 0 to join, the member's epoch to remain in the group, -1 to leave, or -2 if a static member leaves temporarily.
         instance_id: the group.instance.id of a static member; empty for a dynamic member.
@@ -46,7 +46,7 @@ class ConsumerGroupHeartbeatResponse(NamedTuple):
 
     Attributes:
         correlation: the correlation ID.
-        error: the error.
+        error: Kafka's name for the error, or NONE.
         member_id: the ID of the member.
         member_epoch: the epoch of the member.
         heartbeat_interval: the time until the next heartbeat; 0 if the member leaves or the request failed.

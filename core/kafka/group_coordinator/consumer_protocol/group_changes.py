@@ -91,8 +91,8 @@ class GroupChanges:
 
         Args:
             cache: the groups in the partition of `__consumer_offsets`.
-            group: the group.
-            records: the records.
+            group: the group to change.
+            records: the records to append and apply.
             before: records to append first: those that remove the group that this one replaces, and those that convert it.
         """
         if not records and not before:

@@ -67,7 +67,7 @@ class LogToClean(NamedTuple):
     """The part of a log that one cleaning pass covers.
 
     Attributes:
-        log: the log.
+        log: the log to clean.
         first_dirty: the first offset that was never cleaned.
         first_uncleanable: the base of the first segment that is not cleaned.
         clean_bytes: the size of the part that was cleaned before.

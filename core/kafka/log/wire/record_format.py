@@ -141,7 +141,7 @@ def wire_size(batch: Batch, records: int, size: int) -> int:
     overhead of the format.
 
     Args:
-        batch: the batch.
+        batch: the simulated batch.
         records: the number of records in the batch that the log has.
         size: the bytes of these records.
     """

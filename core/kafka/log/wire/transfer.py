@@ -41,7 +41,7 @@ class Transfer(NamedTuple):
     """The cost of one transfer.
 
     Attributes:
-        method: the method.
+        method: the way in which the bytes are sent.
         bytes: the number of bytes that are sent.
         cpu_copies: the number of times that the CPU copies each byte; encryption counts as a copy.
         dma_copies: the number of times that a device copies each byte.
@@ -82,7 +82,7 @@ def transfer(method: Method, size: int, *, cached: bool = True, scatter_gather: 
     """Return the cost of sending some bytes of a segment.
 
     Args:
-        method: the method.
+        method: the way in which the bytes are sent.
         size: the number of bytes.
         cached: whether the bytes are in the page cache, for example because they were written recently. If not, the disk copies them there
             first.
