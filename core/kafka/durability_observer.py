@@ -175,8 +175,8 @@ class DurabilityObserver(Protocol):
     def group_checked(self, group: str, tps: Iterable[TopicPartition], below: int | None = None, /) -> None:
         """Record that the first position of a member in these partitions is final, or that its process ended.
 
-        At that point, the account checks which records the group has skipped. If `below`, the member's position, is given, only records
-        before it count.
+        At that point, the account checks which records the group has skipped. If `below` is given, it is the member's position, and the
+        account checks only records below it.
         """
 
 

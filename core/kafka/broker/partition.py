@@ -83,7 +83,7 @@ class Partition:
         leader_epoch_start_offset: the leader's LEO when its term began.
         min_isr: min.insync.replicas.
         under_min_isr: whether `isr` is smaller than the effective min.insync.replicas; False on a follower.
-        uncommitted_since: the time since which some record has been above the HW, µs; meaningful only while LEO > HW.
+        uncommitted_since: the start of the current period in which at least one record is above the HW, µs; meaningful only while LEO > HW.
         last_high_watermark: the sequence number of the event that last raised the HW.
         sessions: this partition's entries in followers' fetch sessions, at most one per follower.
         delayed: writes with acks=all that are waiting for the HW; None until the first such write, to save memory.
@@ -377,11 +377,12 @@ class Partition:
     # --- the high watermark ----------------------------------------------------------------------------------------
 
     def maybe_increment_leader_hw(self) -> bool:
-        """Raise the HW to the smallest LEO of the replicas that count (`Partition#maybeIncrementLeaderHW`). Return True if the HW rose.
+        """Raise the HW to the smallest LEO among the replicas that can hold it back (`Partition#maybeIncrementLeaderHW`). Return True if
+        the HW rose.
 
-        The leader and every follower in `maximal_isr` count. Some releases also count caught-up followers outside `maximal_isr`, so that
-        the HW does not move past a follower that is about to join the ISR. Since 3.7, the HW does not rise while the ISR is smaller than
-        the effective min.insync.replicas.
+        The leader and every follower in `maximal_isr` can hold back the HW. In some releases, caught-up followers outside `maximal_isr` can
+        also hold it back, so that the HW does not move past a follower that is about to join the ISR. Since 3.7, the HW does not rise while
+        the ISR is smaller than the effective min.insync.replicas.
         """
         log = self.log
         old, candidate, slowest = log.high_watermark, log.leo, NO_LEADER

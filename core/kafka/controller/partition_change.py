@@ -28,9 +28,9 @@ class PartitionChange(ReprMixin):
 
     Attributes:
         replicas: the new replica list.
-        isr: the ISR.
+        isr: the new ISR.
         leader: the new leader. It is set if the leader changes, even to NO_LEADER, or if only the leader epoch must rise.
-        elr: the eligible leader replicas (KIP-966).
+        elr: the new list of eligible leader replicas (KIP-966).
         last_known_elr: the last known leader, or the other former ISR members; see `build_partition_change`.
         adding: the replicas that a reassignment adds.
         removing: the replicas that a reassignment removes.

@@ -37,14 +37,14 @@ class PartitionReassignmentReplicas(ReprMixin):
 
     @staticmethod
     def between(current: tuple[int, ...], target: tuple[int, ...]) -> PartitionReassignmentReplicas:
-        """Return the lists for a reassignment from the current replicas to a target."""
+        """Return the replica lists for a reassignment from the current replicas to a target."""
         removing = tuple(sorted(set(current).difference(target)))
         adding = tuple(sorted(set(target).difference(current)))
         return PartitionReassignmentReplicas((*target, *removing), adding, removing)
 
     @staticmethod
     def of(partition: PartitionRegistration) -> PartitionReassignmentReplicas:
-        """Return the lists from a partition's registration."""
+        """Return the replica lists from a partition's registration."""
         return PartitionReassignmentReplicas(partition.replicas, partition.adding, partition.removing)
 
     @property

@@ -102,7 +102,9 @@ class NeverProcessed(ProcessedRange, kind="never-processed", source="durability 
 
 
 class HalfVisible(ProcessedRange, kind="half-visible", source="durability account", level=NOTABLE):
-    """Consumers with read_committed see only part of the output for some input records. `doomed_by` is the event that led to this part."""
+    """Consumers with read_committed see only part of the output for some input records. `doomed_by` is the event that led to this partial
+    output.
+    """
 
     def sentence(self) -> str:
         return (

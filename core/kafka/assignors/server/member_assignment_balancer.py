@@ -76,7 +76,7 @@ class MemberAssignmentBalancer:
         return self._members[self._next_most + 1]
 
     def exclude_most_loaded_member(self) -> None:
-        """Exclude the member that was returned last from the range of the most loaded members (`#excludeMostLoadedMember`)."""
+        """Exclude the last returned member from the range of the most loaded members (`#excludeMostLoadedMember`)."""
         last = self._most_end - 1
         members = self._members
         members[self._next_most + 1], members[last] = members[last], members[self._next_most + 1]

@@ -47,7 +47,7 @@ class StickyAssignment(NamedTuple):
 
 
 CURRENT_RULES = StickyRules()
-"""The rules of the newest releases."""
+"""The rules of the sticky assignors in the newest releases."""
 
 
 def assign(topics: Topics, members: Members, rules: StickyRules = CURRENT_RULES) -> StickyAssignment:

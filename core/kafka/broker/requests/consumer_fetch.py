@@ -79,7 +79,7 @@ def read_for_consumer(
     *,
     read_committed: bool = False,
 ) -> FetchedPartition:
-    """Return one partition's part of a consumer's fetch: records below this replica's high watermark.
+    """Return one partition's part of the response to a consumer's fetch: records below this replica's high watermark.
 
     With `read_committed`, the records end at the last stable offset, and the response lists the aborted transactions among them. The
     consumer itself must skip the records of these transactions.

@@ -199,7 +199,7 @@ class FetchManager:
             entries: the partitions in `taken` to read.
             arrives: whether the fetch has just arrived. If not, it was delayed, and this call only reads the log and always completes the
                 fetch.
-            sends: whether the response is sent to the follower. If not, nothing counts as sent.
+            sends: whether the response is sent to the follower. If it is not sent, the leader does not record its values as sent.
 
         Returns:
             The parts of the response, or None if the fetch must wait.
@@ -349,8 +349,8 @@ class FetchManager:
         self._update_silence(session)
 
     def _update_silence(self, session: FetchSession) -> None:
-        """Tell the network whether there is something to send in a session. If there is not, the network can elide idle fetches, unless the
-        leader is throttled."""
+        """Tell the network whether there is something to send in a session. If there is nothing to send, the network can elide idle
+        fetches, unless the leader is throttled."""
         poll = session.poll
         if session.dirty or self.broker.leader_quota is not None:
             if poll.silent:

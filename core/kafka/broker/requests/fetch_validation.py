@@ -1,4 +1,4 @@
-"""The check of a follower's fetch against the leader's epoch and log."""
+"""Validates a follower's fetch against the leader's epoch and log."""
 
 from __future__ import annotations
 

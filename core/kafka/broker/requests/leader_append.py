@@ -111,7 +111,7 @@ def _transaction_error(partition: Partition, batch: BatchFields, guard: int) -> 
 
 
 def _append(partition: Partition, term: Term, batch: BatchFields, acks: int) -> Column:
-    """Append a batch to a leader's log, and return the new LEO. The append event becomes the cause of what follows."""
+    """Append a batch to a leader's log, and return the new LEO. The append event becomes the cause of the events that follow."""
     broker, log = partition.broker, partition.log
     journal = broker.journal
     now: Column = journal.now

@@ -131,8 +131,9 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         return None
 
     def sendable_at(self, queue: deque[ProducerBatch]) -> int:
-        """Return the time when the first batch in a queue can be sent, µs. If the batch or the memory is full, this is now
-        (`#batchReady`)."""
+        """Return the time when the first batch in a queue can be sent, µs. If the batch or the memory is full, the result is the current
+        time (`#batchReady`).
+        """
         first, batching = queue[0], self.batching
         if batching is None or not isinstance(first, BufferedBatch) or first.attempt or first.full or len(queue) > 1 or self.flushes():
             return self.journal.now

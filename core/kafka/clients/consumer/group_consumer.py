@@ -53,7 +53,7 @@ class Owner(Protocol):
         """Return a new correlation ID that no other request in the process has."""
 
     def shared_connection_lost(self, node: str, /) -> None:
-        """Handle a connection to a broker that broke or that the consumer closed."""
+        """Handle the end of a connection to a broker: the connection broke, or the consumer closed it."""
 
 
 class GroupCall(enum.Enum):

@@ -290,7 +290,7 @@ class GroupMember(Client):
         self.connections.pop(node, None)
 
     def shared_connection_lost(self, node: str) -> None:
-        """Handle a connection that broke or that a reader closed."""
+        """Handle the end of a connection to a broker: the connection broke, or a reader closed it."""
         if not self._losing:
             self.connection_failed(node)
             self.connection_lost(node)

@@ -45,7 +45,7 @@ class Owner(Protocol):
         """Handle a connection that a reader no longer considers established."""
 
     def shared_connection_lost(self, node: str, /) -> None:
-        """Handle a connection to a broker that broke or that the reader closed."""
+        """Handle the end of a connection to a broker: the connection broke, or the reader closed it."""
 
     @property
     def fetches(self) -> bool:

@@ -134,7 +134,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
         self._continue()
 
     def connection_lost(self, node: str) -> None:
-        """Handle a connection that broke or was closed by the producer."""
+        """Handle the end of a connection to a broker: the connection broke, or the producer closed it."""
         super().connection_lost(node)
         if not self._losing:
             self._losing = True
@@ -142,7 +142,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
             self._losing = False
 
     def shared_connection_lost(self, node: str) -> None:
-        """Handle a connection that broke or was closed by the consumer."""
+        """Handle the end of a connection to a broker: the connection broke, or the consumer closed it."""
         if not self._losing:
             self._losing = True
             self.connection_lost(node)

@@ -45,7 +45,7 @@ class PartitionSequences:
         self.in_flight: tuple[ProducerBatch, ...] = ()
 
     def start_at_beginning(self, producer_id: int, producer_epoch: int) -> None:
-        """Renumber the batches in flight from 0 (`TxnPartitionEntry#startSequencesAtBeginning`)."""
+        """Renumber the batches in flight, starting with 0 (`TxnPartitionEntry#startSequencesAtBeginning`)."""
         self.producer_id, self.producer_epoch = producer_id, producer_epoch
         self.next_sequence = 0
         self.last_acked = NONE

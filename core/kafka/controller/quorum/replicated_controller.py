@@ -37,7 +37,7 @@ class ReplicatedController(QuorumController):
             self._responding_voter.active.arm_session_check()
 
     def apply_committed_entry(self, voter: KafkaRaftClient, entry: QuorumEntry) -> None:
-        """Apply a committed entry. `voter` is the leader that has just committed it."""
+        """Apply a committed entry. `voter` is the leader that has just committed the entry."""
         active = voter.active
         assert active is not None
         self.heartbeats, self.last_contact = active.heartbeats, active.last_contact

@@ -103,7 +103,7 @@ def records_size(count: int, shape: RecordShape, timestamp_step: int = 0) -> int
     """Return the size of `count` records that have the same shape (key, value, and header sizes). Each record is `timestamp_step` ms later
     than the one before.
 
-    The time that this takes does not depend on `count`, because the size of a record changes only when a delta needs one more byte.
+    The computation time does not depend on `count`, because the size of a record changes only when a delta needs one more byte.
     """
     changes = {0, count}
     for power in range(6, 63, 7):
