@@ -220,10 +220,10 @@ OF_WRITE: Final[dict[str, Reading]] = {
 OF_READ: Final[dict[str, Reading]] = {
     "outcome": Reading(WORD, lambda r: r.outcome, "ok, fail, or unknown"),
     "version": Reading(NUMBER, lambda r: r.row.version, "the returned version; 0 for none"),
-    "stale": Reading(NUMBER, lambda r: r.stale, "acknowledged versions that it misses"),
+    "stale": Reading(NUMBER, lambda r: r.stale, "acknowledged versions that the read misses"),
     "stale-time": Reading(DURATION, lambda r: r.stale_us, "how long the first missed version had been acknowledged"),
-    "own-missing": Reading(NUMBER, lambda r: r.own_missing, "versions from the client's own writes that it misses"),
-    "backward": Reading(NUMBER, lambda r: r.backward, "versions by which it is behind an earlier read by the client"),
+    "own-missing": Reading(NUMBER, lambda r: r.own_missing, "versions from the client's own writes that the read misses"),
+    "backward": Reading(NUMBER, lambda r: r.backward, "versions by which the read is behind an earlier read by the same client"),
     "unacknowledged": Reading(BOOL, lambda r: r.unacknowledged, "whether the row was not acknowledged yet"),
     "server": Reading(WORD, lambda r: common_name(r.server), "the server that answered"),
 }

@@ -93,7 +93,7 @@ SERVICE_READINGS: Final = (
     Reading("expired", ("client",), NUMBER, "the number of delayed records that were deleted from the topic of their level before they "
         "were forwarded", _of_service("expired")),
     Reading("too-early", ("client",), NUMBER, "the number of delayed records that were forwarded before they were due", _of_service("too_early")),
-    Reading("too-soon", ("client",), NUMBER, "the number of delayed records that reached the real topic before the wanted delay had passed in "
+    Reading("too-soon", ("client",), NUMBER, "the number of delayed records that reached the real topic before the requested delay had passed in "
         "virtual time, for example because of a wrong clock", _of_service("too_soon")),
     Reading("order-inversions", ("client",), NUMBER, "the number of delayed records that were forwarded after a record of the same "
         "partition with a higher offset", _of_service("inversions")),
@@ -123,11 +123,11 @@ SERVICE_READINGS: Final = (
     ),
     *(
         Reading(f"rounding-{name}", ("client",), DURATION, f"{STATISTICS[name]} of the times by which the levels of delayed records are "
-            "longer than the wanted delays", _of_service("rounding", name))
+            "longer than the requested delays", _of_service("rounding", name))
         for name in ("mean", "max")
     ),
     *(
-        Reading(f"delay-error-{name}", ("client",), DURATION, f"{STATISTICS[name]} of the true delays of delayed records minus the wanted "
+        Reading(f"delay-error-{name}", ("client",), DURATION, f"{STATISTICS[name]} of the true delays of delayed records minus the requested "
             "delays", _of_service("total_error", name))
         for name in ("mean", "max")
     ),

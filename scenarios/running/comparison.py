@@ -193,7 +193,7 @@ def lines(comparison: Comparison) -> list[str]:
         for name, event in zip(names, (difference.first, difference.second), strict=True):
             said.append(f"  {name:<{max(width, 14)}} {_event_in_words(event, difference)}")
         rows = unlike(base, outcome)
-        said.append("at the end:" if rows else "at the end, both states are the same")
+        said.append("at the end:" if rows else "at the end, the two runs have the same state")
         longest = max((len(row[0]) for row in rows), default=0)
         said.extend(f"  {row[0]:<{longest}}  {names[0]}: {row[1]}; {names[1]}: {row[2]}" for row in rows)
     return said

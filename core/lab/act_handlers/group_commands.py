@@ -68,7 +68,7 @@ def _partitions(cluster: ClusterNodes, topics: tuple[str, ...], partition: int |
     """
     known = cluster.controller.replication.partitions
     if partition is not None and len(topics) != 1:
-        raise ActRefused("a partition needs one topic")
+        raise ActRefused("'partition' needs exactly one topic; name it in 'topics'")
     found: list[TopicPartition] = []
     for name in dict.fromkeys(topics):
         find.topic(cluster, name)

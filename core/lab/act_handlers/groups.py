@@ -207,7 +207,7 @@ def _partitions(
 ) -> find.CheckThenDo:
     member = _awake(cluster, act.consumer)
     if act.partition is not None and act.topic is None:
-        raise ActRefused("a partition needs a topic")
+        raise ActRefused("'partition' needs a topic; name one in 'topic'")
     yield
     change(member, act.topic, act.partition)
 

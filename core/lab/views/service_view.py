@@ -26,12 +26,12 @@ class ServiceView(ReprMixin):
         dead_twice: the number of further copies of records that these consumers see in the dead-letter topic.
         expired: the number of records that were deleted from the level's topic before they were forwarded.
         too_early: the number of records that were forwarded before they were due.
-        too_soon: the number of records that reached the real topic before the wanted delay had really passed, regardless of what clocks
+        too_soon: the number of records that reached the real topic before the requested delay had really passed, regardless of what clocks
             show.
         inversions: the number of records that were forwarded after a record with a higher offset from the same partition.
         lateness: the time from the due time until the acknowledgment, µs, as `mean`, `p50`, `p95`, `p99`, and `max`.
-        rounding: the time by which the levels are longer than the wanted delays, µs, with the same names.
-        total_error: the true delay minus the wanted delay, µs, with the same names.
+        rounding: the time by which the levels are longer than the requested delays, µs, with the same names.
+        total_error: the true delay minus the requested delay, µs, with the same names.
     """
 
     name: str
