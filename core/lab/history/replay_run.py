@@ -216,14 +216,12 @@ class ReplayRun:
         """Execute everything else that is due at the current time, so that a script can act at this moment.
 
         A script's act comes after everything that is due by its time. Directly after an act, another act can follow at the same time.
-        If events have happened since then, the next act comes 1 µs later.
+        If steps have happened since then, the next act comes 1 µs later. What is due counts as steps even if the act is then refused.
         """
         if self.stepwise:
             return
         target = self.cluster.now
-        if self._acted[0] == target:
-            if self._acted[1] == self.steps:
-                return
+        if self._acted[0] == target and self._acted[1] != self.steps:
             target += 1
         while self._next_recorded_act() is None and (due := self.playable.next_due()) is not None and due <= target:
             if not self.step():
