@@ -120,7 +120,8 @@ def is_under_replicated(partition: AssignedPartition) -> bool:
 
 
 def is_under_min_isr(partition: LedPartition, min_isr: int) -> bool:
-    """Return whether a partition's leader refuses acks=all and counts the partition in UnderMinIsrPartitionCount (`Partition#isUnderMinIsr`).
+    """Return whether a partition's leader refuses writes with acks=all and counts the partition in UnderMinIsrPartitionCount
+    (`Partition#isUnderMinIsr`).
 
     `min_isr` is the effective min.insync.replicas (`effective_min_isr`), here and in `is_at_min_isr`.
     """

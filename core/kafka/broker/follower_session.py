@@ -26,8 +26,8 @@ class FollowerSession(metaclass=ABCMeta):
         self.parked: FetchRequest | None = None
 
     def is_parked(self) -> bool:
-        """Return whether a fetch is delayed. Shortly after a fetch was delayed, the result can be False, because the fetch itself might
-        have changed what the leader can send.
+        """Return whether a fetch is delayed. The result can be False even if a fetch has just been delayed, because the effects of the
+        fetch might already have completed it.
         """
         return self.parked is not None
 

@@ -195,8 +195,8 @@ def assign_replicas_to_brokers(
         partitions: the number of new partitions.
         replication_factor: the number of replicas of each partition.
         random: draws the first broker and the first shift of the followers. It is not used if the start is fixed.
-        fixed_start_index: the position of the first leader in the broker list, which is also the first shift. If it is negative, both are
-            drawn.
+        fixed_start_index: the position of the first leader in the broker list, which is also the first shift. If it is negative, both
+            positions are drawn at random.
         start_partition: the number of the first new partition if the topic already has partitions.
 
     Raises:

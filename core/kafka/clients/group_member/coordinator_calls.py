@@ -105,7 +105,7 @@ class CoordinatorCalls:
         """Handle the response to a lookup. Return whether the coordinator is now known.
 
         While a coordinator is down, brokers continue to return its address until the leader of its partition changes. Therefore, if the
-        coordinator's loss was reported, the event that it was found is recorded only when it responds.
+        coordinator's loss was reported, the event `coordinator-found` is recorded only when the coordinator responds.
         """
         if self.take(response.correlation) is None:
             return False

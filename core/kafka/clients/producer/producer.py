@@ -89,7 +89,7 @@ class Producer(Sender):
         self.sequences = ProducerSequences(transactional=False, bumps_epoch=release.bumps_producer_epoch)
 
     def enable_transactions(self, release: Release, transactional_id: str, timeout_us: int) -> TransactionManager:
-        """Give the producer a transactional.id, with the rules of a release. The timeout is transaction.timeout.ms in µs."""
+        """Give the producer a transactional.id, according to the rules of a release. The timeout is transaction.timeout.ms in µs."""
         self.sequences = ProducerSequences(transactional=True, bumps_epoch=release.bumps_producer_epoch)
         self.transactions = TransactionManager(self, self.sequences, release, transactional_id, timeout_us)
         return self.transactions

@@ -232,7 +232,7 @@ class RetryWorker(ServiceWorker):
         self._forward(failed._replace(event=event), self._headers(failed, number, self.rule.reason, event))
 
     def _headers(self, failed: HeldRecords, number: int, reason: str, event: int) -> RetriedRecords:
-        """Return the headers with which records are sent on after a number of tries."""
+        """Return the headers of records that the worker sends to the next topic after a given number of tries."""
         original, first = self._original(failed)
         since = failed.content.created if isinstance(failed.content, RetriedRecords) else self.journal.now
         return RetriedRecords(

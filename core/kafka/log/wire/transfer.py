@@ -1,9 +1,9 @@
 """The cost of sending part of a segment to a client: by zero copy, by read and write calls, and over TLS (`FileRecords#writeTo`,
 `SslTransportLayer`).
 
-A plain connection sends with the system call sendfile, so the bytes never enter the broker's memory. A TLS connection must read the bytes
-to encrypt them. The method with read and write calls shows what a broker would do without sendfile. The calls and the buffer sizes come
-from Kafka's source code. The numbers of copies and of switches come from textbooks about Linux; they are not measurements.
+A plain connection uses the system call sendfile, so the bytes never enter the broker's memory. A TLS connection must read the bytes to
+encrypt them. The method with read and write calls shows what a broker would do without sendfile. The calls and the buffer sizes come from
+Kafka's source code. The numbers of copies and of switches come from textbooks about Linux; they are not measurements.
 """
 
 from __future__ import annotations
