@@ -41,8 +41,8 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     if producer_id >= 0 and not _validate_producer_state(partition, sender, request, guard):
         return
     term, account = partition.term, partition.account
-    assert term is not None, "a leader has a term with its follower states"
-    assert account is not None, "a leader keeps an account of its records"
+    assert term is not None, "every leader has a term"
+    assert account is not None, "every leader reports its records to the account"
     base, journal = log.leo, broker.journal
     if log.config.log_append_time:
         timestamp = broker.settings.clock.read(journal.now)
@@ -87,7 +87,7 @@ def append_as_coordinator(
         completion.append_completed(error)
         return
     term, journal = partition.term, partition.broker.journal
-    assert term is not None, "a leader has a term with its follower states"
+    assert term is not None, "every leader has a term"
     arrived = journal.cause
     end = _append(partition, term, batch, -1)
     _delay(partition, DelayedAppend(batch[3], batch[0], end, deadline, completion))
@@ -150,7 +150,7 @@ def _respond_or_delay(partition: Partition, sender: str, request: ProduceRequest
     With acks=1, respond immediately; otherwise, respond when the batch is committed.
     """
     broker, tp, term = partition.broker, partition.tp, partition.term
-    assert term is not None, "a leader has a term with its follower states"
+    assert term is not None, "every leader has a term"
     broker.account.appended(tp, broker.id, term, base, request, partition.log)
     if request.acks == 1:
         send_produce_response(broker, sender, request, errors.NONE, base, term)

@@ -214,7 +214,7 @@ class Consumer(Client):
         return self.leader_of(partition) if broker == NO_LEADER else broker
 
     def preferred_read_replicas(self) -> list[tuple[int, int]]:
-        """Return (partition, broker) for each partition that the consumer reads from a broker that the leader named."""
+        """Return (partition, broker) for each partition that the consumer reads from a broker that the leader selected."""
         return [(partition, broker) for partition, (broker, _) in self._read_replicas.items()]
 
     def _clear_preferred_read_replica(self, partition: int, reason: str) -> bool:

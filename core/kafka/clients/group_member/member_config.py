@@ -68,7 +68,7 @@ class MemberConfig(ReprMixin):
         instance_id: group.instance.id; empty for a dynamic member.
         rack: client.rack; None if the release does not send one.
         reset: auto.offset.reset.
-        reset_duration: the duration that the policy `by_duration` names.
+        reset_duration: the duration in the policy `by_duration`.
         read_committed: whether the isolation.level is read_committed.
         commits: when the consumer commits.
         commits_epochs: whether a commit contains the leader epoch of the last record that was read (KIP-320).

@@ -58,7 +58,7 @@ class LogBounds(NamedTuple):
 
 
 def moment(text: str) -> int:
-    """Return the time that `--to-datetime` names, µs (`Utils#getDateTime`).
+    """Return the time that `--to-datetime` specifies, µs (`Utils#getDateTime`).
 
     Raises:
         ValueError: the text is not a date and time.
@@ -79,7 +79,7 @@ def moment(text: str) -> int:
 
 
 def moment_before(now: int, text: str) -> int:
-    """Return the time that `--by-duration` names, µs.
+    """Return the time that `--by-duration` specifies, µs.
 
     Raises:
         ValueError: the text is not a duration.

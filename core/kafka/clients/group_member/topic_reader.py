@@ -67,7 +67,7 @@ class TopicReader(Consumer):
     Attributes:
         owner: the member that the reader belongs to.
         policy: auto.offset.reset.
-        duration: the duration that the policy `by_duration` names, µs.
+        duration: the duration in the policy `by_duration`, µs.
         group: the group that the member belongs to.
         assigned: the partitions that the member owns.
         initializing: the owned partitions whose committed offset is not known yet.

@@ -91,7 +91,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
         self._continue()
 
     def _transaction_failed(self) -> bool:
-        """Handle an error in the transaction, if there is one. Return whether there was one.
+        """Handle an error in the transaction, if there is one. Return whether there was an error.
 
         After a fatal error, the instance ends. Otherwise, the transaction is aborted.
         """

@@ -1,2 +1,2 @@
-"""Groups that use the classic protocol: members join, one of them, the leader, assigns the partitions, and all members sync (Kafka:
+"""Groups that use the classic protocol: members join, the leader (one of the members) assigns the partitions, and all members sync (Kafka:
 `ClassicGroup`)."""

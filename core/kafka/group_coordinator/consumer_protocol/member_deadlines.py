@@ -81,7 +81,9 @@ class MemberDeadlines:
         return cache, metadata.consumer, metadata.consumer.members[member_id], metadata.consumer.timers[member_id]
 
     def _is_over(self, time: int) -> bool:
-        """Return whether a time has come; -1 stands for none. The timers of a broker that was paused fire late, when it resumes."""
+        """Return whether a deadline has been reached; -1 means that there is no deadline. The timers of a broker that was paused fire late,
+        when it resumes.
+        """
         return 0 <= time <= self.broker.journal.now
 
     def _session_timer(self, about: object) -> None:

@@ -209,8 +209,8 @@ class PartitionStateMachine(ControllerComponent):
     def remove_replicas_from_isr(
         self, gone: Iterable[int], tps: Iterable[TopicPartition], reason: str, callback: Callback, *about: object
     ) -> None:
-        """Remove the replicas on some brokers from the ISRs, but keep each ISR's last member. The partitions that these brokers led then
-        have no leader.
+        """Remove the replicas on some brokers from the ISRs, but keep each ISR's last member. After that, the partitions that these brokers
+        led have no leader.
 
         The brokers are removed one at a time, in ascending order (in Kafka, ordered by the hash of their ids). Each removal raises the
         leader epoch, even if nothing else changes. A single round of requests informs the cluster of all removals. Kafka:
