@@ -336,8 +336,8 @@ class Release(ReprMixin):
         describe_no_leader: the text that `kafka-topics --describe` prints for a partition that has no leader: `none` or, before 0.11, `-1`.
         sticky_algorithm: the algorithm of the sticky assignors for members that all subscribe to the same topics.
         rack_aware_assignors: client-side assignors prefer partitions that have a replica in the member's rack (KIP-881, 3.5).
-        claims_by_partition: sticky assignors compare generations for each partition that two members claim (KAFKA-14639, 3.5). Before that,
-            only members of the highest generation own anything.
+        claims_by_partition: of two members that claim the same partition, sticky assignors prefer the one with the higher generation
+            (KAFKA-14639, 3.5). Before that, only members of the highest generation own anything.
         sorts_owned_partitions: a member that owns too many partitions keeps those that have the lowest numbers, across all topics
             (KAFKA-16277, 3.7.1). Before that, it keeps the partitions that it reports first.
         extra_goes_to_any_member: with the server-side assignor `uniform`, any member can have one partition more than other members. Before

@@ -82,7 +82,7 @@ class FetchSession(FollowerSession):
         address: the follower's address on the network.
         poll: the network's handle for the session's fetches.
         partitions: all partitions of the session, in the order in which they were added.
-        dirty: the partitions that have something new, in order, each once.
+        dirty: the partitions that have something new to send, in order and without duplicates.
         last_fetch_time: the time when the last fetch that was not elided arrived, µs.
         parked: the delayed fetch; None if there is none.
         deadline: the time by which the delayed fetch is completed, µs.

@@ -49,7 +49,7 @@ class LogBounds(NamedTuple):
     Attributes:
         start: the log start offset.
         end: the high watermark.
-        at_time: the offset of the first record at or after the time that the target names; -1 if there is none.
+        at_time: the offset of the first record at or after the time that the target specifies; -1 if there is none.
     """
 
     start: int

@@ -54,7 +54,7 @@ class ServiceWorker(ConsumingProcess):
         due_timer: the time of the next `due` timer, µs; -1 if none is armed.
         backs_off_until: the time until which the worker sends nothing, because a batch failed, µs.
         crash_after: the point at which the instance crashes; None if it does not crash.
-        crashing: whether this point has been reached.
+        crashing: whether the instance has reached the point at which it crashes.
         started_by: the event that recorded the start.
     """
 

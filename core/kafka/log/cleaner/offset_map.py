@@ -16,7 +16,7 @@ class OffsetMap:
 
     Attributes:
         capacity: the maximum number of keys.
-        latest_offset: the last offset that the map covers, -1 if none.
+        latest_offset: the last offset that the map covers; -1 if it covers none.
     """
 
     __slots__ = ("_offsets", "capacity", "latest_offset")
