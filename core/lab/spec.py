@@ -249,7 +249,7 @@ def reject_too_many(partitions: int, replicas: int) -> None:
     """Refuse more partitions or replicas than a cluster can have.
 
     Raises:
-        ValueError: there are too many. The message says how many there are, and how many are allowed.
+        ValueError: there are too many partitions or replicas. The message gives their number and the maximum.
     """
     if partitions > MAX_PARTITIONS:
         raise ValueError(f"{partitions:,} partitions in the cluster; use at most {MAX_PARTITIONS:,}")

@@ -68,7 +68,7 @@ class Pending:
 
     Attributes:
         server: the server that the request was sent to.
-        sent: whether the request was sent. If not, it waits until the connection to the server is open again.
+        sent: whether the request was sent. If not, the request waits until the connection to the server is open again.
         redirects: how many more times the request can be redirected to another server.
     """
 

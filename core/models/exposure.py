@@ -1,9 +1,9 @@
 """Exposure: the acknowledged writes that are missing from every copy that could replace the primary.
 
 If the primary were permanently lost at that moment, these writes would be missing. A copy can replace the primary if its process is running
-and the model would make it the primary without an operator. MySQL never does this. In MySQL, replicas of the current source therefore
-count, because an operator could promote them. While there is no primary, nothing is counted. A write that is already lost remains exposed.
-Writes by probes don't count.
+and the model would make it the primary without an operator. MySQL never promotes a replica without an operator. In MySQL, replicas of the
+current source therefore count, because an operator could promote them. While there is no primary, nothing is counted. A write that is
+already lost remains exposed. Writes by probes don't count.
 """
 
 from __future__ import annotations

@@ -175,7 +175,7 @@ def outages(probes: Sequence[WriteRecord | ReadRecord]) -> tuple[Outage, ...]:
 
 
 def covered(intervals: Sequence[Outage]) -> int:
-    """Return the total time within outages, µs. Outages can overlap; time within several of them counts once."""
+    """Return the total time within outages, µs. If outages overlap, the shared time counts once."""
     total = reached = 0
     for each in intervals:
         total += max(0, each.end - max(reached, each.start))

@@ -20,7 +20,7 @@ class Traffic:
     """The traffic between the servers of a simulation.
 
     Attributes:
-        servers: the servers. Nodes that are not among them are clients.
+        servers: the servers. All other nodes are clients.
         size: the function that returns the size of a message, bytes.
         messages, bytes: the messages that arrived, and their size.
     """

@@ -111,7 +111,7 @@ class LongPoll:
         left_at: the time at which that request left, virtual µs. It is not updated during an elision.
         allowed_wait: how long the server can let the request wait, µs.
         timeout: the time from sending the request to the moment when the client gives up, µs.
-        elided: whether none of the poll's messages is in the agenda. The next attributes apply only if it is True.
+        elided: whether none of the poll's messages is in the agenda. The next attributes apply only if the poll is elided.
         there, back, wait: how long each stage takes, µs.
         began: the time at which the first skipped answer would have been sent. If the elision began with a request, it is the time at which
             an answer would have had to be sent to trigger that request.

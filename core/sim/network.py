@@ -73,7 +73,7 @@ class Network:
         plain: whether every message on a link with the default values takes exactly the latency.
         proxied: the types of messages that a proxy can repeat or reorder.
         alive: whether each node's process is running, by address.
-        deaths: the number of times that each process has died. A connection's ticket depends on it.
+        deaths: the number of times that each process has died. A connection's ticket depends on this number.
         disconnects: the number of times that the opener of a connection closed it, by (opener, other).
         zero_latency: whether messages take no time on any link, as in by-hand mode.
         lose_next: the directions that lose their next message for good, in by-hand mode.
@@ -121,7 +121,7 @@ class Network:
         self.polls = LongPolls(self)
 
     def link(self, direction: Direction) -> LinkState:
-        """Return the state of a direction. If the direction has none, create one with the default values."""
+        """Return the state of a direction. If the direction has no state, create one with the default values."""
         state = self.links.get(direction)
         if state is None:
             self.polls.interrupt(*direction)
@@ -172,7 +172,7 @@ class Network:
             self.agenda.add(now + latency, opener, acceptor, self.ticket(acceptor, opener, reply=True), Disconnected(acceptor), cause)
 
     def send(self, sender: str, node: str, message: object, now: int, cause: int, *, reply: bool = False) -> None:
-        """Send a message, which arrives later or never. With `reply`, the message responds to one from the receiver."""
+        """Send a message, which arrives later or never. If `reply` is set, the message responds to a message from the receiver."""
         if (
             self.plain
             and not (self.zero_latency or self.links or self.deaths or self.disconnects or self.lose_next)
@@ -247,13 +247,13 @@ class Network:
         self.agenda.add(arrival, node, sender, ticket, message, cause)
 
     def cut(self, direction: Direction) -> bool:
-        """Cut a direction. Return False if it was already cut."""
+        """Cut a direction. Return False if the direction was already cut."""
         link = self.link(direction)
         before, link.cut = link.cut, True
         return not before
 
     def heal(self, direction: Direction, now: int) -> bool:
-        """Heal a direction and retransmit the waiting messages. Return False if it was not cut."""
+        """Heal a direction and retransmit the waiting messages. Return False if the direction was not cut."""
         link = self.links.get(direction)
         if link is None or not link.cut:
             return False

@@ -110,7 +110,7 @@ class Simulation:
         node.handle(message, sender)
 
     def pause(self, address: str) -> None:
-        """Pause a node. Entries that reach it wait."""
+        """Pause a node. Entries that reach the node wait until it resumes."""
         self.network.polls.interrupt(address)
         self.paused[address] = (self.now, [])
 

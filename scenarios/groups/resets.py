@@ -109,7 +109,7 @@ def read_offsets(text: str, groups: Sequence[str], *, several: bool) -> dict[str
     Args:
         text: the lines.
         groups: the groups whose lines count.
-        several: whether each line must name its group. If there is only one group, a line can omit it.
+        several: whether each line must name its group. If there is only one group, a line can omit the group.
 
     Raises:
         ValueError: a line is wrong. The message names its number.

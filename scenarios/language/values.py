@@ -34,14 +34,14 @@ T = TypeVar("T")
 
 
 def as_fields(node: Node, remedy: str) -> Fields:
-    """Return a node as a mapping. If it is not a mapping, raise an error."""
+    """Return a node as a mapping. If the node is not a mapping, raise an error."""
     if not isinstance(node, Fields):
         raise node.error(f"expected a mapping, not {node.what()}", remedy)
     return node
 
 
 def as_items(node: Node, remedy: str) -> Items:
-    """Return a node as a list. If it is not a list, raise an error."""
+    """Return a node as a list. If the node is not a list, raise an error."""
     if not isinstance(node, Items):
         raise node.error(f"expected a list, not {node.what()}", remedy)
     return node

@@ -153,7 +153,7 @@ class LogWriter:
         self._output.file.seek(0, 2)
 
     def _put(self, chunk: bytes, lines: int) -> None:
-        """Write complete lines. If the log is compressed, write them as one frame."""
+        """Write complete lines. If the log is compressed, write the lines as one frame."""
         if self._pack is not None:
             self._frames.append((self._lines_written, self._output.file.tell()))
             self._lines_written += lines

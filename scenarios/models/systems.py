@@ -26,7 +26,7 @@ DURATIONS: Final = frozenset({
     "timeout", "os_flush", "net_timeout", "connect_retry", "apply_time", "write_timeout", "refresh_interval", "sync_interval", "check_interval",
     "check_timeout", "publish_timeout", "lease_period", "heartbeat", "election_min", "election_max", "latency",
 })  # fmt: skip
-"""The settings that are times in µs. Scripts write them as durations."""
+"""The settings that are times in µs. Scripts write these settings as durations."""
 
 ACKS: Final = {"0": 0, "1": 1, "all": -1}
 """The values of Kafka's acks."""

@@ -103,7 +103,7 @@ class PartitionConsumption:
         self.before = before
 
     def add_bound(self, offset: int, event: int) -> None:
-        """Record a committed offset or a position. If it equals the last one, do nothing."""
+        """Record a committed offset or a position. If it equals the last recorded offset or position, do nothing."""
         if not self.bounds or self.bounds[-1][0] != offset:
             self.bounds.append((offset, event))
 

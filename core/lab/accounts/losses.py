@@ -22,7 +22,7 @@ class Loss(NamedTuple):
         start: the first offset.
         end: the offset after the last one.
         acknowledged: whether the records were acknowledged to the producer.
-        read: whether a consumer has read them.
+        read: whether a consumer has read the records.
         event: the sequence number of the event that caused the loss. If the log of the newer leader once had the records, the event is the
             truncation or power loss that removed them. Otherwise, the event is the election of that leader.
     """

@@ -126,7 +126,7 @@ class PartitionAccount:
         return {} if self.losses is None else self.losses.shortened
 
     def note_losses(self) -> Losses:
-        """Return the losses of the partition. If there are none, create them."""
+        """Return the losses of the partition. If there is no `Losses` object yet, create it."""
         if self.losses is None:
             self.losses = Losses()
         return self.losses

@@ -91,7 +91,7 @@ def undecided_outputs(tp: TopicPartition, log: ReplicaLog) -> Iterator[OutputRec
 
 def sent_on(logs: Iterable[ReplicaLog], source: TopicPartition, group: str | None = None) -> OffsetSet:
     """Return the offsets of a partition whose records a service has sent to a retry topic or a dead-letter topic, unless their transaction
-    was aborted. If `group` is given, only this group counts.
+    was aborted. If `group` is given, return only the offsets that this group has sent.
 
     The function reads all logs. A record counts even if the worker ended before it received the acknowledgment.
     """

@@ -82,7 +82,7 @@ def producer_named(
     idempotent: bool = False,
     compression_percent: int = 100,
 ) -> Producer:
-    """Return the producer with the given name. If it does not exist, create it."""
+    """Return the producer with the given name. If the producer does not exist, create it."""
     known = cluster.nodes.get(name)
     if known is None:
         producer = Producer(name, topic, acks_value, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
@@ -249,7 +249,7 @@ def existing_producer(cluster: ClusterNodes, name: str) -> Producer:
     """Return the producer with the given name.
 
     Raises:
-        ActRefused: there is no such producer. The message names the existing ones.
+        ActRefused: there is no such producer. The message names the existing producers.
     """
     producer = cluster.producer(name)
     if producer is None or isinstance(producer, ConsumingProcess):

@@ -129,7 +129,7 @@ def running_member(cluster: ClusterNodes, name: str) -> GroupMember:
     """Return the running consumer of a group with the given name.
 
     Raises:
-        ActRefused: there is none. The message names the existing ones.
+        ActRefused: there is no such consumer. The message names the running consumers.
     """
     member = cluster.member(name)
     if member is None or not member.running:

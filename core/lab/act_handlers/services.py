@@ -83,7 +83,7 @@ def check_instances(instances: int) -> None:
 def shared(
     cluster: ClusterNodes, name: str, does: WorkerConfig, instances: int, config: tuple[tuple[str, str], ...]
 ) -> list[tuple[str, WorkerConfig]]:
-    """Return the name and the configuration of each worker of one topic. If there are several, they are members of a group."""
+    """Return the name and the configuration of each worker of one topic. If a topic has several workers, they are members of a group."""
     if instances == 1:
         return [(name, does)]
     client = config_of(cluster, CONSUMER, config, any_kind=True)

@@ -112,7 +112,7 @@ class Unregister(Act, word="unregister", does="unregister a broker"):
 
 @attrs.frozen(eq=False, repr=False)
 class DeleteRecords(Act, word="delete-records", does="delete a partition's records below an offset"):
-    """Delete the records of a partition below an offset (`kafka-delete-records`). Consumers can no longer read them.
+    """Delete the records of a partition below an offset (`kafka-delete-records`). Consumers can no longer read these records.
 
     Without an offset, all records below the high watermark are deleted.
     """

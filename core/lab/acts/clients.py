@@ -81,7 +81,7 @@ class Load(Act, word="load", does="produce steadily until stop-load"):
 
 @attrs.frozen(eq=False, repr=False)
 class StopLoad(Act, word="stop-load", does="stop a steady producer"):
-    """Stop a steady producer. Batches that it has already sent are still answered."""
+    """Stop a steady producer. Brokers still answer the batches that it has already sent."""
 
     producer: str = "load"
 

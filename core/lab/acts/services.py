@@ -114,11 +114,11 @@ class StartRetryService(Act, word="retry-service", does="start a service that re
 
 @attrs.frozen(eq=False, repr=False)
 class FailProcessing(Act, word="fail-processing", does="make a share of a retry service's records fail"):
-    """From now on, make a share of a retry service's records fail. A share of 0% ends this.
+    """From now on, make a share of a retry service's records fail. A share of 0% makes no further records fail.
 
-    In each batch, the first records fail, so that exactly this share fails. With `tries`, only the first tries of a record fail, up to this number. With
-    `lasting`, records stop failing after that time. With `kills`, a record that fails kills the process before it can send the record
-    anywhere. `reason` is the name of the exception.
+    In each batch, the first records fail, so that exactly this share fails. With `tries`, each record fails at most this many times, and
+    then succeeds. With `lasting`, records stop failing after that time. With `kills`, a record that fails kills the process before it can
+    send the record anywhere. `reason` is the name of the exception.
     """
 
     share_ppm: int

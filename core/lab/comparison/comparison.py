@@ -48,7 +48,7 @@ class SystemView:
     """A system at one moment.
 
     Attributes:
-        name, title: the variant.
+        name, title: the name and the title of the variant.
         now: time since the start of the run, µs.
         copies: the state of each copy: the rows that it has stored, and which of them would survive a loss of power, are acknowledged, and
             are visible.

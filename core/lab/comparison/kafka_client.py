@@ -53,7 +53,7 @@ class PendingWrite:
 
     Attributes:
         sent_to: the broker that has the request; empty while the client waits for metadata.
-        probe: whether it belongs to a probe.
+        probe: whether the write belongs to a probe.
     """
 
     __slots__ = ("invoked", "probe", "row", "sent_to")

@@ -101,7 +101,9 @@ class KafkaSystem:
         return self.cluster.step()
 
     def run_until(self, time: int) -> None:
-        """Run until a time, µs, and count the traffic. To count every message, the run elides none (`core.sim.long_polling`)."""
+        """Run until a time, µs, and count the traffic. The run elides no messages, so that every message is counted
+        (`core.sim.long_polling`).
+        """
         cluster = self.cluster
         entries = cluster.agenda.entries
         while entries and entries[0].time <= time:

@@ -69,7 +69,7 @@ class LiveView:
     """A system at one moment.
 
     Attributes:
-        name, title: the variant.
+        name, title: the name and the title of the variant.
         now: the time since the start, µs.
         primary: the server whose data counts; empty if there is none.
         copies: the copies.

@@ -213,7 +213,7 @@ class History(TaskRunner):
         self._begin_search(destination.what, SearchTask(self.replay_run, self.keyframe_cache, destination=destination, limit=self.limit))
 
     def stop_when(self, watchpoint: Watchpoint, what: str = "that moment") -> SearchTask:
-        """Go forward until a watchpoint comes true. The returned search says whether it did."""
+        """Go forward until a watchpoint comes true. The returned search says whether the watchpoint came true."""
         self.pause()
         search = SearchTask(self.replay_run, self.keyframe_cache, watchpoint=watchpoint, limit=self.limit)
         self._begin_search(what, search)

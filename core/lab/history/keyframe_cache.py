@@ -34,10 +34,10 @@ CPU_SHARE_OF_WHOLE_KEYFRAMES: Final = 0.03
 """The share of CPU time for whole keyframes: the first one, and those after a change other than replication."""
 
 MAX_SECONDS_PER_OBJECT: Final = 10e-6
-"""The upper bound on the cost of a keyframe per object, CPU seconds. It ignores one-time costs."""
+"""The upper bound on the cost of a keyframe per object, CPU seconds. This bound ignores one-time costs."""
 
 MAX_KEYFRAMES: Final = 2_000
-"""The maximum number of keyframes in the cache. Each lookup scans all of them."""
+"""The maximum number of keyframes in the cache. Each lookup scans all keyframes."""
 
 MAX_OBJECTS: Final = 500_000
 """The maximum number of objects in all keyframes together. An object takes about 150 bytes."""
@@ -45,9 +45,9 @@ MAX_OBJECTS: Final = 500_000
 LARGE_CLUSTER_REPLICAS: Final = 3_000
 """A cluster with more replicas than this counts as large.
 
-A whole keyframe of a large cluster takes longer than a few frames. The first one is taken when the first screen is shown. More are taken
-only while the session travels through time and no screen shows the cluster moving. Keyframes that store only changes can be taken at any
-time.
+A whole keyframe of a large cluster takes longer than a few frames. The first keyframe is taken when the first screen is shown. More are
+taken only while the session travels through time and no screen shows the cluster moving. Keyframes that store only changes can be taken at
+any time.
 """
 
 MAX_REPLICAS_OF_FIRST_KEYFRAME: Final = 20_000
@@ -69,9 +69,9 @@ class Keyframe(ReprMixin):
 
     Attributes:
         position: the position at which the snapshot was taken.
-        acts: the acts before it.
+        acts: the acts before the keyframe.
         playable: the snapshot of the playable.
-        step_index: the last event of each step before it.
+        step_index: the last event of each step before the keyframe.
         acted: the virtual time, µs, and the number of steps at the last act.
     """
 
@@ -201,7 +201,7 @@ class KeyframeCache:
         return sum(wholes.values()) + sum(keyframe.playable.cluster_snapshot.weight for keyframe in self.keyframes)
 
     def _thin_out_far_ones(self) -> None:
-        """Drop keyframes of a large cluster. The further back they are, the larger the gaps become."""
+        """Drop keyframes of a large cluster. The gaps between the remaining keyframes are larger further back in time."""
         while len(self.keyframes) > MAX_KEYFRAMES_OF_LARGE_CLUSTER:
             at = [keyframe.position.steps for keyframe in self.keyframes]
             inner = range(1, len(at) - 1)

@@ -36,7 +36,7 @@ class ParallelRun:
     Attributes:
         words: the name of the run, for example `Kafka 3.6` or `branch 2`.
         refused: the acts that were refused in this run, each with the reason.
-        parted: the first difference so far.
+        parted: the first difference found so far; None if there is none.
     """
 
     def __init__(self, words: str, start: PlayableFactory, *, acts: Sequence[PlayedAct] | None = None, end: int = -1) -> None:

@@ -26,7 +26,7 @@ class TravelTask:
         destination: the moment to reach.
         replay_run: the run that the session adopts on arrival.
         event_buffer: the events that the session adopts on arrival.
-        events_known: whether the events on the way are in memory. If so, the run need not send them again.
+        events_known: whether the events on the way are in memory. If they are, the run need not send them again.
         in_place: whether the journey moves the cluster that the screen shows.
         found: the last moment at which `watchpoint` came true; None if there is none.
         new_events: the events that the log does not have yet.
@@ -97,7 +97,7 @@ class TravelTask:
         return self.destination.progress(self.replay_run)
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:
-        """Run until `should_yield` returns True, or to the end if it moves the shown cluster. Return whether it has arrived."""
+        """Run until `should_yield` returns True, or to the end if it moves the shown cluster. Return whether the journey has arrived."""
         replay_run, destination = self.replay_run, self.destination
         if self.events_known:
             return self._advance_silently(should_yield)

@@ -170,9 +170,10 @@ class MetricsObserver:
         }
 
     def _controllers_at_start(self, spec: ClusterSpec) -> dict[str, None]:
-        """Return the active controllers before any event names one.
+        """Return the active controllers at the start of the events, before any event names a controller.
 
-        This is the controller that never fails or, with ZooKeeper, the first running broker. In a quorum, there is none.
+        This is the controller that never fails or, with ZooKeeper, the first running broker. In a quorum, there is no active controller at
+        that time.
         """
         if spec.controllers:
             return {}

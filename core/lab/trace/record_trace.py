@@ -108,7 +108,7 @@ class RecordTrace:
             self._sendings[producer, batch_id] = _Sending(created, timestamp)
 
     def batch_failed(self, producer: str, batch_id: int, sent_at: int, event: int) -> None:
-        """Record a failed attempt. The event that reports it came just before."""
+        """Record a failed attempt. The event that reports the attempt came just before."""
         sending = self._sendings.get((producer, batch_id))
         if sending is None or not self._failed or self._failed[0] != event:
             return

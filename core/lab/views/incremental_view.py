@@ -39,7 +39,9 @@ ROUND_ROBIN: Final = 2
 
 
 def _topic_at(kind: str) -> int:
-    """Return the index of the topic in the tuple of an event kind; 0 if the kind names no partition. The partition number follows it."""
+    """Return the index of the topic in the tuple of an event kind; 0 if the kind names no partition. The partition number follows the
+    topic.
+    """
     columns = list(KINDS[kind].columns)
     return 4 + columns.index("topic") if "topic" in columns and "partition" in columns else 0
 
@@ -262,7 +264,9 @@ class IncrementalView:
             offsets_changed.pop(tp, None)
 
     def _mark_slow_disks(self) -> None:
-        """Mark the partitions on slow disks, because the wait for writes changes without an event. Mark them once more after the wait."""
+        """Mark the partitions on slow disks, because the wait for writes changes without an event. Mark these partitions once more after
+        the wait.
+        """
         slow = {number: None for number, broker in self.cluster.brokers.items() if broker.log_directories.write_wait()}
         for broker in self._slow | slow:
             self._changed.update(self._hosted.get(broker, {}))

@@ -14,7 +14,7 @@ from core.sim.errors import ActRefused
 from core.sim.journal import Sink, null_sink
 
 WRITERS: Final = ("w1", "w2")
-"""The writers. The first one opens the first ledger."""
+"""The writers. The first writer opens the first ledger."""
 
 STORE: Final = "metadata"
 """The metadata store."""

@@ -35,7 +35,7 @@ class PendingAdd:
 
     Attributes:
         request, client: the client's write.
-        acks: the bookies that have it.
+        acks: the bookies that have the entry.
     """
 
     __slots__ = ("acks", "client", "request", "row")
@@ -244,7 +244,7 @@ class Writer(Server):
         self._recover_next()
 
     def _recover_next(self) -> None:
-        """Recover the next ledger whose entries this writer hasn't read. When there is none, open a new one."""
+        """Recover the next ledger whose entries this writer hasn't read. When there is no such ledger, open a new one."""
         known = {ledger for ledger, _ in self.rows}
         ledger = next((each for each in self.found if each.number not in known and not (each.state == CLOSED and each.last < 0)), None)
         if ledger is None:

@@ -14,7 +14,7 @@ class ClusterState(NamedTuple):
         nodes: the nodes of the cluster.
         primary_term: a number that grows with each new primary.
         primary: the node with the primary; empty if the shard is red.
-        in_sync: the nodes whose copies have every acknowledged operation. Only these can become the primary.
+        in_sync: the nodes whose copies have every acknowledged operation. Only these nodes can become the primary.
         started: the nodes whose copies take part in replication and answer reads.
     """
 
@@ -40,7 +40,7 @@ def with_nodes(state: ClusterState, nodes: Sequence[str], preferred: str) -> Clu
     """Return the state after the set of nodes has changed. If the primary is gone, another copy is promoted
     (`RoutingNodes.promoteReplicaToPrimary`).
 
-    Any in-sync copy can be promoted, not only the one with the most operations. If there is none, the shard is red.
+    Any in-sync copy can be promoted, not only the one with the most operations. If no copy is in sync, the shard is red.
 
     Args:
         state: the state.

@@ -119,7 +119,7 @@ class Op(NamedTuple):
 
     Attributes:
         seqno: its sequence number.
-        term: the primary term in which it was made.
+        term: the primary term in which the operation was made.
         row: the document; None for a no-op that fills a gap.
     """
 

@@ -220,7 +220,7 @@ class Primary:
         self._answer_if_done(op.seqno)
 
     def _send(self, copy: str, message: object) -> None:
-        """Send operations to a copy. If its connection is closed, ask the master to remove it."""
+        """Send operations to a copy. If the connection to the copy is closed, ask the master to remove the copy."""
         if copy in self._coordination.closed:
             self.copy_failed(copy, "the connection is closed")
         else:

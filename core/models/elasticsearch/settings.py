@@ -24,7 +24,7 @@ class ElasticsearchSettings:
         sync_interval: index.translog.sync_interval, µs.
         check_interval, check_timeout, check_retries: cluster.fault_detection: how masters and the other nodes check each other.
         publish_timeout: cluster.publish.timeout, µs.
-        minimum_master_nodes: the number of votes that a master needs; 0 for a majority. Before 7.0, users had to set it.
+        minimum_master_nodes: the number of votes that a master needs; 0 for a majority. Before 7.0, users had to set this number.
         lease_period: index.soft_deletes.retention_lease.period, µs: how long operations are kept for a copy that is away.
     """
 

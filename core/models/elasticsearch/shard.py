@@ -60,7 +60,9 @@ class ShardCopy:
         self.global_checkpoint = max(self.global_checkpoint, checkpoint)
 
     def roll_back(self) -> int:
-        """Drop the operations above the global checkpoint from the index, and return how many there were. The translog keeps them."""
+        """Drop the operations above the global checkpoint from the index, and return how many there were. The translog keeps these
+        operations.
+        """
         gone = [seqno for seqno in self.indexed if seqno > self.global_checkpoint]
         for seqno in gone:
             del self.indexed[seqno]

@@ -31,7 +31,8 @@ class MySQLSettings:
         os_flush: how often the operating system writes its cache to disk, µs.
         relay_log_recovery: whether a replica that restarts drops the transactions that it has received but not applied.
         read_only: super_read_only on the replicas.
-        auto_increment: whether the primary key of each row is the next number of its table. If so, the keys of two sources collide.
+        auto_increment: whether the primary key of each row is the next number of its table. If it is, the keys that two sources assign
+            collide.
         net_timeout: replica_net_timeout, µs, after which a replica considers a silent connection dead. The source sends a heartbeat after
         half of this time.
         connect_retry: SOURCE_CONNECT_RETRY, µs.

@@ -55,7 +55,7 @@ def search(
         acts: a function that returns the acts to offer in the current state, in addition to what the simulation does by itself.
         also: objects outside the simulation that `bad` and `acts` depend on. Their state counts as part of the simulation's state, and is
             restored with it.
-        first: a function that returns whether a choice must be taken before all others. It makes the search smaller, but the search then
+        first: a function that returns whether a choice must be taken before all others. This makes the search smaller, but the search then
             misses the other orders.
         until: the time up to which virtual time can advance, µs.
         limit: the maximum number of states.

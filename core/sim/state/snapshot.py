@@ -1,6 +1,6 @@
 """Snapshots: the state of a simulation as a value that can be restored or copied.
 
-A snapshot holds the state of every mutable object (`core.sim.state.codecs`). It shares all unchanged states with the snapshot before it.
+A snapshot holds the state of every mutable object (`core.sim.state.codecs`). It shares all unchanged states with the previous snapshot.
 Objects are read class by class, and changes are found by comparison, so the protocol does no bookkeeping for snapshots. Restoring a
 snapshot writes the states back to the same objects, so identity and reference cycles need no special care. Only differences are written.
 Copying a snapshot creates new objects, and replaces each reference with one to the new object.
