@@ -410,8 +410,9 @@ class FetchManager:
     def _fetch_expired(self, about: object) -> None:
         session = self.sessions.get(about)  # type: ignore[call-overload]
         now = self.broker.journal.now
-        if session is None or session.timer_due != now:
-            return  # a timer of a former session
+        # The timer of a former session comes too early for this one. After a pause of the broker, its timers come late.
+        if session is None or not 0 <= session.timer_due <= now:
+            return
         session.timer_due = -1
         if session.parked is None or session.parked.max_wait >= FOREVER:
             return

@@ -121,3 +121,16 @@ def test_3_11_outside_a_shutdown_it_fetches_on() -> None:
     bench.partition_is((2, 1), (2, 1), leader=2)
     bench.partition_is((2, 1), (2,), leader=2, partition_epoch=2)
     assert bench.broker.fetcher_manager.fetch_state(TP) == "fetching"
+
+
+def test_a_leader_answers_waiting_fetches_after_a_pause() -> None:
+    """The timers of a paused broker come late, and end the waits of the followers' fetches."""
+    heard: list[events.EventTuple] = []
+    cluster = Cluster(ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)), (TopicSpec("t", 1, 3),)), sink=heard.append)
+    cluster.run_until(3 * SECOND)
+    leader = cluster.view().partitions[0].leader
+    cluster.do(acts.Pause(leader))
+    cluster.run_until(8 * SECOND)
+    cluster.do(acts.Resume(leader))
+    cluster.run_until(60 * SECOND)
+    assert "fetcher-disconnected" not in {event[3] for event in heard}
