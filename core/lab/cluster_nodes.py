@@ -204,7 +204,7 @@ class ClusterNodes(Simulation):
         return tuple(client for client in self.clients.values() if isinstance(client, ServiceWorker) and client.does.service == service)
 
     def member(self, name: str) -> GroupMember | None:
-        """Return the consumer of a group with the given name; None if there is none."""
+        """Return the consumer with the given name that belongs to a group; None if there is none."""
         client = self.clients.get(name)
         return client if isinstance(client, GroupMember) else None
 

@@ -16,7 +16,7 @@ _DURATION: Final = re.compile(r"(\d{1,300}(?:\.\d{1,6})?)\s*(us|ms|s|min|m|h|d)"
 
 
 def parse_duration(text: str) -> int:
-    """Return the microseconds of a duration such as `12s`, `1.5s`, `500ms`, `1m30s`, or `2h`.
+    """Return a duration such as `12s`, `1.5s`, `500ms`, `1m30s`, or `2h` in microseconds.
 
     Raises:
         ValueError: the text is not a duration; the message shows valid ones.

@@ -73,7 +73,7 @@ class LogWriter:
                 raise self._output.failed(wrong) from None
 
     def discard(self) -> None:
-        """Remove the log, because the session did not start. An existing file with the given name is kept or restored."""
+        """Remove the log, because the session did not start. An existing file with the log's name is kept or restored."""
         self._closing.set()
         if self._thread is not None:
             self._thread.join()

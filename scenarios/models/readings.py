@@ -84,7 +84,7 @@ class Moment:
 
 
 def common_name(server: str) -> str:
-    """Return the name of a server that is the same in all models: Kafka's `b2` is `n2`."""
+    """Return the name that a server has in all models: `n2` for Kafka's `b2`."""
     return f"n{server[1:]}" if server[:1] == "b" and server[1:].isdecimal() else server
 
 

@@ -55,7 +55,7 @@ def lines(name: str, models: Sequence[str], seed: int) -> Iterator[str]:
 
 
 def variant_of(name: str) -> Variant:
-    """Return a model with settings by its name.
+    """Return the variant with the given name: a model with its settings.
 
     Raises:
         InputError: there is no such model.
@@ -109,8 +109,8 @@ def _replicas(scenario: Scenario) -> tuple[int, ...]:
 def _timed_steps(scenario: Scenario) -> list[tuple[int, Step]]:
     """Return the steps with the times at which they happen, µs.
 
-    If steps wait for a state of Kafka (`until`), the scenario runs under Kafka first, and its times there apply to all models. Steps that are done
-    by hand take no time under Kafka; for the other models, at least a second passes before each.
+    If steps wait for a state of Kafka (`until`), the scenario runs under Kafka first, and the times from that run apply to all models.
+    Steps that are done by hand take no time under Kafka; for the other models, at least a second passes before each.
     """
     release = release_named(scenario.releases[-1])
     steps = [step for step in scenario.steps if step.under.includes(release)]

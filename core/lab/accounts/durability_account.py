@@ -369,7 +369,7 @@ class DurabilityAccount:
         self.retries.records_tried(service, number, records, failed)
 
     def records_done(self, service: str, tried: Tried) -> None:
-        """Record that a worker of a retry service is done with records."""
+        """Record that a worker of a retry service has finished with records."""
         self.retries.records_done(service, tried)
 
     def retries_checked(self, service: str, group: str, source: str) -> None:

@@ -12,7 +12,7 @@ There are three kinds of harm:
 
 While a running process has polled an input record but not finished it, the record does not count as half visible or never processed.
 
-The part of a log below its last stable offset changes only if the log is truncated. Therefore, each record in it is read once
+The part of a log below its last stable offset changes only if the log is truncated. Therefore, each record in this part is read once
 (`core.lab.accounts.processed_logs`).
 """
 
@@ -348,7 +348,7 @@ def _undecided(processing: Processing, logs: Logs) -> list[OutputRecords]:
 
 
 def _waiting(tp: TopicPartition, undecided: Iterable[OutputRecords], in_hand: Iterable[PolledRecords]) -> OffsetSet:
-    """Return the input offsets of a partition whose output is undecided or whose processing has not finished."""
+    """Return those input offsets of a partition that have undecided output or are still being processed."""
     waiting = OffsetSet.of((each.start, each.end) for each in in_hand if each.tp == tp)
     for output in undecided:
         if output.content.source == tp:

@@ -126,7 +126,7 @@ def _join(cluster: ClusterNodes, act: acts.JoinGroup) -> find.CheckThenDo:
 
 
 def running_member(cluster: ClusterNodes, name: str) -> GroupMember:
-    """Return the running consumer of a group with the given name.
+    """Return the running consumer with the given name that belongs to a group.
 
     Raises:
         ActRefused: there is no such consumer. The message names the running consumers.

@@ -28,7 +28,8 @@ class StartDelayService(Act, word="delay-service", does="start a service that ho
     settings of consumers, such as session.timeout.ms. If only some of the workers have ended, the act starts others in their places.
 
     With `dead-letters: orders-dlt`, records that the real topic never accepts go to this dead-letter topic. Such a record is too large, has
-    no key although the real topic is compacted, or expires after the real topic was deleted. Without `dead-letters`, the worker tries to send them until it can.
+    no key although the real topic is compacted, or expires after the real topic was deleted. Without `dead-letters`, the worker keeps
+    trying to send such records.
     """
 
     topic: str

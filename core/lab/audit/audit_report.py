@@ -102,7 +102,7 @@ class LostRecords(NamedTuple):
         end: the counter after the last one.
         tp: the partition.
         epoch: the leader epoch in which the records were written.
-        node: the address of the broker that acknowledged them.
+        node: the address of the broker that acknowledged the records.
     """
 
     producer: str

@@ -198,7 +198,7 @@ class MessageAudit:
             runs.append(Run(log.leo, MAX_LONG, runs[-1].term))
 
     def leader_changed(self, tp: TopicPartition, log: ReplicaLog) -> None:
-        """Remove the records that a new leader's log lacks from `committed`. Records below its log start were deleted on purpose."""
+        """Remove from `committed` the records that a new leader's log lacks. Records below its log start were deleted on purpose."""
         self.cut.pop(tp, None)
         present: dict[Term, OffsetSet] = {}
         for run in log.runs():

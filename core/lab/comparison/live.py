@@ -290,7 +290,7 @@ class LiveComparison:
         self.now = 0
 
     def run_until(self, time: int) -> None:
-        """Run all systems until a time since the start."""
+        """Run all systems until a given time since the start."""
         self.now = min(END, max(self.now, time))
         for run in self.runs:
             run.run_until(self.now)

@@ -159,7 +159,7 @@ class History(TaskRunner):
 
     def record_branch_end(self) -> None:
         """Finish everything that is due at the end of the branch, so that a script can end there. The session calls this method before it
-        leaves the end.
+        leaves the end of the branch.
         """
         if not self.in_the_past:
             self.replay_run.finish_present_moment()

@@ -117,7 +117,8 @@ class LeaderState:
         under_min_isr: whether the ISR is smaller than `min_isr`.
         strict_min_isr: whether the high watermark stops when the ISR is smaller than `min_isr` (Kafka 3.7 and later).
         lag_max_us: replica.lag.time.max.ms.
-        by_fetch: whether `lag_max_us` limits the time since a follower last fetched (before 0.9), not since it was last caught up.
+        by_fetch: whether `lag_max_us` limits the time since a follower last fetched (before 0.9), instead of the time since it was last
+            caught up.
         check_period_us: the period of the isr-expiration task.
         next_check_us: the time until the next run of that task; -1 if none is scheduled.
         writes_isr: whether the leader writes the ISR to ZooKeeper itself (before 2.7).
