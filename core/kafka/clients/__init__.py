@@ -1,1 +1,1 @@
-"""Producers and consumers. They find leaders in metadata, retry requests, and trust the responses of brokers."""
+"""Producers and consumers. These clients find leaders in metadata, retry requests, and trust the brokers' responses."""

@@ -22,6 +22,6 @@ class ApiVersions:
     epoch: int = -1
 
     def update(self, epoch: int, transaction_version: int) -> None:
-        """Adopt a level from a broker, unless another broker has reported a newer one."""
+        """Adopt the feature level that a broker reports, unless another broker has reported a newer one."""
         if epoch > self.epoch:
             self.epoch, self.transaction_version = epoch, transaction_version

@@ -1,6 +1,6 @@
 """The configuration of producers and consumers, with Kafka's names and each release's defaults.
 
-A client has the same release as the brokers. If this release does not have a setting, the client ignores it. Kafka's clients also log a
+A client has the same release as the brokers. A client ignores the settings that its release does not have. Kafka's clients also log a
 warning.
 
 Kafka: `ProducerConfig`, `ConsumerConfig`.
@@ -20,10 +20,10 @@ from core.sim.repr_mixin import ReprMixin
 from core.sim.units import US_PER_MS
 
 PRODUCER: Final = "producer"
-"""The kind of client that writes."""
+"""The name of the kind of client that writes records."""
 
 CONSUMER: Final = "consumer"
-"""The kind of client that reads."""
+"""The name of the kind of client that reads records."""
 
 NO_DELIVERY_TIMEOUT: Final = -1
 """The value of the delivery timeout in releases before 2.1, which have no such timeout.
@@ -57,7 +57,7 @@ class ClientSetting(ReprMixin):
     since: str = ""
 
     def default_in(self, release: Release, kind: str) -> int:
-        """Return the default for a kind of client in a release."""
+        """Return the setting's default for a kind of client in a release."""
         for client, upto, value in self.older_defaults:
             if client == kind and release.order <= Release.named(upto).order:
                 return value
@@ -194,7 +194,7 @@ def client_setting_named(name: str, kind: str = "") -> ClientSetting:
 
 
 def client_config(kind: str, given: Iterable[tuple[str, str]], release: Release, *, idempotent: bool = False) -> ClientConfig:
-    """Return the configuration for a kind of client in a release. Settings in `given` for other kinds are ignored.
+    """Return the configuration for a kind of client in a release. Settings in `given` that apply only to other kinds of client are ignored.
 
     Raises:
         ValueError: a name or value is wrong, or the values contradict each other. The message is Kafka's.

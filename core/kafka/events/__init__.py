@@ -3,7 +3,8 @@
 The journal stores an event as a plain tuple `(seq, time, cause, kind, *columns)`. `seq` is the number of the event in its session, starting
 with 1, and `time` is the virtual time in µs. `cause` is the `seq` of the event that led to this one; 0 means that a node's own timer led to
 it. `kind` is the name of the kind. The columns follow in the order of the class's fields. A column has the same type in all kinds that have
-it, so that all kinds fit in one wide table. Offsets are Kafka's, and `to_offset` is exclusive. An id of -1 means none.
+it, so that all kinds fit in one wide table. Offsets have the same meaning as in Kafka, and `to_offset` is exclusive. If there is no id, the
+value is -1.
 """
 
 from __future__ import annotations
@@ -229,19 +230,19 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     ServiceStarted, ServiceEnded, ServiceRewound, RecordsHeld, ServicePaused, ServiceResumed, DelayedForwarded,
     RecordsTried, DeadLettered, SucceededTwice, RetryDropped,
 )  # fmt: skip
-"""All kinds of events, from user actions to the durability account."""
+"""All kinds of events, from user actions to the findings of the durability account."""
 
 KINDS: Final[dict[str, type[Event]]] = {event.kind: event for event in EVENTS}
 """All kinds of events, by name."""
 
 
 def column_types(event: type[Event]) -> dict[str, str]:
-    """Return the columns of a kind and their types: `int`, `str`, `bool`, or `tuple[int, ...]`."""
+    """Return the columns of an event kind and their types: `int`, `str`, `bool`, or `tuple[int, ...]`."""
     return dict(event.columns)
 
 
 def required_columns(event: type[Event]) -> tuple[str, ...]:
-    """Return the columns of a kind that every log contains, including logs of the oldest isrlab version."""
+    """Return the columns of an event kind that are in every log, even in logs that the oldest isrlab version wrote."""
     return tuple(name for name in event.columns if name not in event.defaults)
 
 
@@ -264,5 +265,5 @@ def decode(event: EventTuple) -> Event:
 
 
 def explain(event: EventTuple) -> str:
-    """Return the sentence of a recorded tuple."""
+    """Return the sentence that describes a recorded event."""
     return decode(event).sentence()

@@ -48,7 +48,7 @@ def ids(ids: Sequence[int]) -> str:
 
 
 def count_of(count: int, singular: str, plural: str = "") -> str:
-    """Return a count with its noun: `1 partition`, `2,000 partitions`. Pass `plural` if the plural does not just add an s."""
+    """Return a count with its noun: `1 partition`, `2,000 partitions`. Pass `plural` if the plural is not the noun followed by an s."""
     return f"1 {singular}" if count == 1 else f"{count:,} {plural or singular + 's'}"
 
 

@@ -185,8 +185,8 @@ class LogDirRepaired(Event, kind="log-dir-repaired", source="KIP-112, KIP-858", 
 
 
 class OfflineReplicaFound(Event, kind="offline-replica-found", source="ReplicaManager#markPartitionOffline"):
-    """A broker learned that it should host a replica that is in a failed log directory. The replica counts as offline until the process
-    ends."""
+    """A broker learned that it should host a replica that is in a failed log directory. The replica counts as offline until the broker's
+    process ends."""
 
     broker: int
     topic: str

@@ -36,7 +36,7 @@ _REPHRASED: Final = {
     "it gave up partitions that others are to get": "it gave up partitions that are assigned to other members",
     "a topic has other partitions than those that the leader has assigned": "the number of partitions of a topic has changed since the leader assigned them",
 }
-"""The wordings that sentences use for the reasons to rejoin that logs contain."""
+"""The wordings that sentences use for the rejoin reasons in logs."""
 
 
 class MemberIdGiven(Event, kind="member-id-given", source="KIP-394"):
@@ -431,7 +431,8 @@ class ProcessedAgain(Event, kind="processed-again", source="durability account",
 
 
 class RecordsSkipped(Event, kind="records-skipped", source="durability account", level=NOTABLE):
-    """A group skipped records, because no member has processed them. `doomed_by` is the event that committed or set a higher offset."""
+    """A group skipped records: no member has processed them, and the group's offset or a member's position is above them. `doomed_by` is
+    the event that committed or set a higher offset."""
 
     group: str
     topic: str

@@ -44,7 +44,7 @@ class LinkChanged(Event, kind="link-changed", source="Selector#poll", level=NOTA
 
 
 class LinkProxied(Event, kind="link-proxied", source="NetworkClient#correlate", level=NOTABLE):
-    """The shares of requests that a proxy on a client's link repeats or reorders changed."""
+    """A proxy on a client's link now repeats or reorders a different share of requests."""
 
     src: str
     dst: str

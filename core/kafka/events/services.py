@@ -94,8 +94,8 @@ class ServiceResumed(HeldRecords, kind="service-resumed", source="KafkaConsumer#
 
 
 class DelayedForwarded(WorkerRecords, kind="delayed-forwarded", source="delay service"):
-    """A broker acknowledged delayed records in their real topic, `late_us` after they were due. If the value is negative, the records came
-    too early.
+    """A broker acknowledged delayed records in their real topic, `late_us` after they were due. If the value is negative, the records
+    arrived too early.
 
     `rounding_us` is the time by which the level is longer than the requested delay. `total_error_us` is the time since the records were sent, minus the
     requested delay. Logs from earlier isrlab versions do not have these two columns.
@@ -124,8 +124,8 @@ class RecordsTried(WorkerRecords, kind="records-tried", source="retry service"):
 
 
 class DeadLettered(WorkerRecords, kind="dead-lettered", source="DeadLetterPublishingRecoverer", level=NOTABLE):
-    """Records that failed in every try or that their real topic never accepts reached the dead-letter topic. The offsets are those at which
-    the application originally produced the records."""
+    """The dead-letter topic received records that failed in every try or that their real topic never accepts. The offsets are those at
+    which the application originally produced the records."""
 
     tries: int
     reason: str

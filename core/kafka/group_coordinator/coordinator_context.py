@@ -46,7 +46,7 @@ class GroupCoordinatorContext(CoordinatorContext, Protocol):
 
         Args:
             tp: the partition.
-            make: a function that makes the batch for a given offset.
+            make: a function that creates the batch, given the batch's first offset.
             deadline: the time when the write times out, µs.
             completion: the function to call with the error, or with NONE.
             guard: the verification number of a transactional batch; 0 if the batch needed no verification.

@@ -30,7 +30,7 @@ class Deferred:
     Attributes:
         sender: the address of the client.
         response: the response; None if another part of the coordinator sends it.
-        failure: the response to send instead if the wait fails. The error is filled in at that time.
+        failure: the response to send instead if the wait fails. The error is filled in when the wait fails.
         member: the member whose JoinGroup or SyncGroup request is waiting for the group; None for other requests.
         done: whether the response no longer waits.
     """

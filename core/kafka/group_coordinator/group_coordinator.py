@@ -82,7 +82,7 @@ class GroupCoordinator:
             self.groups.begin_loading(partition, coordinator_epoch)
 
     def finish_loading(self) -> None:
-        """Load the groups in all partitions now, instead of after the time that loading takes."""
+        """Load the groups in all partitions immediately, without simulating the time that loading takes."""
         for about in list(self.groups.loading.items()):
             self._load(about)
 

@@ -1,4 +1,4 @@
-"""The messages between clients and group coordinators. An offset, ID, or epoch of -1 means none."""
+"""The messages between clients and group coordinators. If there is no offset, ID, or epoch, the value is -1."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class OffsetCommitRequest(NamedTuple):
         group: the ID of the group.
         membership: the membership of the client.
         offsets: the offsets to commit.
-        metadata: the text that the application stores with each offset; empty if it stores none.
+        metadata: the string that the application stores with each offset; empty if it stores none.
     """
 
     correlation: int
@@ -66,7 +66,8 @@ class TxnOffsetCommitRequest(NamedTuple):
         group: the ID of the group.
         membership: the membership of the consumer; ignored before KIP-447.
         offsets: the offsets to commit.
-        version: the transaction.version of the client. With version 2, the group coordinator adds its partition to the transaction.
+        version: the transaction.version of the client. With version 2, the group coordinator adds the group's `__consumer_offsets`
+            partition to the transaction.
     """
 
     correlation: int
@@ -107,7 +108,7 @@ class OffsetFetchRequest(NamedTuple):
 class OffsetFetchResponse(NamedTuple):
     """The response to OffsetFetch. Each item is (partition, offset, leader epoch, error). If `error` is not NONE, there are no items.
 
-    `metadata` is the text that the application stored with the offset of each partition; partitions without such a text are left out.
+    `metadata` is the string that the application stored with the offset of each partition; it omits partitions without such a string.
     """
 
     correlation: int

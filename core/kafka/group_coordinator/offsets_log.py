@@ -28,7 +28,7 @@ class CommittedOffset(NamedTuple):
         offset: the offset of the next record to read.
         leader_epoch: the leader epoch of the last record that was read; -1 if it is unknown.
         timestamp: the time of the commit, µs.
-        metadata: the text that the application stored with the offset.
+        metadata: the string that the application stored with the offset.
     """
 
     offset: int

@@ -67,7 +67,7 @@ class Setting(ReprMixin):
         older_defaults: `(release, default)` pairs. Each default applies to the release and to earlier ones.
         of_topic: for a broker setting, the topic setting that overrides it. Both have the same type, default, and bounds.
         synonym: for a topic setting, the broker setting that applies if the topic has no override.
-        classes: for a `class`, the names that it accepts besides the empty name. The last part of a name is sufficient.
+        classes: for a `class`, the names that it accepts besides the empty name. The last part of a class name is sufficient.
         words: for a `list`, the words that it accepts. A `list` without words is a list of replicas (`throttled_partitions`).
         since: the first release that has the setting; empty if the oldest known release has it.
         until: the last release that has the setting; empty if the newest release has it.
@@ -96,7 +96,7 @@ class Setting(ReprMixin):
         return not self.until or release.order <= _order(self.until)
 
     def default_in(self, release: Release) -> Value:
-        """Return the default in a release."""
+        """Return the setting's default in a release."""
         for upto, value in self.older_defaults:
             if release.order <= _order(upto):
                 return value
@@ -124,14 +124,14 @@ class Setting(ReprMixin):
         return number_within(self.name, str(raw), self.least, self.most)
 
     def _word(self, text: str) -> str:
-        """Return one of the words (`ConfigDef.ValidString`)."""
+        """Return the allowed word that the text contains, in the setting's own case (`ConfigDef.ValidString`)."""
         for word in self.words:
             if word.lower() == text:
                 return word
         raise ValueError(f"{self.name} takes {', '.join(self.words[:-1])}, or {self.words[-1]}, not '{text[:80]}'")
 
     def _words(self, text: str) -> str:
-        """Return a list of words without spaces (`ConfigDef.ValidList`)."""
+        """Check a list of words, and return it without spaces (`ConfigDef.ValidList`)."""
         given = [word.strip() for word in text.split(",")]
         if not given or any(word not in self.words for word in given) or len(set(given)) < len(given):
             raise ValueError(f"{self.name} takes {', '.join(self.words)}, or several of them separated by commas, not '{text[:80]}'")

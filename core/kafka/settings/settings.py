@@ -20,7 +20,7 @@ class Settings:
 
     Attributes:
         release: the rules of the simulated Kafka release.
-        clock: the clock that measures the durations of these settings.
+        clock: the clock that measures the durations to which the settings refer.
     """
 
     __slots__ = ("_broker", "_cluster", "_topic", "clock", "release")

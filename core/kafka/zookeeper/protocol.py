@@ -27,7 +27,7 @@ class Create(NamedTuple):
 
 
 class SetData(NamedTuple):
-    """A write to a znode. It fails if the znode does not have this version."""
+    """A write to a znode. The write fails if the znode does not have the given version."""
 
     path: str
     data: object
@@ -94,7 +94,7 @@ class ConnectRequest(NamedTuple):
 
 
 class ConnectResponse(NamedTuple):
-    """The response, which contains the number of the new session."""
+    """The response to a request to open a session. It contains the number of the new session."""
 
     session: int
 

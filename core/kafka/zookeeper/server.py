@@ -193,7 +193,7 @@ class ZooKeeper(Node):
         self.reply(sender, SessionResponse(request.session, request.xid, OK, results))
 
     def apply(self, op: Op, session: Session | None = None) -> Result:
-        """Perform one operation. If it has no session, it comes from an administrator's tool."""
+        """Perform one operation. An operation without a session comes from an administrator's tool."""
         if isinstance(op, Multi):
             checked = self.znodes.get(op.checked)
             if checked is None or checked.version != op.version:

@@ -58,7 +58,7 @@ class ZooKeeperBroker(Broker):
         zk: the broker's ZooKeeper client.
         kafka_controller: this broker's controller. Only one broker's controller is active.
         isr_manager: the object that writes ISRs to ZooKeeper (before 2.7); otherwise None.
-        leaders: the broker's metadata cache: (leader, leader epoch) by partition number, by topic.
+        leaders: the leaders in the broker's metadata cache: for each topic, (leader, leader epoch) by partition number.
         live: the live brokers in the broker's metadata cache.
         deleted_topics: the topics whose deletion the controller has announced (ordered set).
     """
@@ -138,7 +138,7 @@ class ZooKeeperBroker(Broker):
         self._shutdown_tries = 0
 
     def stop(self, how: str) -> None:
-        """End the process. Its session lasts until it expires, unless it was closed."""
+        """End the process. The broker's session lasts until it expires, unless it was closed."""
         self.zk.reset()
         self.kafka_controller.reset()
         super().stop(how)
@@ -374,7 +374,7 @@ class ZooKeeperBroker(Broker):
         return broker in self.live
 
     def controller_request_timed_out(self) -> None:
-        """Close the connection to the controller, and send its pending requests again."""
+        """Close the connection to the controller, and send the broker's pending requests again."""
         if self.channel.controller != self.address:
             self.network.disconnect(self.address, self.channel.controller)
         self.alter_partition.disconnected()
@@ -393,4 +393,4 @@ class ZooKeeperBroker(Broker):
 
 
 def _ignore_results(_results: tuple[Result, ...]) -> None:
-    """Do nothing, because the controller watches the parent znode."""
+    """Do nothing with the results, because the controller learns about the new znode from its watch on the parent znode."""

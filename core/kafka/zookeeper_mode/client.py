@@ -1,7 +1,7 @@
 """A broker's ZooKeeper client (Kafka: `ZooKeeperClient`). It has one session, and it sends one request at a time, in order.
 
-While the link to ZooKeeper is cut, requests wait. Only ZooKeeper tells the client that its session has expired. The client then drops all
-requests in that session.
+While the link to ZooKeeper is cut, requests wait. The client learns only from ZooKeeper that its session has expired. The client then drops
+all requests in that session.
 """
 
 from __future__ import annotations

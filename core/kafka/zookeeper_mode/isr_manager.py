@@ -138,4 +138,4 @@ def must_publish(now: int, last_change: int, last_publish: int) -> bool:
 
 
 def _ignore_results(_results: tuple[Result, ...]) -> None:
-    """Do nothing, because the controller watches the parent znode."""
+    """Do nothing with the results, because the controller learns about the new znode from its watch on the parent znode."""

@@ -24,6 +24,6 @@ def cumulative_weights(queue_lengths: Sequence[int]) -> tuple[int, ...] | None:
 
 
 def choose_partition(weights: Sequence[int], number: int) -> int:
-    """Return the index of the partition that a random number selects (`BuiltInPartitioner#nextPartition`). The number is taken modulo the
-    total weight."""
+    """Return the index of the partition that a random number selects (`BuiltInPartitioner#nextPartition`). The random number is taken
+    modulo the total weight."""
     return bisect_right(weights, number % weights[-1])

@@ -34,9 +34,9 @@ class Batching:
         available: the part of `memory` that no batch occupies, bytes.
         estimated_ratio: the producer's estimate of the compression ratio (`CompressionRatioEstimator`).
         batches: the number of batches that were sent for the first time.
-        batched_records: the number of records in these batches.
-        wire_bytes: the total size of these batches on the network, bytes.
-        queue_time: the time between the call to send() and the sending of the batch, summed over these records, µs.
+        batched_records: the number of records in the sent batches.
+        wire_bytes: the total size of the sent batches on the network, bytes.
+        queue_time: the time between the call to send() and the sending of the batch, summed over the records in the sent batches, µs.
         latency: the time between the call to send() and the acknowledgment, summed over all acknowledged records, µs.
         acked: the number of acknowledged records.
     """
@@ -63,15 +63,15 @@ class Batching:
         self.latency = self.acked = 0
 
     def add_topic(self, topic: str, release: Release, seed: str) -> None:
-        """Add another topic, for which the producer chooses partitions according to the rule of a release. `seed` is the name of the random
-        stream.
+        """Add a topic. The producer chooses the topic's partitions with the default partitioner of the given Kafka release. `seed` is the
+        name of the random stream.
         """
         self.partitioners[topic] = partitioner_of(release, self.batch_size, RandomStream(seed))
 
     def allocate(self, shape: RecordShape) -> int:
         """Reserve memory for a new batch that begins with a record of the given size.
 
-        Return the size of this memory in bytes; 0 if too little is available.
+        Return the size of the reserved memory in bytes; 0 if too little memory is available.
         """
         size = max(self.batch_size, record_size_upper_bound(shape))
         if size > self.available:

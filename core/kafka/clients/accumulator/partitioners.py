@@ -34,7 +34,7 @@ class Partitioner:
         raise NotImplementedError
 
     def batch_needed(self) -> bool:
-        """Return whether to choose another partition because the current one needs a new batch (`Partitioner#onNewBatch`)."""
+        """Return whether to choose another partition when the current one needs a new batch (`Partitioner#onNewBatch`)."""
         return False
 
     def appended(self, size: int, *, full: bool) -> None:
@@ -88,7 +88,7 @@ class StickyPartitioner(Partitioner):
         return self._current
 
     def batch_needed(self) -> bool:
-        """Leave the current partition."""
+        """Stop using the current partition."""
         self._former, self._current = self._current, NO_PARTITION
         return True
 
@@ -129,7 +129,7 @@ class BuiltInPartitioner(Partitioner):
 
 
 def partitioner_of(release: Release, batch_size: int, random: RandomStream) -> Partitioner:
-    """Return the default partitioner of a release. `batch_size` is batch.size, bytes."""
+    """Return the default partitioner of a Kafka release. `batch_size` is batch.size, bytes."""
     if release.partitions_by_bytes:
         return BuiltInPartitioner(random, batch_size)
     return StickyPartitioner(random) if release.sticky_partitioner else RoundRobinPartitioner()

@@ -29,7 +29,7 @@ class ProducerBatch:
         sequence: the first sequence number; -1 if the batch has none.
         renumbered: whether the batch got new sequence numbers after it was last sent (`ProducerBatch#sequenceHasBeenReset`).
         content: the keys and values of the records; None if they do not matter.
-        cause: the event that caused the batch, or its last failure.
+        cause: the event that caused the batch or, after a failed attempt, the event that caused the last failure.
         overdue: whether a `produce-waiting` event has reported the batch.
     """
 

@@ -29,7 +29,8 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         acks: the acks of new batches: 0, 1, or -1 for all.
         queues: the batches to send, by partition.
         in_flight: the batches that are waiting for a response, by correlation ID.
-        exponential_backoff: whether the retry back-off doubles (KIP-580) and ends when a new leader is known (KAFKA-15415), since 3.7.
+        exponential_backoff: whether the retry back-off doubles with each attempt (KIP-580) and ends early when a new leader is known
+            (KAFKA-15415), since 3.7.
         sent: the number of records produced.
         timeout_check_armed: whether the timer for the next timeout check is armed.
         batching: the open batches and their memory; None if the producer does not collect records, so that each act creates its own
@@ -162,7 +163,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
     def delivery_due(self, batch: ProducerBatch) -> int:
         """Return the time when an unacknowledged batch is given up, µs (`ProducerBatch#maybeExpire`).
 
-        Before 2.1, this applies only while the batch is waiting to be sent.
+        Before 2.1, a batch expires only while it is waiting to be sent.
         """
         if self.config.delivery_timeout == NO_DELIVERY_TIMEOUT:
             backoff = RETRY_BACKOFF if batch.attempt > batch.connection_failures else 0
@@ -170,14 +171,14 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         return batch.created + self.config.delivery_timeout
 
     def has_retries_left(self, batch: ProducerBatch) -> bool:
-        """Return whether retries allow another attempt.
+        """Return whether the batch has a retry left for another attempt.
 
         An attempt without an established connection does not count, because in Kafka the batch has not left the accumulator.
         """
         return batch.attempt - batch.connection_failures <= self.config.retries
 
     def has_attempts_left(self, batch: ProducerBatch) -> bool:
-        """Return whether retries and delivery.timeout.ms allow another attempt."""
+        """Return whether both the number of retries and delivery.timeout.ms allow another attempt."""
         if not self.has_retries_left(batch):
             return False
         return self.config.delivery_timeout == NO_DELIVERY_TIMEOUT or self.journal.now < self.delivery_due(batch)

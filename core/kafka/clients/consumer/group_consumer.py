@@ -1,7 +1,7 @@
 """A consumer that stores its offsets in a group and returns records on demand (Kafka: `KafkaConsumer#assign`, `#poll`, `#commitSync`).
 
 The consumer assigns all partitions of its topic to itself, so it is not a member of the group. It belongs to a process that also has a
-producer. Both share the process's connections.
+producer. The consumer and the producer share the process's connections.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Owner(Protocol):
 
 
 class GroupCall(enum.Enum):
-    """A call by the application that needs the group coordinator."""
+    """A call that the application makes and for which the consumer needs the group coordinator."""
 
     NOTHING = ""
     FETCH_OFFSETS = "OffsetFetch"
@@ -70,13 +70,13 @@ class GroupConsumer(Consumer):
     Attributes:
         owner: the process that the consumer belongs to.
         group: the group to which the consumer commits its offsets.
-        requires_stable: whether offsets in open transactions make the consumer wait (KIP-447).
+        requires_stable: whether the consumer waits until open transactions that contain offsets of its group have ended (KIP-447).
         max_poll_records: the maximum number of records that a poll returns.
         coordinator: the address of the group coordinator; empty while it is unknown.
         call: the application's call that has no result yet.
         offsets: the offsets that the call `COMMIT_OFFSETS` commits.
-        texts: the text to store with each of these offsets; empty if there are none.
-        metadata: the text that was stored with the committed offset when the offsets were fetched, by partition.
+        texts: the metadata string to store with each of the offsets to commit; empty if there are none.
+        metadata: the string that was stored with the committed offset when the offsets were fetched, by partition.
         error: the error of the last call; NONE if it succeeded.
         polls: whether the application is waiting for records.
         fetched: the records that have been fetched but not yet polled, in the order in which they arrived.
@@ -162,8 +162,8 @@ class GroupConsumer(Consumer):
         self._begin(GroupCall.FETCH_OFFSETS)
 
     def commit_offsets(self, offsets: tuple[OffsetToCommit, ...], texts: tuple[str, ...] = ()) -> None:
-        """Commit offsets outside of a transaction, and store a text with each of them (`OffsetAndMetadata`). The call has ended when `call`
-        is NOTHING."""
+        """Commit offsets outside of a transaction, and store a metadata string with each of them (`OffsetAndMetadata`). The call has ended
+        when `call` is NOTHING."""
         self.offsets, self.texts = offsets, texts
         self._begin(GroupCall.COMMIT_OFFSETS)
 

@@ -1,4 +1,5 @@
-"""What a consumer's membership has in common in both protocols: the search for the coordinator, and the partitions that the consumer owns.
+"""The parts of a consumer's membership that the classic and the consumer protocol share: the coordinator lookup, and the partitions that
+the consumer owns.
 
 Kafka: `AbstractCoordinator`, `AbstractMembershipManager`, and the callbacks of `ConsumerRebalanceListener`.
 """
@@ -97,7 +98,7 @@ class AbstractMembership:
             self.coordinator_found()
 
     def coordinator_found(self) -> None:
-        """Continue after the coordinator has been found. By default, do nothing, because the next poll() continues."""
+        """Continue after the coordinator has been found. By default, do nothing, because the next call to poll() does what is necessary."""
 
     def _find_again(self, _: object) -> None:
         self.calls.search_again()

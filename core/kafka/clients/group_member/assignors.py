@@ -70,14 +70,15 @@ def assignors_of(release: Release) -> tuple[str, ...]:
 
 
 def by_topic(tps: Partitions) -> Partitions:
-    """Return partitions in the order in which a subscription lists them: by topic, where topics are in hash map order
+    """Return partitions in the order in which a subscription lists them: grouped by topic, with the topics in the order of Java's hash map
     (`CollectionUtils#groupPartitionsByTopic`)."""
     topics = hash_map_order(tp.topic for tp in tps)
     return tuple(sorted(tps, key=lambda tp: (topics.index(tp.topic), tp.partition)))
 
 
 def is_cooperative(names: tuple[str, ...]) -> bool:
-    """Return whether a consumer with these assignors rebalances cooperatively. All of them must support it (`ConsumerCoordinator`)."""
+    """Return whether a consumer with these assignors rebalances cooperatively. All of its assignors must support cooperative rebalancing
+    (`ConsumerCoordinator`)."""
     return all(ASSIGNORS[name].cooperative for name in names)
 
 

@@ -67,7 +67,7 @@ class ConsumerCoordinator(AbstractMembership):
         joining: whether a JoinGroup or SyncGroup request is in flight or about to be sent.
         received: the assignment that the next poll() will apply; None if there is none.
         protocol: the chosen assignor.
-        leads: whether the member is the leader in its generation.
+        leads: whether the member is the leader of the group in its generation.
         joined: the JoinGroup response that the leader keeps until it has the metadata for all topics; otherwise None.
         group_topics: if the member is the leader, the topics to which the members subscribe.
         known_counts: if the member is the leader, the number of partitions of each topic that it has assigned; None if it has not assigned
@@ -299,7 +299,7 @@ class ConsumerCoordinator(AbstractMembership):
             self._send_sync(assignors.assign(self.protocol, counts, response.members, self.release))
 
     def check_metadata(self) -> None:
-        """If the member is the leader and the topics no longer have the partitions that it assigned, join again
+        """Join again if this member is the leader and a topic's number of partitions has changed since the member assigned them
         (`ConsumerCoordinator#rejoinNeededOrPending`)."""
         self.assign_if_possible()
         if self.leads and self.state is MemberState.STABLE and self.known_counts is not None:
@@ -431,7 +431,7 @@ class ConsumerCoordinator(AbstractMembership):
             self._reset(f"its heartbeat was refused: {error}", keep_member_id=error == errors.ILLEGAL_GENERATION)
 
     def poll_ended(self) -> None:
-        """Handle the application's return from poll(), which starts the time that max.poll.interval.ms limits."""
+        """Handle the application's return from poll(). The next call must follow within max.poll.interval.ms."""
         if self.release.background_heartbeats:
             self.poll_deadline = self.client.journal.now + self.does.client.max_poll_interval
             self.arm_heartbeats()

@@ -1,4 +1,4 @@
-"""A member's requests to its group's coordinator, and the search for this coordinator (Kafka: `AbstractCoordinator`,
+"""A member's requests to its group's coordinator, and the lookup of this coordinator (Kafka: `AbstractCoordinator`,
 `ConsumerNetworkClient`)."""
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class CoordinatorCalls:
         Args:
             node: the broker.
             failed: called with the detail and the error if the connection breaks.
-            detail: the argument for `failed` that says what the request is about.
+            detail: an argument for `failed` that identifies what was requested.
             timeout: the time after which the request fails, µs; request.timeout.ms if it is 0.
         """
         correlation = self.client.next_correlation()
@@ -168,7 +168,7 @@ class CoordinatorCalls:
         return call
 
     def timed_out(self, correlation: object) -> None:
-        """Close the connection over which a request got no response in time."""
+        """Close the connection on which a request received no response in time."""
         assert isinstance(correlation, int)
         call = self.in_flight.get(correlation)
         if call is not None:

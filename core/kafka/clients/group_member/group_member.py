@@ -56,7 +56,8 @@ class GroupMember(Client):
         running: whether the process is running.
         closing: whether the application closes the consumer after its current step.
         failure: the exception that the next poll() throws; empty if there is none.
-        closes_on_error: whether the application closes the consumer after an exception. If not, it only stops calling poll().
+        closes_on_error: whether the application closes the consumer after an exception. Otherwise, the application only stops calling
+            poll().
         commit_requested: whether an act has requested a commit.
         delay: the time that the application takes for each poll that returns records, µs.
         per_record: the time that the application takes for each record, µs.
@@ -65,7 +66,7 @@ class GroupMember(Client):
         batch_time: the time that processing the batch takes, µs.
         batch_number: the number of polls that returned records. It distinguishes the timers of this batch from those of earlier batches.
         processed: the number of records processed.
-        crash_after: how many more records the application processes before it crashes; -1 if it does not.
+        crash_after: how many more records the application processes before it crashes; -1 if it does not crash.
         auto_commit_due: the time when the next automatic commit is due, µs.
         fetches: whether fetches can be sent now.
         connections: the brokers to which all readers consider the connection established.
@@ -239,7 +240,7 @@ class GroupMember(Client):
             self._dispatch(*self.unread.pop(0))
 
     def _dispatch(self, message: object, sender: str) -> bool:
-        """Pass a message or a timer to the components that it concerns. Return False if it has changed nothing."""
+        """Pass a message or a timer to the components that it concerns. Return False if nothing has changed as a result."""
         if isinstance(message, Timer):
             topic, colon, name = message.name.partition(":")
             if colon:
@@ -267,10 +268,10 @@ class GroupMember(Client):
             reader.refresh_metadata()
 
     def refresh_metadata_soon(self) -> None:
-        """Do nothing, because the readers request their metadata."""
+        """Do nothing, because the readers request metadata themselves."""
 
     def metadata_updated(self) -> None:
-        """Do nothing, because the readers handle metadata."""
+        """Do nothing, because the readers handle metadata themselves."""
 
     def metadata_changed(self) -> None:
         """If this member is the leader of the group, check whether a topic has more partitions."""
@@ -365,7 +366,7 @@ class GroupMember(Client):
     # --- processing ------------------------------------------------------------------------------------------------
 
     def _begin_batch(self, polled: tuple[PolledRange, ...]) -> None:
-        """Return records from poll(). Before that, Kafka sends the next fetches."""
+        """Return records from poll(). As in Kafka, the next fetches are sent before poll() returns."""
         self.batch = polled
         self._fetch()
         self.coordinator.poll_ended()
@@ -420,7 +421,7 @@ class GroupMember(Client):
             self._return_to_poll()
 
     def thawed(self, duration: int) -> None:
-        """Continue after the process was frozen for some time (µs). The work that it was doing takes that much longer."""
+        """Continue after the process was frozen for some time (µs). The application's current work takes that much longer."""
         if self.phase is Phase.PROCESSING:
             self.batch_number += 1
             self.batch_began += duration
@@ -533,5 +534,6 @@ class GroupMember(Client):
         return tuple(TopicPartition(topic, number) for topic, reader in self.readers.items() for number in reader.initializing)
 
     def start_at(self, tp: TopicPartition, offset: int, epoch: int) -> None:
-        """Begin to read a partition at a committed offset. If there is none (-1), auto.offset.reset determines where to begin."""
+        """Begin to read a partition at a committed offset. If the group has no committed offset (-1), auto.offset.reset determines where to
+        begin."""
         self._reader(tp.topic).start_at(tp.partition, offset, epoch)

@@ -17,15 +17,15 @@ class CommitMode(enum.StrEnum):
     """When a consumer commits its offsets."""
 
     AUTO = "auto"
-    """In poll(), every auto.commit.interval.ms (enable.auto.commit)."""
+    """The consumer commits in poll(), every auto.commit.interval.ms (enable.auto.commit)."""
     AFTER = "after"
-    """After it has processed the records from a poll (commitSync): at least once."""
+    """The consumer commits after it has processed the records from a poll (commitSync): at-least-once processing."""
     BEFORE = "before"
-    """Before it processes the records from a poll (commitSync): at most once."""
+    """The consumer commits before it processes the records from a poll (commitSync): at-most-once processing."""
     ASYNC = "async"
-    """After it has processed the records from a poll, without waiting for the result (commitAsync)."""
+    """The consumer commits after it has processed the records from a poll, without waiting for the result (commitAsync)."""
     NONE = "none"
-    """Never, unless an act requests it."""
+    """The consumer commits only when an act requests it."""
 
 
 class Reset(enum.StrEnum):
@@ -45,7 +45,7 @@ def reset_duration(text: str) -> int:
     """Return the duration of a reset policy `by_duration:…`, µs.
 
     Raises:
-        ValueError: the text is not such a policy.
+        ValueError: the text is not a `by_duration` policy.
     """
     found = DURATION.fullmatch(text)
     if found is None or not any(found.groups()):

@@ -1,4 +1,5 @@
-"""The consumer of a process that can be a member of a group: the group coordinator gives it some partitions of the topic, and takes them away.
+"""The consumer of a process that can be a member of a group: the group coordinator assigns some partitions of the topic to it, and can take
+them away.
 
 Kafka: `KafkaConsumer#subscribe`, `ConsumerRebalanceListener`. Without a membership, it reads all partitions (`KafkaConsumer#assign`).
 """
@@ -116,7 +117,8 @@ class MemberConsumer(GroupConsumer):
         super().metadata_updated()
 
     def _learn_partitions(self) -> None:
-        """As a member, learn about new partitions. If the member is the leader of the group, let it check for them."""
+        """If the consumer is a member, learn about new partitions. If the member is the leader of the group, let it check for new
+        partitions."""
         if self.member is not None:
             while len(self.positions) < len(self.leaders):
                 self.positions.append(NO_OFFSET)
@@ -173,7 +175,7 @@ class MemberConsumer(GroupConsumer):
             self.positions[:] = [found.get(number, NO_OFFSET) for number in range(partitions)]
 
     def _end(self, error: str) -> None:
-        """End the call. If a commit was refused, the member learns that it has lost its generation."""
+        """End the application's call. If a commit was refused, the member learns that it has lost its generation."""
         if self.member is not None and error != errors.NONE and self.call is GroupCall.COMMIT_OFFSETS:
             journal = self.journal
             what = ", ".join(f"{tp}@{offset}" for tp, offset, _ in self.offsets)

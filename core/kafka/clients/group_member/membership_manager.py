@@ -29,7 +29,7 @@ from core.kafka.release import Release
 from core.sim.units import US_PER_MS
 
 POLL_TIME: Final = 100 * US_PER_MS
-"""The duration of a call to poll() that returns no records, µs. After that, the application calls poll() again."""
+"""The duration of a call to poll() that returns no records, µs. When this time has elapsed, the application calls poll() again."""
 
 FATAL_HEARTBEATS: Final = {
     errors.INVALID_REQUEST: "InvalidRequestException",
@@ -98,7 +98,7 @@ class MembershipManager(AbstractMembership):
         taking: the assignment that the consumer is now taking over.
         callback: the callback that runs in the next poll(); None if there is none.
         callback_at: the earliest time when this callback can run, µs.
-        prepared: whether the consumer has committed its offsets before it gives up partitions.
+        prepared: whether the consumer has already committed the offsets that it must commit before it gives up partitions.
         acknowledged: whether the consumer has taken over an assignment since it joined.
         interval: the time between two heartbeats, µs; 0 until the coordinator has sent it.
         next_heartbeat: the time when the next heartbeat is due, µs.
@@ -144,8 +144,8 @@ class MembershipManager(AbstractMembership):
 
     @property
     def heartbeats(self) -> bool:
-        """Whether the background thread reads from the network while the application is doing something else. In this protocol, it always
-        does."""
+        """Whether the background thread reads from the network while the application is doing something else. In the consumer protocol, the
+        background thread always does so."""
         return True
 
     @property
@@ -155,7 +155,7 @@ class MembershipManager(AbstractMembership):
 
     @property
     def is_rebalancing(self) -> bool:
-        """Whether a commit fails because of a rebalance. This never happens in this protocol."""
+        """Whether a commit fails because of a rebalance. In the consumer protocol, this never happens."""
         return False
 
     def coordinator_found(self) -> None:
@@ -365,7 +365,7 @@ class MembershipManager(AbstractMembership):
             self._arm_retry()
 
     def poll_ended(self) -> None:
-        """Handle the application's return from poll(), which starts the time that max.poll.interval.ms limits."""
+        """Handle the application's return from poll(). The next call must follow within max.poll.interval.ms."""
         self.poll_deadline = self.client.journal.now + self.does.client.max_poll_interval
         self._arm()
 

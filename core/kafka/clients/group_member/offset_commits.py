@@ -25,7 +25,7 @@ TIMEOUT: Final = "TimeoutException"
 
 
 class CommitKind(enum.Enum):
-    """Why a consumer commits. A synchronous commit is repeated until it succeeds or times out."""
+    """The reason why a consumer commits offsets. A synchronous commit is repeated until it succeeds or times out."""
 
     SYNC = "commitSync"
     ASYNC = "commitAsync"
@@ -35,7 +35,7 @@ class CommitKind(enum.Enum):
 
     @property
     def waits(self) -> bool:
-        """Whether the application waits for the result."""
+        """Whether the application waits for the result of the commit."""
         return self not in (CommitKind.ASYNC, CommitKind.AUTO)
 
 
@@ -75,13 +75,14 @@ class CommittingApplication(CallingClient, Protocol):
         """Make poll() fail with an exception."""
 
     def commit_ended(self, kind: CommitKind, error: str, /) -> None:
-        """Continue after a commit. `error` is NONE or the exception."""
+        """Continue after a commit. `error` is the exception, or NONE if the commit succeeded."""
 
     def initializing(self) -> tuple[TopicPartition, ...]:
         """The partitions whose committed offsets the consumer needs."""
 
     def start_at(self, tp: TopicPartition, offset: int, epoch: int, /) -> None:
-        """Begin to read a partition at a committed offset. If there is none (-1), auto.offset.reset determines where to begin."""
+        """Begin to read a partition at a committed offset. If the group has no committed offset (-1), auto.offset.reset determines where to
+        begin."""
 
 
 class OffsetCommits:

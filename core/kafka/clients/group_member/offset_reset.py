@@ -33,7 +33,7 @@ class Target(NamedTuple):
     """The target of an offset reset.
 
     Attributes:
-        option: the option of the tool.
+        option: the name of the tool's option.
         number: the value of `to-offset` or `shift-by`. For `to-datetime` and `by-duration`, it is the time, µs.
         offsets: the offsets in the file of `from-file`.
     """
@@ -44,7 +44,7 @@ class Target(NamedTuple):
 
 
 class LogBounds(NamedTuple):
-    """What the leader of a partition returns for a reset.
+    """The offsets that the leader of a partition returns for a reset.
 
     Attributes:
         start: the log start offset.

@@ -23,7 +23,7 @@ from core.sim.network import Network
 from core.sim.units import SECOND
 
 COMMITTED: Final = "committed"
-"""The name of the policy for a position that is the group's committed offset."""
+"""The name of the policy that applies if a position is the group's committed offset."""
 
 
 class PolledRange(NamedTuple):
@@ -138,7 +138,7 @@ class TopicReader(Consumer):
             self.stale = True
 
     def handle_timer(self, name: str, about: object) -> bool:
-        """Handle a timer of the reader. Return False if nothing has changed, because no request has timed out."""
+        """Handle a timer of the reader. Return False if no request has timed out and nothing has changed."""
         if name != "watch":
             self.timers[name](about)
             self.stale = True
@@ -188,7 +188,7 @@ class TopicReader(Consumer):
     # --- the assignment --------------------------------------------------------------------------------------------
 
     def assign(self, partition: int) -> None:
-        """Take over a partition, whose position is not known yet."""
+        """Add a partition that was assigned to the member. Its position is not known yet."""
         self.stale = True
         self.assigned[partition] = self.initializing[partition] = None
         while len(self.positions) <= partition:
@@ -196,7 +196,7 @@ class TopicReader(Consumer):
         self.positions[partition] = NO_OFFSET
 
     def revoke(self, partition: int) -> None:
-        """Give up a partition, together with its records that are waiting for poll()."""
+        """Remove a partition, and drop its records that are waiting for poll()."""
         self.stale = True
         for known in (
             self.assigned,
@@ -217,7 +217,7 @@ class TopicReader(Consumer):
         self.buffer[:] = [each for each in self.buffer if each.tp.partition != partition]
 
     def start_at(self, partition: int, offset: int, epoch: int) -> None:
-        """Begin to read at a committed offset. If there is none (-1), auto.offset.reset determines where to begin."""
+        """Begin to read at a committed offset. If the group has no committed offset (-1), auto.offset.reset determines where to begin."""
         self.stale = True
         if self.initializing.pop(partition, self) is self:
             return
@@ -348,8 +348,8 @@ class TopicReader(Consumer):
                 self._confirm(tp.partition)
 
     def truncated(self, partition: int, end: int, epoch: int, read: int) -> None:
-        """Go back to the offset where the logs diverge. If there is no policy, poll() fails
-        (`SubscriptionState#maybeCompleteValidation`)."""
+        """Go back to the offset where the new leader's log diverges from the log that the member has read. If there is no policy, poll()
+        fails (`SubscriptionState#maybeCompleteValidation`)."""
         if self.policy is Reset.NONE:
             where = f"{TopicPartition(self.topic, partition)} at {self.positions[partition]}, divergent offset {end}"
             self.owner.poll_fails(f"LogTruncationException: {where}")

@@ -28,8 +28,8 @@ from core.sim.network import Network
 READY, OPEN = ProducerTransactionState.READY, ProducerTransactionState.IN_TRANSACTION
 
 CHECKED_ROUNDS: Final = 3
-"""The number of times that the durability account looks for records that were not processed exactly once: at the start, and then after each
-round.
+"""The number of rounds, after a start or after a return to the committed offsets, in which the account looks for records that were not
+processed exactly once.
 """
 
 
@@ -68,7 +68,7 @@ class Process(ConsumingProcess):
         rounds: the number of completed rounds of the loop.
         polled: the input records in the current round.
         crash_after: the step after which the instance crashes; None if it does not.
-        checks: the number of further rounds after which the account looks for records that were not processed exactly once.
+        checks: the number of further rounds in which the account looks for records that were not processed exactly once.
         failed_before: the value of `failed` before the current round.
     """
 

@@ -56,7 +56,7 @@ LOOP: Final = {
 
 
 def next_step(delivery: Delivery, step: ProcessStep) -> ProcessStep:
-    """Return the step after a completed one. After an abort, the process returns to its committed offsets."""
+    """Return the step that follows a completed step. After an abort, the process returns to its committed offsets."""
     if step is ProcessStep.ABORT:
         return ProcessStep.FETCH_OFFSETS
     steps = (*START[delivery], *LOOP[delivery])

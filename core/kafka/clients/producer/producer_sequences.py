@@ -69,8 +69,8 @@ class ProducerSequences:
         producer_id: the producer ID; NONE while the producer has none.
         producer_epoch: the producer epoch; NONE while the producer has none.
         partitions: the sequence numbers by partition.
-        unresolved: the partitions for which the producer does not know whether a batch was appended. Nothing new is sent to them until all
-            of their other batches have been answered.
+        unresolved: the partitions for which the producer does not know whether a batch was appended. No new batch is sent to these
+            partitions until all of their other batches have been answered.
         to_restart: the partitions whose sequence numbers restart at 0 with the next epoch, each with the error that caused this.
     """
 

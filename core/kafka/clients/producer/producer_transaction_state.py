@@ -61,7 +61,7 @@ TARGETS: Final = {
     COMMIT: _S.COMMITTING_TRANSACTION,
     ABORT: _S.ABORTING_TRANSACTION,
 }
-"""The state to which each call by the application leads."""
+"""The state that the producer enters when the application makes each of these calls."""
 
 
 class IllegalStateError(ValueError):

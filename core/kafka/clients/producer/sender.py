@@ -1,5 +1,5 @@
-"""How a producer sends batches (Kafka: `Sender`, `RecordAccumulator`): acks, retries until delivery.timeout.ms, and the order in each
-partition.
+"""How a producer sends batches (Kafka: `Sender`, `RecordAccumulator`): acks, retries until delivery.timeout.ms, and the order of the
+batches for each partition.
 
 Without idempotence, a retry appends a batch again even if the first attempt was appended. The durability account counts such records as
 duplicated. With idempotence, the producer gets a producer ID from a broker and gives sequence numbers to the records for each partition
@@ -37,7 +37,7 @@ class Sender(RecordAccumulator):
         transactions: the transactions of a producer with a transactional.id; None without one.
         acked: the number of records that were acknowledged.
         failed: the number of records that were given up.
-        retries: the number of attempts after the first one.
+        retries: the number of attempts, over all batches, that were not a batch's first attempt.
         last_latency: the latency of the last acknowledged batch, µs; -1 if there is none.
     """
 
@@ -274,7 +274,7 @@ class Sender(RecordAccumulator):
         )  # fmt: skip
 
     def _fail_batch(self, batch: ProducerBatch, error: str, log_start: int = -1) -> None:
-        """Retry a batch after the back-off. If the error is final, or if there are no retries or time left, give up the batch
+        """Retry a batch after the back-off. If the error is final, or if the batch has no retries or no time left, give up the batch
         (`Sender#canRetry`)."""
         now = self.journal.now
         backoff = self.backoff(batch.attempt)
@@ -306,7 +306,7 @@ class Sender(RecordAccumulator):
                 self._muted.pop(TopicPartition(self.topic, partition), None)
 
     def other_leaders_changed(self, topic: str, partitions: list[int]) -> None:
-        """Retry batches immediately if a new leader in another topic is known."""
+        """Retry batches immediately if a new leader for a partition of another topic is known."""
         if self.exponential_backoff:
             for partition in partitions:
                 self._muted.pop(TopicPartition(topic, partition), None)

@@ -70,8 +70,8 @@ class TransactionManager:
         last_error: the error that caused an error state; empty in other states.
         call: the application's call that has no result yet; empty if there is none.
         sends_offsets: whether the application is waiting until the group coordinator has its offsets.
-        started: whether a partition has been added, so that the coordinator knows about the transaction.
-        bump_required: whether the abort must be followed by another epoch from InitProducerId (KIP-360).
+        started: whether a partition has been added, which means that the coordinator knows about the transaction.
+        bump_required: whether the producer must use InitProducerId to get another epoch after the abort (KIP-360).
         partitions: the partitions of the transaction.
         new_partitions: the partitions that have not been included in a request yet.
         requests: the requests to the coordinators.

@@ -35,7 +35,7 @@ class CommitOffsets(TxnRequest):
         )  # fmt: skip
 
     def answered(self, manager: RequestContext, response: TxnOffsetCommitResponse) -> None:
-        """Record that the offsets have been written, or repeat the request."""
+        """If the offsets have been written, record this; after a retriable error, repeat the request."""
         if response.error == errors.NONE:
             manager.offsets_committed()
         elif response.error == errors.UNKNOWN_TOPIC_OR_PARTITION:
@@ -62,7 +62,7 @@ class AddOffsets(TxnRequest):
         return AddOffsetsToTxnRequest(correlation, manager.transactional_id, manager.producer_id, manager.producer_epoch, self.commit.group)
 
     def answered(self, manager: RequestContext, response: AddOffsetsToTxnResponse) -> None:
-        """Send the offsets, or repeat the request."""
+        """If the partition was added, send the offsets; after a retriable error, repeat the request."""
         if response.error == errors.NONE:
             manager.offsets_added(self.commit)
         else:

@@ -170,7 +170,7 @@ class FindCoordinator(TxnRequest):
         return FindCoordinatorRequest(correlation, self.key, bool(self.group))
 
     def answered(self, manager: RequestContext, response: FindCoordinatorResponse) -> None:
-        """Record the coordinator, or repeat the request."""
+        """If the coordinator was found, record it; after a retriable error, repeat the request."""
         if response.error == errors.NONE:
             manager.found_coordinator(self.key, bool(self.group), broker_address(response.broker))
         elif response.error == errors.COORDINATOR_NOT_AVAILABLE:
@@ -231,7 +231,8 @@ class AddPartitions(TxnRequest):
         )
 
     def answered(self, manager: RequestContext, response: AddPartitionsToTxnResponse) -> None:
-        """Record the added partitions, or repeat the request. If a partition is refused, the transaction fails."""
+        """If the partitions were added, record this; after a retriable error, repeat the request. If a partition is refused, the
+        transaction fails."""
         found = [error for _, error in response.results if error not in (errors.NONE, errors.OPERATION_NOT_ATTEMPTED)]
         if errors.CONCURRENT_TRANSACTIONS in found:
             first = not manager.partitions and manager.release.retries_first_partition_soon
@@ -252,7 +253,7 @@ class EndTxn(TxnRequest):
     """A request to commit or abort the transaction (`EndTxnHandler`).
 
     Attributes:
-        commit: whether the transaction is committed.
+        commit: whether to commit the transaction; otherwise, it is aborted.
         version: the transaction.version that was in effect when the transaction began.
     """
 
@@ -271,7 +272,7 @@ class EndTxn(TxnRequest):
         return EndTxnRequest(correlation, manager.transactional_id, manager.producer_id, manager.producer_epoch, self.commit, self.version)
 
     def answered(self, manager: RequestContext, response: EndTxnResponse) -> None:
-        """Complete the transaction, or repeat the request."""
+        """If the request succeeded, complete the transaction; after a retriable error, repeat the request."""
         if response.error == errors.NONE:
             manager.ended(response.producer_id, response.producer_epoch)
         else:

@@ -71,7 +71,7 @@ class DelayWorker(ServiceWorker):
         self._forward(records, content)
 
     def _forwarded(self, records: HeldRecords, batch: ProducerBatch) -> None:
-        """Report the lateness, which is the time between when records were due and when they were acknowledged."""
+        """Report the lateness, which is the time from when the records were due until they were acknowledged."""
         content = batch.content
         if isinstance(content, RetriedRecords):
             if self.transactions is not None:
@@ -128,7 +128,7 @@ class DelayWorker(ServiceWorker):
         )  # fmt: skip
 
     def _committed(self) -> None:
-        """Report the dead letters in a committed transaction, and forget the refusals below the committed offsets."""
+        """Report the dead letters in a committed transaction, and forget the refused records below the committed offsets."""
         for content, records in self.dead:
             self._report_dead(content, records)
         self.dead.clear()

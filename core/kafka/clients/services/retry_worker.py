@@ -3,9 +3,9 @@
 A worker for a retry topic processes each record when the topic's delay has elapsed since the record was sent to that topic. With blocking
 retries, there are no retry topics. The worker tries the record again in place, and all later records in the partition wait.
 
-A record that kills the process is never sent on. If the worker counts tries before it starts them, it first commits the offset and the number of
-the try as the metadata of the offset, so that the next instance knows both. When all tries of a record have been started, the record goes to the
-dead-letter topic. This costs a commit for each record.
+A record that kills the process is never sent to another topic. If the worker counts tries before it starts them, it first commits the
+offset and the number of the try as the metadata of the offset, so that the next instance knows both. When all tries of a record have been
+started, the record goes to the dead-letter topic. Counting tries in this way requires one commit for each record.
 
 The laboratory determines which tries fail (`FailureRule`). Exactly the requested share of records fails: in each batch, the first records
 fail.
@@ -64,7 +64,8 @@ class RetryConfig(NamedTuple):
         blocking: the delays of blocking retries, µs; empty if retries use topics.
         dead_letters: whether the target is the dead-letter topic.
         skips: whether records that fail for the last time are skipped, because there is no dead-letter topic.
-        starts: how often the worker starts to try a record, if it counts tries before it starts them; 0 if it does not.
+        starts: the maximum number of tries that the worker starts for a record, if it counts tries before it starts them; 0 if it does not
+            count them.
         dead_letter_topic: the dead-letter topic.
         handles_dead_letters: whether the worker reads the dead-letter topic itself.
     """
@@ -189,7 +190,7 @@ class RetryWorker(ServiceWorker):
         return False
 
     def _count(self) -> bool:
-        """Commit the number of the try with the lowest offset that the worker has not finished handling."""
+        """Commit the number of the try, together with the lowest offset that the worker has not finished handling."""
         consumer, partition = self.consumer, self.counting
         if consumer.call is not GroupCall.NOTHING:
             return False

@@ -23,7 +23,7 @@ class ServiceStep(enum.StrEnum):
     SEND = "send"
     """The worker has sent records, but has not yet handled the response from the broker."""
     FORWARD = "forward"
-    """The broker has acknowledged records that the worker sent. Their offsets have not been committed."""
+    """The broker has acknowledged records that the worker sent. The offsets of these records have not been committed."""
     COMMIT = "commit"
     """The offsets have been committed."""
 
@@ -34,7 +34,8 @@ class DueFrom(enum.StrEnum):
     TIMESTAMP = "timestamp"
     """The timestamp of the record."""
     READ = "read"
-    """The time when the worker polled the record. If the worker was down, its records are delayed a second time."""
+    """The time when the worker polled the record. If the worker was down while records waited for it, these records are delayed for
+    longer."""
 
 
 def instance_names(worker: str, instances: int) -> tuple[str, ...]:

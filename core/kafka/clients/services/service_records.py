@@ -13,7 +13,7 @@ class DelayedRecords(NamedTuple):
 
     Attributes:
         topic: the topic to which the records go when they are due.
-        wanted: the delay that the application requested, µs. The level of the topic that contains the batch can be longer.
+        wanted: the delay that the application requested, µs. The level to whose topic the batch belongs can have a longer delay.
         created: the actual time when the application sent the records, regardless of the application's clock, µs.
     """
 

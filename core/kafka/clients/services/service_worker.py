@@ -249,7 +249,8 @@ class ServiceWorker(ConsumingProcess):
         return self.running
 
     def _commits_before_revocation(self) -> bool:
-        """Commit the offsets before the worker gives up its partitions. Return False if this has been done or is impossible."""
+        """Commit the offsets before the worker gives up its partitions. Return False if the offsets have already been committed or cannot
+        be committed."""
         transactions = self.transactions
         if transactions is not None:
             if transactions.state is not OPEN:
@@ -327,7 +328,7 @@ class ServiceWorker(ConsumingProcess):
         return headers.wanted if self.does.per_record and isinstance(headers, DelayedRecords) else self.does.delay
 
     def _handle_due(self) -> bool:
-        """Handle the held records that are due. Return whether there were any."""
+        """Handle the held records that are due. Return whether any records were due."""
         handled = False
         queue, transactions, now = self.queue, self.transactions, self.journal.now
         if now < self.backs_off_until:

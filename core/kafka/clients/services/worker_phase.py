@@ -15,7 +15,7 @@ class Phase(enum.Enum):
     RUNNING = "running"
     """The worker polls, holds, and handles records."""
     COUNTING = "counting"
-    """The worker is waiting until the group coordinator has the number of tries that it is about to start."""
+    """The worker is waiting until the group coordinator has stored the number of the try that the worker is about to start."""
     FLUSHING = "flushing"
     """The worker is waiting until its batches are acknowledged, and then commits its offsets in the transaction."""
     SENDING_OFFSETS = "sending-offsets"

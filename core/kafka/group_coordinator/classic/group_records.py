@@ -21,7 +21,7 @@ class GroupMetadataKey(NamedTuple):
 
 
 class StoredMember(NamedTuple):
-    """A member in its group's record."""
+    """A member, as stored in its group's record."""
 
     member_id: str
     instance_id: str

@@ -1,6 +1,6 @@
 """The messages between the members of classic groups and their coordinator: JoinGroup, SyncGroup, Heartbeat, and LeaveGroup.
 
-Times are in µs. A generation of -1 is undefined, as in Kafka.
+Times are in µs. As in Kafka, a generation of -1 means that the generation is undefined.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class JoinGroupResponse(NamedTuple):
         generation: the generation; -1 if the request failed.
         protocol: the name of the chosen assignor.
         leader: the member ID of the leader.
-        members: all members; empty for a follower.
+        members: all members of the group if the response goes to the leader; otherwise empty.
         skip_assignment: whether the leader keeps the group's current assignment (KIP-814).
     """
 

@@ -19,7 +19,7 @@ from core.kafka.group_coordinator.group_metadata_manager import GroupCache
 
 
 class NewGroup:
-    """A response that carries a new member ID. It waits until the new group is in the log (since 4.0)."""
+    """A response that carries a new member ID. Since 4.0, this response waits until the new group is in the log."""
 
     __slots__ = ("broker", "parked", "response")
 
@@ -119,7 +119,7 @@ class GroupJoins:
         """Return a new member ID. Kafka appends a random UUID; in isrlab, the suffix is a number that is computed from the state of the
         group.
 
-        In a consumer group, the ID consists only of the UUID (`bare`).
+        In a consumer group, the ID consists only of a UUID in Kafka's format (`bare`).
         """
         seed = f"{group.name}/{cache.coordinator_epoch}/{self.broker.journal.now}/{group.next_id}/{request.client}"
         group.next_id += 1

@@ -27,7 +27,7 @@ class Stored(Protocol):
 
 
 class Nothing:
-    """The step that follows the write of an empty group's record. It does nothing."""
+    """The step that follows the write of an empty group's record. This step does nothing."""
 
     __slots__ = ()
 

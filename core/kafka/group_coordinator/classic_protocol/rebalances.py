@@ -19,7 +19,7 @@ from core.kafka.group_coordinator.group_metadata_manager import GroupCache, Grou
 from core.kafka.release import Release
 
 Found = tuple[GroupCache, ClassicGroup, object]
-"""The group that a timer is about, the cache that contains the group, and the detail that was passed to the timer."""
+"""The group that a timer belongs to, the cache that contains the group, and the detail that was passed to the timer."""
 
 
 class Rebalances:
@@ -62,7 +62,7 @@ class Rebalances:
         GroupWrite(self.broker, self.groups, cache, group, assignments, then).start()
 
     def _find(self, about: object) -> Found | None:
-        """Return the group that a timer is about; None if this broker no longer coordinates the group in that coordinator epoch."""
+        """Return the group that a timer belongs to; None if this broker no longer coordinates the group in that coordinator epoch."""
         assert isinstance(about, tuple)
         partition, coordinator_epoch, name, detail = about
         cache = self.groups.caches.get(partition)
@@ -210,7 +210,7 @@ class Rebalances:
     # --- members that leave ----------------------------------------------------------------------------------------
 
     def emit_removal(self, group: ClassicGroup, member_id: str, reason: str) -> None:
-        """Record that a member was removed. `reason` is a column of the event."""
+        """Record that a member was removed. `reason` is the value of the event's column `reason`."""
         self.emit(events.GroupMemberRemoved.kind, group.name, member_id, reason, len(group.members))
 
     def remove(self, cache: GroupCache, group: ClassicGroup, member: ClassicGroupMember, reason: str, rebalance_reason: str) -> None:

@@ -1,8 +1,8 @@
-"""The sessions of members, which determine when the coordinator gives up on a member that it does not hear from
+"""The sessions of members, which determine when the coordinator removes a member that it no longer hears from
 (`GroupMetadataManager#rescheduleClassicGroupMemberHeartbeat`).
 
 Each member has a deadline and at most one relevant timer. When the timer fires, it checks the deadline. If the deadline has moved, the
-timer is set again. Therefore, a heartbeat changes only a number, and adds nothing to the agenda.
+timer is set again. Therefore, a heartbeat changes only the deadline, and adds no timer to the simulation's agenda.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Sessions:
         """Return whether a member's session has ended. The timer calls this function when it fires
         (`#expireClassicGroupMemberHeartbeat`).
 
-        The timers of a broker that was paused fire late, when it resumes.
+        If the broker was paused, its timers fire late, when it resumes.
         """
         now = self.broker.journal.now
         if member.timer_due > now:

@@ -1,4 +1,4 @@
-"""Returning static members: a client with a known group.instance.id takes the place of its former process (KIP-345).
+"""How static members return: a client with a known group.instance.id takes the place of its former process (KIP-345).
 
 Kafka: `GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin`.
 """

@@ -1,4 +1,4 @@
-"""A group that uses the consumer protocol (Kafka: `ConsumerGroup`, `ModernGroup`). Only records change it."""
+"""A group that uses the consumer protocol (Kafka: `ConsumerGroup`, `ModernGroup`). Only records change the group."""
 
 from __future__ import annotations
 

@@ -72,7 +72,8 @@ class HeartbeatResult(NamedTuple):
 
 
 def request_error(request: ConsumerGroupHeartbeatRequest, assignors: tuple[str, ...]) -> str:
-    """Return the error for a request that no group could accept, or NONE (`#throwIfConsumerGroupHeartbeatRequestIsInvalid`)."""
+    """If a request is invalid regardless of its group, return the error; otherwise, return NONE
+    (`#throwIfConsumerGroupHeartbeatRequestIsInvalid`)."""
     if request.member_epoch == 0:
         if request.rebalance_timeout is None or request.owned is None or request.owned or not request.topics:
             return errors.INVALID_REQUEST
@@ -228,7 +229,8 @@ def _updated(member: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest
 def subscription_metadata(
     group: ConsumerGroup, rules: ConsumerGroupRules, former: ConsumerGroupMember | None, updated: ConsumerGroupMember | None
 ) -> SubscriptionMetadata:
-    """Return a group's topics and their numbers of partitions, after replacing `former` with `updated` (`#computeSubscriptionMetadata`)."""
+    """Return a group's topics and their numbers of partitions, after replacing the member `former` with `updated`
+    (`#computeSubscriptionMetadata`)."""
     subscribers: dict[str, int] = group.subscribers
     if (former.topics if former is not None else ()) != (updated.topics if updated is not None else ()):
         subscribers = dict(subscribers)

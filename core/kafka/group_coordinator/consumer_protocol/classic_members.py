@@ -1,5 +1,4 @@
-"""Requests from members of consumer groups that use the classic protocol: JoinGroup, SyncGroup, Heartbeat, and LeaveGroup (KIP-848, since
-4.0).
+"""Requests from consumer group members that use the classic protocol: JoinGroup, SyncGroup, Heartbeat, and LeaveGroup (KIP-848, since 4.0).
 
 If the group is a classic group, the request is passed to the classic protocol's coordinator. Kafka:
 `GroupMetadataManager#classicGroup…ToConsumerGroup`.
@@ -56,7 +55,8 @@ class ClassicMembers:
         )
 
     def _find(self, name: str) -> tuple[GroupCache, ConsumerGroup] | None:
-        """Return a consumer group and the cache that contains it; None if it is a classic group, or if this broker cannot serve it."""
+        """Return a consumer group and the cache that contains it; None if the group is a classic group, or if this broker cannot serve
+        it."""
         if self.groups.error_of(name) != errors.NONE:
             return None
         cache = self.groups.cache_of(name)
@@ -71,7 +71,7 @@ class ClassicMembers:
     # --- JoinGroup -------------------------------------------------------------------------------------------------
 
     def _join(self, request: JoinGroupRequest, sender: str) -> None:
-        """Handle a JoinGroup (`#classicGroupJoin`). A consumer group that has no members becomes a classic group."""
+        """Handle a JoinGroup request (`#classicGroupJoin`). A consumer group that has no members becomes a classic group."""
         found = self._find(request.group)
         if found is not None and not found[1].members:
             self.changes.drop_empty(*found)

@@ -88,7 +88,8 @@ class ConsumerGroupCoordinator:
     def _group_for(
         self, cache: GroupCache, request: ConsumerGroupHeartbeatRequest
     ) -> tuple[ConsumerGroup | None, tuple[ConsumerGroupRecord | GroupRecord, ...]]:
-        """Return the group that a request belongs to, and the records that convert the group (`#getOrMaybeCreateConsumerGroup`).
+        """Return the group that a request belongs to, and the records that convert the group if it changes its protocol
+        (`#getOrMaybeCreateConsumerGroup`).
 
         If the group does not exist, a client that joins creates it. If it is a classic group that has members, it becomes a consumer group.
         """

@@ -14,7 +14,7 @@ MemberTimer = tuple[int, int, str, str]
 """The arguments of a member's timer: the partition of `__consumer_offsets`, the coordinator epoch, the group, and the member ID."""
 
 Found = tuple[GroupCache, ConsumerGroup, ConsumerGroupMember, MemberTimers]
-"""The member that a timer is about."""
+"""The member that a timer belongs to."""
 
 
 class Fences(Protocol):
@@ -71,7 +71,7 @@ class MemberDeadlines:
         self.broker.timer(delay, timer, about)
 
     def _timed_member(self, about: object) -> Found | None:
-        """Return the member that a timer is about; None if this broker no longer coordinates it."""
+        """Return the member that a timer belongs to; None if this broker no longer coordinates the member's group."""
         assert isinstance(about, tuple)
         partition, coordinator_epoch, name, member_id = about
         cache = self.groups.caches.get(partition)
@@ -81,7 +81,7 @@ class MemberDeadlines:
         return cache, metadata.consumer, metadata.consumer.members[member_id], metadata.consumer.timers[member_id]
 
     def _is_over(self, time: int) -> bool:
-        """Return whether a deadline has been reached; -1 means that there is no deadline. The timers of a broker that was paused fire late,
+        """Return whether a deadline has been reached; -1 means that there is no deadline. If the broker was paused, its timers fire late,
         when it resumes.
         """
         return 0 <= time <= self.broker.journal.now

@@ -118,7 +118,8 @@ class BrokerChanges(ControllerComponent):
         )
 
     def _must_move(self, leaving: int, tp: TopicPartition, state: PartitionRegistration) -> bool:
-        """Return whether a broker that is shutting down must give up its role in a partition. It must if other brokers have replicas."""
+        """Return whether a broker that is shutting down must give up its role in a partition. The broker must give up its role if other
+        brokers have replicas of the partition."""
         return leaving in state.replicas and len(state.replicas) > 1 and tp.topic not in self.context.topics_to_delete
 
     def _stop_followers(self, leaving: int, followed: list[TopicPartition], sender: str) -> None:

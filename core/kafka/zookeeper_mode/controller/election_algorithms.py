@@ -1,6 +1,6 @@
 """The four leader election strategies of the ZooKeeper controller. Each one also determines the resulting ISR.
 
-They are pure functions of the assignment, the ISR, and the live brokers. If no replica can lead, they return None. Kafka:
+The strategies are pure functions of the assignment, the ISR, and the live brokers. If no replica can lead, a strategy returns None. Kafka:
 `PartitionLeaderElectionAlgorithms`.
 """
 
