@@ -37,7 +37,7 @@ class BrokerStopped(Event, kind="broker-stopped", source="BrokerServer#shutdown"
 class UnflushedLost(Event, kind="unflushed-lost", source="log.flush.interval.messages", level=NOTABLE):
     """A broker lost the end of a log, because this part was only in the page cache of the broker's machine.
 
-    `offset` is the recovery point. Everything below it had been flushed.
+    `offset` is the recovery point. All records below the recovery point had been flushed.
     """
 
     broker: int

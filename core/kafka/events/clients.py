@@ -91,7 +91,7 @@ class BatchCompleted(Event, kind="batch-completed", source="RecordAccumulator#dr
     """A producer that collects records in batches sends a batch for the first time. After this, no more records are added to the batch.
 
     `wire_bytes` is the size of the batch on the network. `waited_us` is the time since its first record. `full` is true if the next record
-    did not fit. It is false if linger.ms has elapsed, the memory is full, or the transaction is ending.
+    did not fit. `full` is false if the batch was sent because linger.ms has elapsed, the memory is full, or the transaction is ending.
     """
 
     producer: str

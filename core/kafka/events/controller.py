@@ -222,7 +222,7 @@ class ControllerElected(
 ):
     """A voter became the active controller, because a majority of voters has the first entry of its epoch.
 
-    With ZooKeeper, a broker became the controller because it created /controller. In this case, `voters` is 0.
+    With ZooKeeper, a broker became the controller because it created /controller. With ZooKeeper, `voters` is 0.
     """
 
     controller: str
@@ -242,7 +242,7 @@ class ControllerElected(
 
 
 class ControllerResigned(Event, kind="controller-resigned", source="KafkaRaftClient#transitionToResigned", level=NOTABLE):
-    """A voter stopped leading the quorum. Its `uncommitted` writes survive only if its successor has them."""
+    """A voter stopped leading the quorum. The voter's `uncommitted` writes survive only if its successor has them."""
 
     controller: str
     controller_epoch: int

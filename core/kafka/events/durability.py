@@ -65,8 +65,8 @@ class RecordsLost(
 class LostRecordsSeen(Event, kind="lost-records-seen", source="durability account", level=NOTABLE):
     """Records were acknowledged to their producer or read by a consumer after they had been lost.
 
-    These records count only once in `lost`. The totals `lost_acknowledged` and `lost_read` increase by the values in the columns that have
-    these names.
+    In `lost`, these records are counted only once. The totals `lost_acknowledged` and `lost_read` increase by the values in the columns
+    that have these names.
     """
 
     topic: str

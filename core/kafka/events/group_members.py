@@ -347,7 +347,8 @@ class PartitionsRevoked(Event, kind="partitions-revoked", source="ConsumerRebala
 
 
 class PartitionsLost(Event, kind="partitions-lost", source="ConsumerRebalanceListener#onPartitionsLost", level=NOTABLE):
-    """A consumer lost partitions, because it is no longer a member of its group. It was unable to commit their offsets."""
+    """A consumer lost partitions, because it is no longer a member of its group. The consumer was unable to commit the offsets of these
+    partitions."""
 
     client: str
     group: str

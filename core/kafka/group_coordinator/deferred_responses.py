@@ -156,7 +156,7 @@ class DeferredResponses:
     def limit(self, sender: str, failure: Any, member: ClassicGroupMember) -> None:
         """Fail a JoinGroup or SyncGroup request if it is still waiting for its group when offsets.commit.timeout.ms has elapsed.
 
-        This happens only if writes that began before the request have not been committed by then.
+        The request reaches this timeout only if writes that began before it are still not committed.
         """
         if self._waits:
             self._defer(Deferred(self.broker, sender, None, failure, member))

@@ -68,7 +68,8 @@ class OffsetCommit:
 
     @property
     def retries_concurrent(self) -> bool:
-        """Whether the broker repeats the commit after CONCURRENT_TRANSACTIONS. This is always False, because the client repeats it."""
+        """Whether the broker repeats the commit after CONCURRENT_TRANSACTIONS. The value is always False, because the client repeats the
+        commit."""
         return False
 
     @property

@@ -1,7 +1,7 @@
 """The expiration of committed offsets (`OffsetMetadataManager#cleanupExpiredOffsets`, KIP-211).
 
-A group coordinator checks the groups of each partition of `__consumer_offsets` every offsets.retention.check.interval.ms. It writes tombstones for
-the offsets that have expired. It deletes a group that has neither members nor offsets.
+A group coordinator checks the groups of each partition of `__consumer_offsets` every offsets.retention.check.interval.ms. The coordinator
+writes tombstones for the offsets that have expired, and deletes groups that have neither members nor offsets.
 """
 
 from __future__ import annotations

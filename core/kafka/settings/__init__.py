@@ -1,1 +1,1 @@
-"""The settings that the laboratory models. Each has Kafka's name, a type, a default, a scope, and the releases that have it."""
+"""The settings that the laboratory models. Each setting has Kafka's name, a type, a default, a scope, and the releases that have it."""

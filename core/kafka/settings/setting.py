@@ -65,7 +65,7 @@ class Setting(ReprMixin):
         least: the lowest allowed value of a number.
         most: the highest allowed value of a number.
         older_defaults: `(release, default)` pairs. Each default applies to the release and to earlier ones.
-        of_topic: for a broker setting, the topic setting that overrides it. Both have the same type, default, and bounds.
+        of_topic: for a broker setting, the topic setting that overrides it. The two settings have the same type, default, and bounds.
         synonym: for a topic setting, the broker setting that applies if the topic has no override.
         classes: for a `class`, the names that it accepts besides the empty name. The last part of a class name is sufficient.
         words: for a `list`, the words that it accepts. A `list` without words is a list of replicas (`throttled_partitions`).

@@ -1,7 +1,7 @@
 """The values of settings that are in effect.
 
 A `Settings` object looks up a value as Kafka does: the topic's override, the broker's own value, the cluster-wide value, and finally the
-default of the release. It refuses unknown names and values that are out of range.
+default of the release. A `Settings` object refuses unknown names and values that are out of range.
 """
 
 from __future__ import annotations

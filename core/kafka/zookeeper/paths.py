@@ -74,7 +74,8 @@ def broker_path(broker: int) -> str:
 
 
 def topic_path(topic: str) -> str:
-    """Return the path of a topic's znode: `/brokers/topics/orders`. Its data is a tuple with one `ReplicaAssignment` per partition."""
+    """Return the path of a topic's znode: `/brokers/topics/orders`. The znode's data is a tuple with one `ReplicaAssignment` per
+    partition."""
     return f"{TOPICS}/{topic}"
 
 
@@ -84,7 +85,7 @@ def deletion_path(topic: str) -> str:
 
 
 def state_path(tp: TopicPartition) -> str:
-    """Return the path of a partition's state znode: `/brokers/topics/orders/partitions/0/state`. Its data is a `PartitionState`."""
+    """Return the path of a partition's state znode: `/brokers/topics/orders/partitions/0/state`. The znode's data is a `PartitionState`."""
     return f"{TOPICS}/{tp.topic}/partitions/{tp.partition}/state"
 
 

@@ -1,7 +1,7 @@
 """ZooKeeper as one node that never fails: a tree of znodes, conditional writes, sessions, ephemeral znodes, and one-shot watches.
 
 A session expires when ZooKeeper has not heard from its client for the session timeout. Then ZooKeeper deletes the session's ephemeral
-znodes, and their watches fire. This is the only way in which a controller learns that a broker has failed.
+znodes, and their watches fire. These watches are the only way in which a controller learns that a broker has failed.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class ZooKeeper(Node):
 
     Attributes:
         by_hand: whether the laboratory is in by-hand mode, in which no session expires by itself.
-        observer: the function that is called for every write. It does not change ZooKeeper.
+        observer: the function that is called for every write. The observer does not change ZooKeeper.
         znodes: the znodes by path.
         sessions: the live sessions by number.
     """

@@ -1,5 +1,5 @@
-"""A broker in ZooKeeper mode. It registers by creating an ephemeral znode, gets its roles from the controller, and can be the controller
-itself.
+"""A broker in ZooKeeper mode. The broker registers by creating an ephemeral znode, gets its roles from the controller, and can be the
+controller itself.
 
 Every request from a controller carries the controller epoch. If this epoch is older than the newest epoch that a broker has seen, the
 broker refuses the request (STALE_CONTROLLER_EPOCH). Therefore, a controller that does not know that it has been replaced has no effect.

@@ -1,4 +1,4 @@
-"""A broker's ZooKeeper client (Kafka: `ZooKeeperClient`). It has one session, and it sends one request at a time, in order.
+"""A broker's ZooKeeper client (Kafka: `ZooKeeperClient`). The client has one session, and sends one request at a time, in order.
 
 While the link to ZooKeeper is cut, requests wait. The client learns only from ZooKeeper that its session has expired. The client then drops
 all requests in that session.

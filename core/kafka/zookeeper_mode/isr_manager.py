@@ -1,4 +1,4 @@
-"""How a leader changes an ISR before 2.7. It writes the ISR to ZooKeeper itself and, since 0.9, publishes the change.
+"""How a leader changes an ISR before 2.7. The leader writes the ISR to ZooKeeper itself and, since 0.9, publishes the change.
 
 The write succeeds only if the partition's znode has not changed since the leader last read it. The znode's version is the partition epoch.
 A broker collects the changed partitions, and publishes them in a sequential znode, which the controller reads. The broker does this when
@@ -132,7 +132,7 @@ class ZooKeeperIsrManager:
 def must_publish(now: int, last_change: int, last_publish: int) -> bool:
     """Return whether changes must be published (`ReplicaManager#maybePropagateIsrChanges`).
 
-    This is the case 5 s after the last change, or 60 s after the last publication.
+    Changes must be published 5 s after the last change, or 60 s after the last publication.
     """
     return last_change + LINGER < now or last_publish + MAX_DELAY < now
 

@@ -1,7 +1,7 @@
-"""A consumer without a group (Kafka: `KafkaConsumer#assign`). It reads every partition of a topic and keeps its own positions.
+"""A consumer without a group (Kafka: `KafkaConsumer#assign`). The consumer reads every partition of a topic and keeps its own positions.
 
-It reads records below the high watermark from the leader or from the follower that the leader selects (KIP-392). With the isolation level
-read_committed, it reads up to the last stable offset, and skips the records of aborted transactions.
+The consumer reads records below the high watermark from the leader or from the follower that the leader selects (KIP-392). With the
+isolation level read_committed, it reads up to the last stable offset, and skips the records of aborted transactions.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class Consumer(Client):
         read: the number of records read.
         stopped: whether the consumer has stopped.
         validates: whether the consumer validates its position with each new leader (KIP-320).
-        client_rack: the consumer's rack. It is empty if the consumer has none, and None if its release does not send a rack (before 2.4).
+        client_rack: the consumer's rack. The value is empty if the consumer has no rack, and None if the consumer's release does not send a
+            rack (before 2.4).
         start_time: the timestamp from which the consumer reads, µs; -1 to start according to `reset`.
         read_committed: whether the isolation.level is read_committed; otherwise, it is read_uncommitted.
         in_flight: the fetch in flight to each broker: (correlation ID, time sent).
@@ -202,8 +203,8 @@ class Consumer(Client):
     # --- where to read (KIP-392) -----------------------------------------------------------------------------------
 
     def select_read_replica(self, partition: int) -> int:
-        """Return the broker to fetch from. This is the broker that the leader selected, for up to metadata.max.age.ms; otherwise, it is the
-        leader.
+        """Return the broker to fetch from. For up to metadata.max.age.ms, the result is the broker that the leader selected; otherwise, it
+        is the leader.
 
         Kafka: `AbstractFetch#selectReadReplica`.
         """
@@ -253,8 +254,8 @@ class Consumer(Client):
 
     def _has_old_metadata(self, partition: int) -> bool:
         """Return whether the leader epoch is older than the epoch of the last record that was read. A committed offset can contain such an
-        epoch. In this case, the consumer ignores the leader and waits for newer metadata. Kafka: `Metadata#updateLastSeenEpochIfNewer`,
-        `ConsumerUtils#refreshCommittedOffsets`.
+        epoch. If the leader epoch is older, the consumer ignores the leader and waits for newer metadata. Kafka:
+        `Metadata#updateLastSeenEpochIfNewer`, `ConsumerUtils#refreshCommittedOffsets`.
         """
         return self.validates and self._read_epochs.get(partition, NO_EPOCH) > self.epoch_of(partition)
 
@@ -362,7 +363,7 @@ class Consumer(Client):
             self._fetch_all()
 
     def _check_timeouts(self, _: object) -> None:
-        """Check for requests that have timed out. This check runs once a second and when the next timeout is due."""
+        """Check for requests that have timed out. The consumer checks once a second and when the next timeout is due."""
         now, timeout = self.journal.now, self.config.request_timeout + POLL_DELAY
         silent = {node: None for node, (_, sent_at) in self.in_flight.items() if now - sent_at >= timeout}
         silent |= {node: None for _, node, sent_at in self._validating.values() if now - sent_at >= timeout}

@@ -1,7 +1,7 @@
 """A consumer that stores its offsets in a group and returns records on demand (Kafka: `KafkaConsumer#assign`, `#poll`, `#commitSync`).
 
-The consumer assigns all partitions of its topic to itself, so it is not a member of the group. It belongs to a process that also has a
-producer. The consumer and the producer share the process's connections.
+The consumer assigns all partitions of its topic to itself, so it is not a member of the group. The consumer belongs to a process that also
+has a producer. The consumer and the producer share the process's connections.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class AbstractMembership:
         client.timers.update({"find-coordinator": self._find_again, "call-timeout": self.calls.timed_out})
 
     def emit(self, kind: str, *columns: object) -> None:
-        """Record an event of this member. It becomes the cause of the events that follow."""
+        """Record an event of this member. This event becomes the cause of the events that follow."""
         journal = self.client.journal
         journal.cause = journal.emit(kind, self.client.name, self.does.group, *columns)
 

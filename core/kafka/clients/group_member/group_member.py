@@ -64,7 +64,8 @@ class GroupMember(Client):
         batch: the records that the application is processing.
         batch_began: the time when the application began to process the batch, µs.
         batch_time: the time that processing the batch takes, µs.
-        batch_number: the number of polls that returned records. It distinguishes the timers of this batch from those of earlier batches.
+        batch_number: the number of polls that returned records. This number distinguishes the timers of the current batch from those of
+            earlier batches.
         processed: the number of records processed.
         crash_after: how many more records the application processes before it crashes; -1 if it does not crash.
         auto_commit_due: the time when the next automatic commit is due, µs.

@@ -92,7 +92,7 @@ class MembershipManager(AbstractMembership):
 
     Attributes:
         state: the state of the member.
-        member_id: the ID that the consumer has generated for itself. It stays the same when the member joins again.
+        member_id: the ID that the consumer has generated for itself. The ID stays the same when the member joins again.
         epoch: the member epoch; 0 before the member has joined.
         target: the last assignment from the coordinator; None if there is none.
         taking: the assignment that the consumer is now taking over.

@@ -2,7 +2,7 @@
 
 Kafka: the loop of `KafkaConsumer#poll`, `KafkaProducer#send`, and `KafkaProducer#sendOffsetsToTransaction` or `KafkaConsumer#commitSync`.
 
-Each input record produces `copies` output records, in as many different partitions if possible. `process_step` defines the steps and their
+Each input record produces `copies` output records, each in a different partition if possible. `process_step` defines the steps and their
 order. After each message, the process checks whether its current step is complete. If so, the process begins the next step.
 """
 
@@ -196,7 +196,7 @@ class Process(ConsumingProcess):
     def _check_input(self) -> None:
         """Make the account check whether input records were processed twice, only partly, or never.
 
-        This can happen only in the first rounds after a start or after a return to the committed offsets.
+        Such records can occur only in the first rounds after a start or after a return to the committed offsets.
         """
         if self.checks:
             self.checks -= 1

@@ -1,8 +1,8 @@
 """The producer ID, epoch, and sequence numbers of an idempotent producer (Kafka: `TransactionManager`, `TxnPartitionMap`).
 
 A batch gets its sequence numbers when it is sent for the first time, and keeps them until it is acknowledged or given up. If it is not
-known whether a batch was appended, its sequence numbers cannot be used again. In that case, since 2.5, the producer starts a new producer
-epoch (KIP-360). Before 2.5, it gets a new producer ID.
+known whether a batch was appended, its sequence numbers cannot be used again. Instead, the producer starts a new producer epoch (since 2.5,
+KIP-360) or gets a new producer ID (before 2.5).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class PartitionSequences:
 
     Attributes:
         producer_id: the producer ID that the sequence numbers belong to.
-        producer_epoch: the producer epoch that the sequence numbers belong to. It can be older than the producer's own epoch while old
-            batches are in flight.
+        producer_epoch: the producer epoch that the sequence numbers belong to. This epoch can be older than the producer's own epoch while
+            old batches are in flight.
         next_sequence: the sequence number of the next record.
         last_acked: the sequence number of the last acknowledged record; NONE if there is none.
         last_acked_offset: the offset of the last acknowledged record; NONE if there is none.
@@ -178,7 +178,7 @@ class ProducerSequences:
         Args:
             batch: the batch that was given up.
             error: the reason.
-            known_lost: whether it is certain that the leader did not append the batch. In that case, its sequence numbers can be used
+            known_lost: whether it is certain that the leader did not append the batch. If so, the batch's sequence numbers can be used
                 again.
         """
         if batch.sequence == NONE:

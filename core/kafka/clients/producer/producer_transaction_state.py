@@ -47,7 +47,7 @@ VALID_SOURCES: Final = {
     _S.ABORTING_TRANSACTION: frozenset({_S.IN_TRANSACTION, _S.ABORTABLE_ERROR}),
     _S.ABORTABLE_ERROR: frozenset({_S.IN_TRANSACTION, _S.COMMITTING_TRANSACTION, _S.ABORTABLE_ERROR, _S.INITIALIZING}),
 }
-"""The states from which a producer can enter each state. It can enter FATAL_ERROR from every state, and can never leave it."""
+"""The states from which a producer can enter each state. A producer can enter FATAL_ERROR from every state, and can never leave it."""
 
 INIT: Final = "initTransactions"
 BEGIN: Final = "beginTransaction"

@@ -15,7 +15,7 @@ LEVELS: Final = ("5s", "10s", "30s", "1m", "2m", "5m", "10m", "20m", "30m", "45m
 """The names of the default levels, in ascending order."""
 
 TOPIC_PREFIX: Final = "delay_topic_"
-"""The first part of the name of a level's topic. The second part is the name of the level."""
+"""The prefix of the name of each level's topic, which is followed by the name of the level."""
 
 _NAME: Final = re.compile(r"[1-9]\d{0,5}(ms|s|m|h)")
 

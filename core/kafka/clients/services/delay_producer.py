@@ -1,4 +1,5 @@
-"""A producer of delayed records. It requests the same delay for all records, and sends them to the topic of the appropriate level."""
+"""A producer of delayed records. The producer requests the same delay for all records, and sends them to the topic of the appropriate
+level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker in a delay service. It reads the topic of one level, and sends each record to its real topic when the record is due.
+"""A worker in a delay service. The worker reads the topic of one level, and sends each record to its real topic when the record is due.
 
 If the real topic never accepts a record, for example because the record is too large, the worker tries to send it again and again. With a
 dead-letter topic, the worker sends the record there instead, so that the commit point can advance.
@@ -119,7 +119,7 @@ class DelayWorker(ServiceWorker):
         self._forward(records, content, does.dead_letters)
 
     def _report_dead(self, content: RetriedRecords, records: int) -> None:
-        """Report records in the dead-letter topic. In a transaction, they count only when the transaction is committed."""
+        """Report records in the dead-letter topic. In a transaction, the records count only when the transaction is committed."""
         tp = content.source
         self.account.records_dead_lettered(self.does.service, tp, content.start, content.start + records)
         self.journal.emit(

@@ -1,4 +1,5 @@
-"""The queue of records that a service holds. It is either a priority queue, ordered by the time when records are due, or a FIFO queue."""
+"""The queue of records that a service holds. The queue is either a priority queue, ordered by the time when records are due, or a FIFO
+queue."""
 
 from __future__ import annotations
 

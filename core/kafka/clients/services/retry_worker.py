@@ -1,4 +1,4 @@
-"""A worker in a retry service. It processes records, and sends those that fail to the next retry topic or to the dead-letter topic.
+"""A worker in a retry service. The worker processes records, and sends those that fail to the next retry topic or to the dead-letter topic.
 
 A worker for a retry topic processes each record when the topic's delay has elapsed since the record was sent to that topic. With blocking
 retries, there are no retry topics. The worker tries the record again in place, and all later records in the partition wait.
@@ -274,7 +274,7 @@ class RetryWorker(ServiceWorker):
         )  # fmt: skip
 
     def _forwarded(self, records: HeldRecords, batch: ProducerBatch) -> None:
-        """Report records that have reached the next topic. In a transaction, they count only when the transaction is committed."""
+        """Report records that have reached the next topic. In a transaction, the records count only when the transaction is committed."""
         content, topic = batch.content, batch.tp.topic
         assert isinstance(content, RetriedRecords), "the worker sends records with these headers"
         if self.transactions is not None:

@@ -1,4 +1,5 @@
-"""The consumer in a service. It can pause partitions, and it keeps the timestamps and headers of the records that it has fetched.
+"""The consumer in a service. This consumer can pause partitions, and it keeps the timestamps and headers of the records that it has
+fetched.
 
 Kafka: `KafkaConsumer#pause`, `#resume`.
 """
@@ -57,8 +58,8 @@ class ServiceConsumer(MemberConsumer):
     # --- pausing ---------------------------------------------------------------------------------------------------
 
     def pause(self, partition: int) -> None:
-        """Stop fetching a partition. Unless `keeps_paused` is true, forget the records that have not been polled. They will be fetched
-        again."""
+        """Stop fetching a partition. Unless `keeps_paused` is true, forget the records that have not been polled. The forgotten records
+        will be fetched again."""
         self.paused[partition] = None
         dropped = [] if self.keeps_paused else self.buffered.pop(partition, [])
         if dropped:

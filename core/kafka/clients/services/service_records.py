@@ -49,8 +49,8 @@ class RetriedRecords(NamedTuple):
 
 
 class HeldRecords(NamedTuple):
-    """Records [start, end) from one batch of a partition, which a service holds until they are due. They are ordered as in a priority
-    queue.
+    """Records [start, end) from one batch of a partition, which a service holds until they are due. Instances compare in the order in which
+    a priority queue returns them.
 
     Attributes:
         due: the time when the records are due, µs.

@@ -1,4 +1,4 @@
-"""A worker in a service. It fetches the records of one topic, holds them until they are due, handles them, and commits offsets.
+"""A worker in a service. The worker fetches the records of one topic, holds them until they are due, handles them, and commits offsets.
 
 A worker keeps all of its state in memory, so the state is lost when the process ends. The next instance starts at the committed offsets.
 Because records can become due in a different order than their offsets, the worker does not commit its position. Instead, it commits the
@@ -7,8 +7,8 @@ lowest offset that it has not finished handling.
 With a transactional.id, the records that the worker sends and the offsets that it commits during each commit interval form one transaction.
 
 A worker reads all partitions of its topic or, if it is a member of a group, those that the group coordinator assigns to it. Before it gives
-up partitions, it commits its offsets. The next owner handles the records that the worker still holds. It also handles records that the
-worker is still sending, so these records arrive twice.
+up partitions, it commits its offsets. The next owner handles the records that the worker still holds. The next owner also handles records
+that the worker is still sending, so these records arrive twice.
 """
 
 from __future__ import annotations
@@ -399,8 +399,8 @@ class ServiceWorker(ConsumingProcess):
         """Record that records were appended to the topic of a batch."""
 
     def _drop(self, batch: ProducerBatch, error: str) -> None:
-        """Hold the records in a batch that the producer gave up. They are sent again after retry.backoff.ms, before records that are due
-        later.
+        """Hold the records in a batch that the producer gave up. The records are sent again after retry.backoff.ms, before records that are
+        due later.
         """
         super()._drop(batch, error)
         self.given_up.pop(batch.id, None)

@@ -53,7 +53,7 @@ class Rebalances:
         return self.broker.release
 
     def emit(self, kind: str, *columns: object) -> None:
-        """Record an event of this coordinator. It becomes the cause of the events that follow."""
+        """Record an event of this coordinator. This event becomes the cause of the events that follow."""
         journal = self.broker.journal
         journal.cause = journal.emit(kind, self.broker.id, *columns)
 

@@ -18,7 +18,7 @@ from core.kafka.group_coordinator.group_metadata_manager import GroupCache
 
 
 class Replacement:
-    """A static member that has received a new member ID. Its response waits until the new ID is in the log.
+    """A static member that has received a new member ID. The response to the member waits until the new ID is in the log.
 
     Attributes:
         parked: the JoinGroup request that is waiting.

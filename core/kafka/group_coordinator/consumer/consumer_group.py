@@ -62,7 +62,7 @@ class ConsumerGroup:
         name: the group ID.
         members: the members by ID, in the order in which they joined.
         static_members: the member ID of each group.instance.id.
-        epoch: the group epoch. It increases with each change in members, subscriptions, or topics.
+        epoch: the group epoch. The group epoch increases with each change in members, subscriptions, or topics.
         assignment_epoch: the group epoch for which the target assignment was computed.
         metadata: the topics that the members subscribed to in the group epoch, with their numbers of partitions.
         target: the target assignment of each member ID.

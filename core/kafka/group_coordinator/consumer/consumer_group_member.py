@@ -13,7 +13,7 @@ LEAVE_GROUP_MEMBER_EPOCH: Final = -1
 """The member epoch of a member that is leaving its group."""
 
 LEAVE_GROUP_STATIC_MEMBER_EPOCH: Final = -2
-"""The member epoch of a static member that leaves temporarily. Its partitions stay reserved until its session ends."""
+"""The member epoch of a static member that leaves temporarily. The member's partitions stay reserved until its session ends."""
 
 Partitions = tuple[TopicPartition, ...]
 """Partitions in ascending order."""
@@ -51,7 +51,7 @@ class ConsumerGroupMember(NamedTuple):
         previous_epoch: the member epoch before the current one.
         state: the state of the member's reconciliation.
         assigned: the partitions that the member has and keeps.
-        pending_revocation: the partitions that the member must give up. They still count as owned.
+        pending_revocation: the partitions that the member must give up. These partitions still count as owned.
         classic: what is known about a member that uses the classic protocol; None for other members.
     """
 

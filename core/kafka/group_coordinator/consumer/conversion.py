@@ -67,7 +67,7 @@ def _upgraded(member: ClassicGroupMember, group: ClassicGroup) -> ConsumerGroupM
 
 
 def downgraded(group: ConsumerGroup, leaving: Collection[str], now: int) -> ClassicGroup:
-    """Return the classic group that replaces a consumer group. Its generation equals the group epoch.
+    """Return the classic group that replaces a consumer group. The generation of the classic group equals the group epoch.
 
     Args:
         group: the consumer group.

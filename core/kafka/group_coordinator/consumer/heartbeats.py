@@ -1,6 +1,6 @@
 """How a coordinator handles a ConsumerGroupHeartbeat request (Kafka: `GroupMetadataManager#consumerGroupHeartbeat`).
 
-The functions do not change the group. They return records, which the coordinator writes and then applies to the group.
+The functions do not change the group. Instead, the functions return records, which the coordinator writes and then applies to the group.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Changes to consumer groups. Their records are written and immediately applied, and events report them (`GroupMetadataManager`,
-`CoordinatorRuntime`)."""
+"""Changes to consumer groups. The records of each change are written and immediately applied, and events report the change
+(`GroupMetadataManager`, `CoordinatorRuntime`)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class GroupChanges:
         self.rebalances = rebalances
 
     def emit(self, kind: str, *columns: object) -> None:
-        """Record an event of this coordinator. It becomes the cause of the events that follow."""
+        """Record an event of this coordinator. This event becomes the cause of the events that follow."""
         journal = self.broker.journal
         journal.cause = journal.emit(kind, self.broker.id, *columns)
 

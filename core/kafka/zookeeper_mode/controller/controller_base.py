@@ -12,7 +12,8 @@ from core.kafka.zookeeper_mode.controller.request_sender import ControllerReques
 
 
 class ControllerBase:
-    """The base class of the controller. It does not import the controller's components, so that each component can import this class.
+    """The base class of the controller. This class does not import the controller's components, so that each component can import this
+    class.
 
     Attributes:
         broker: the broker that hosts the controller.
@@ -50,7 +51,8 @@ class ControllerBase:
 
 
 class ControllerComponent:
-    """The base class of the controller's components. It gives them access to the controller's queue, context, and request sender."""
+    """The base class of the controller's components. This class gives the components access to the controller's queue, context, and request
+    sender."""
 
     def __init__(self, controller: ControllerBase) -> None:
         self.controller = controller

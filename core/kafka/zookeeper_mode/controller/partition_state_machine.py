@@ -35,7 +35,7 @@ Kafka: `ControllerBrokerRequestBatch`.
 """
 
 Decide = Callable[[TopicPartition, PartitionRegistration], Decision | None]
-"""A function that decides how a partition changes. It returns None if the partition does not change."""
+"""A function that decides how a partition changes. The function returns None if the partition does not change."""
 
 
 class PartitionStateMachine(ControllerComponent):
@@ -54,7 +54,8 @@ class PartitionStateMachine(ControllerComponent):
     ) -> None:
         """Do the same as `change`.
 
-        If there is a `batch`, send nothing yet. Instead, add the new changes to it, and pass it to `callback` as the first argument.
+        If there is a `batch`, send nothing yet. Instead, add the new changes to the batch, and pass the batch to `callback` as the first
+        argument.
         """
         if tps:
             self.queue.submit((GetData(state_path(tp)) for tp in tps), self._states_read, tps, decide, reason, batch, callback, about)
@@ -238,7 +239,7 @@ class PartitionStateMachine(ControllerComponent):
 class _RemoveFromIsr:
     """The decision to remove a broker from an ISR.
 
-    It is data rather than a closure, so that a keyframe can store it while partition states are being read.
+    The decision is an object rather than a closure, so that a keyframe can store it while partition states are being read.
     """
 
     gone: int

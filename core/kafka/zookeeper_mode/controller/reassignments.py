@@ -59,7 +59,8 @@ class PartitionReassignments(ControllerComponent):
     def _assignment_written(
         self, _results: tuple[Result, ...], tp: TopicPartition, dropped: tuple[int, ...], rest: tuple[object, ...]
     ) -> None:
-        """Remove the replicas that an earlier reassignment was adding but that this one does not need (`#updateCurrentReassignment`).
+        """Remove the replicas that an earlier reassignment was adding but that the new reassignment does not need
+        (`#updateCurrentReassignment`).
 
         These replicas lose leadership and leave the ISR immediately.
         """
@@ -77,7 +78,7 @@ class PartitionReassignments(ControllerComponent):
         """Advance every running reassignment whose target is in sync (`#maybeResumeReassignments`).
 
         Reassignments that move a partition to a broker in `begin` (or, if `begin` is None, to any broker) start again, so that the broker
-        gets its role.
+        gets its role in the partition.
         """
         moving = []
         for tp, assignment in self.context.assignments.items():
