@@ -36,7 +36,7 @@ MAX_DRIFT_PPM: Final = MILLION // 2
 """The largest drift of a clock, parts per million: a clock runs at most 50% too fast or too slow."""
 
 MAX_DISK_DELAY: Final = 10 * SECOND
-"""The longest time that a slow disk takes for a write, µs: a third of replica.socket.timeout.ms."""
+"""The longest time that a slow disk can take for a write, µs: a third of replica.socket.timeout.ms."""
 
 MAX_RECORD_BYTES: Final = 2**31 - 1
 """The largest size of a record."""

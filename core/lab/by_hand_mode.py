@@ -48,7 +48,7 @@ def _set_mode(cluster: ClusterNodes, *, by_hand: bool) -> None:
 
 
 def _make_messages_due(cluster: ClusterNodes) -> None:
-    """Make in-flight messages due now, in the order in which they would have arrived. Brokers that are starting complete their start, too."""
+    """Make in-flight messages due now, in the order in which they would have arrived. Brokers that are starting also finish their start."""
     agenda = cluster.agenda
     in_flight = sorted((entry for entry in agenda.entries if _is_in_flight(entry)), key=_delivery_order)
     agenda.entries[:] = [entry for entry in agenda.entries if not _is_in_flight(entry)]
@@ -64,7 +64,7 @@ def _is_in_flight(entry: Entry) -> bool:
 
 
 def _restart_timers(cluster: ClusterNodes) -> None:
-    """Restart fetchers, loads, and periodic tasks. Timers that were armed before by-hand mode stay armed."""
+    """Restart fetchers, loads, and periodic tasks. Timers that were armed before by-hand mode began stay armed."""
     armed: dict[str, set[str]] = {}
     waiting = [entry for _, entries in cluster.paused.values() for entry in entries]
     for entry in (*cluster.agenda.entries, *waiting):

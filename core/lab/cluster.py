@@ -49,7 +49,7 @@ class Cluster(ClusterNodes):
 
         Raises:
             ValueError: the spec is not a valid cluster, or a setting is wrong.
-            KafkaError: Kafka would refuse a topic.
+            KafkaError: Kafka would refuse one of the topics.
         """
         super().__init__(spec, release, seed, sink, elide=elide)
         plane = control_plane_builder(self)
@@ -83,7 +83,8 @@ class Cluster(ClusterNodes):
         return copy
 
     def restore_in_place(self, snapshot: Snapshot[Cluster], sink: Sink | None = None) -> None:
-        """Restore this cluster to a snapshot of itself. This takes a fraction of the time that a copy takes. Later events go to `sink`.
+        """Restore this cluster to a snapshot of itself. Restoring takes a fraction of the time that copying takes. Later events go to
+        `sink`.
 
         Raises:
             ValueError: the snapshot was taken from another cluster.

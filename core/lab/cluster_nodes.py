@@ -135,8 +135,8 @@ class ClusterNodes(Simulation):
         return settings
 
     def log_end(self, broker: int, tp: TopicPartition) -> tuple[int, int]:
-        """Return the log end offset and the last leader epoch of a replica, for an election by the longest log (guard `elect-from-isr`
-        off).
+        """Return the log end offset and the last leader epoch of a replica, for an election by the longest log (used when the guard
+        `elect-from-isr` is off).
         """
         log = self.brokers[broker].disk.logs.get(tp)
         return (0, -1) if log is None else (log.leo, log.terms[-1].epoch if log.terms else -1)
@@ -148,7 +148,7 @@ class ClusterNodes(Simulation):
 
     @property
     def switched_to_by_hand(self) -> bool:
-        """Whether a cluster that was built to run by itself is in by-hand mode. In this mode, its loads are paused."""
+        """Whether a cluster that was built to run automatically has been switched to by-hand mode. In this mode, its loads are paused."""
         return self.network.zero_latency
 
     @property

@@ -1,8 +1,8 @@
 """The logs that partitions start with (`PartitionSpec.logs`), which reproduce a moment of a real cluster.
 
 The records in these logs were written before the start. Two replicas hold the same record at an offset if they have the same leader epoch
-at that offset. Records below the leader's high watermark count as acknowledged. If a later leader lacks them, they are lost. The counters
-of the session's producers do not include them.
+at that offset. Records below the leader's high watermark count as acknowledged. If a later leader lacks such records, they are lost. The
+counters of the session's producers do not include the records in these logs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ If there are at most that many records, each record is its own batch.
 """
 
 MOST_BATCHES: Final = 200_000
-"""The maximum number of batches of all partitions together, if each has a single leader epoch. Each batch takes some 300 bytes."""
+"""The maximum number of batches of all partitions together, if each has a single leader epoch. Each batch takes about 300 bytes."""
 
 
 def place_logs(cluster: ClusterNodes) -> None:

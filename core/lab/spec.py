@@ -1,6 +1,6 @@
 """The specification of a cluster before it runs: brokers, topics with their placement, settings, and the network.
 
-A spec is data. The script loader and the describe importer produce it, the header of an event log carries it, and
+A spec is plain data. The script loader and the describe importer produce it, the header of an event log carries it, and
 `core.lab.cluster.Cluster` builds a cluster from it. `ClusterSpec.check` validates it.
 """
 
@@ -24,7 +24,7 @@ MAX_BROKER_ID: Final = 2**31 - 1
 """The largest broker id that Kafka accepts."""
 
 MAX_BROKERS: Final = 1_000
-"""The maximum number of brokers. The largest known clusters have a few hundred."""
+"""The maximum number of brokers. The largest known clusters have a few hundred brokers."""
 
 MAX_PARTITIONS: Final = 200_000
 """The maximum number of partitions of all topics together. Kafka's developers recommended this limit for clusters with ZooKeeper."""
@@ -123,7 +123,7 @@ class ClusterSpec(ReprMixin):
         recovery: the additional time for log recovery when a broker finds no clean-shutdown file, µs.
         disk_speed: the bytes per second that one thread reads from a disk, for log recovery and for moves between log directories.
         controllers: the voters of the metadata quorum. `c1` is a dedicated controller, and `b1` is a controller in the process of broker 1.
-                If it is empty, there is a single controller, named `controller`, that never fails.
+                If the list is empty, there is a single controller, named `controller`, that never fails.
         control_plane: the control plane of the release, or KRaft.
         features: feature levels that differ from those of a new cluster (`core.kafka.features`).
         clients: default settings of producers and consumers, by Kafka name (`core.kafka.clients.client_config`).

@@ -1,8 +1,8 @@
 """The account of what clients requested and how their requests ended. The account sees only what clients see, and the counts are derived
 from the account.
 
-One request precedes another if it completes before the other is invoked. Therefore, a read is never stale because of a write that overlaps
-with it.
+One request precedes another if it completes before the other is invoked. Therefore, a write that overlaps with a read never makes that read
+stale.
 """
 
 from __future__ import annotations
@@ -70,17 +70,17 @@ class ReadRecord(NamedTuple):
 
     @property
     def stale(self) -> int:
-        """By how many acknowledged versions the returned value is out of date."""
+        """The number of acknowledged versions by which the returned value is out of date."""
         return max(0, self.acked - self.row.version) if self.outcome == OK else 0
 
     @property
     def own_missing(self) -> int:
-        """By how many versions the returned value is behind the client's own acknowledged writes."""
+        """The number of versions by which the returned value is behind the client's own acknowledged writes."""
         return max(0, self.own - self.row.version) if self.outcome == OK else 0
 
     @property
     def backward(self) -> int:
-        """By how many versions the returned value is behind a value that the same client read earlier."""
+        """The number of versions by which the returned value is behind a value that the same client read earlier."""
         return max(0, self.before - self.row.version) if self.outcome == OK else 0
 
 

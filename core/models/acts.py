@@ -72,7 +72,7 @@ class Cut(Act):
     """Cut the link between two nodes in both directions.
 
     Attributes:
-        closes: whether both ends notice that their connections are closed. If not, messages disappear silently until the link heals.
+        closes: whether both ends notice that their connections are closed. If not, messages are lost without notice until the link heals.
     """
 
     word = "cut"

@@ -19,7 +19,7 @@ from core.sim.node import Node
 from core.sim.units import SECOND, US_PER_MS
 
 REDIRECTS: Final = 3
-"""How often a request can be redirected to the server that a refusal names."""
+"""The maximum number of times that a request can be redirected. A server that refuses a request can name the server to send it to."""
 
 
 @attrs.frozen
@@ -50,7 +50,7 @@ class ReadLoop:
         key: the key to read.
         every, start, until, limit, probe: as in `WriteLoop`.
         servers: the servers to read from in turn; empty for the server that the client writes to.
-        how: the way of reading, one of the model's `READS`.
+        how: the read mode, one of the model's `READS`.
     """
 
     key: str

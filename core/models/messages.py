@@ -34,7 +34,7 @@ class Read(NamedTuple):
     """A client's request to read the latest version of a key.
 
     Attributes:
-        how: the way of reading, one of the model's `READS`; empty for its default.
+        how: the read mode, one of the model's `READS`; empty for its default.
         seen: the highest position that the client's session has seen; -1 if the client keeps none.
     """
 

@@ -51,7 +51,7 @@ class Report:
         stale_us: the longest time for which a version had been acknowledged when a read missed it, µs.
         unacknowledged: the reads that returned a row before its write was acknowledged.
         dirty: the reads that returned a row that is not in the final state.
-        divergence: the places at which a copy differs from the authoritative one, summed over the copies.
+        divergence: the number of places at which a copy differs from the authoritative one, summed over the copies.
         write_outages, read_outages: the intervals without successful probes.
         latencies: the durations of acknowledged writes, sorted, µs.
         bytes_sent: the bytes of the messages that servers received from each other (`Traffic`).

@@ -40,7 +40,7 @@ class ReplicationSystem(Simulation):
 
     model: ClassVar[str]
     READS: ClassVar[tuple[str, ...]]
-    """The ways of reading. The first is the default."""
+    """The read modes. The first is the default."""
 
     __slots__ = ("account", "clients", "dead_for_good", "seed", "servers", "traffic")
 
@@ -136,7 +136,7 @@ class ReplicationSystem(Simulation):
 
     @singledispatchmethod
     def execute(self, act: acts.Act) -> None:
-        """Execute an act that was checked."""
+        """Execute an act that has been checked."""
         raise ActRefused(f"{self.model} has no act '{act.word}'")
 
     @execute.register

@@ -1,4 +1,4 @@
-"""The number of copies that a model needs, so that it still accepts writes and keeps acknowledged writes after some copies are lost."""
+"""The number of copies that a model needs in order to still accept writes and keep acknowledged writes after some copies are lost."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def majority(copies: int) -> Tolerance:
 
 
 def isr(copies: int, min_isr: int) -> Tolerance:
-    """Return the tolerance of Kafka with acks=all: the ISR can shrink to min.insync.replicas, so only this many copies are certain to have
-    a write.
+    """Return the tolerance of Kafka with acks=all: the ISR can shrink to min.insync.replicas, so only min.insync.replicas copies are
+    certain to have a write.
     """
     return Tolerance(copies - min_isr, min_isr - 1)
 

@@ -187,16 +187,16 @@ class LongPoll:
     # --- what the server says ---------------------------------------------------------------------------------------
 
     def serve(self, server: PolledServer) -> None:
-        """Set the end that serves the polls from now on. This end has something to say until it falls silent."""
+        """Set the end that serves the polls from now on. This end counts as having news to send until it calls `fall_silent`."""
         self.break_silence()
         self.server_end = server
 
     def fall_silent(self) -> None:
-        """State that the server has nothing to say."""
+        """State that the server has no news to send."""
         self.silent = True
 
     def break_silence(self) -> None:
-        """Withdraw the server's statement: the server might have something to say."""
+        """Withdraw the server's statement: the server might have news to send."""
         if self.elided:
             self.resume()
         self.silent = False
@@ -365,8 +365,8 @@ class LongPolls:
         return poll
 
     def interrupt(self, node: str, other: str | None = None) -> None:
-        """End the elisions of a node before something happens to the node or, with `other`, to the links or connections between the two
-        nodes.
+        """End the elisions of a node before something happens to the node or, if `other` is given, to the links or connections between the
+        two nodes.
         """
         for poll in self._at.get(node, ()):
             if poll.elided and (other is None or other in (poll.client, poll.server)):

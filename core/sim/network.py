@@ -149,10 +149,10 @@ class Network:
         return ticket == self.ticket(sender, node, reply=bool(ticket & 1))
 
     def disconnect(self, opener: str, other: str) -> None:
-        """Close a connection from the side that opened it. Messages that are in transit or waiting on it are dropped.
+        """Close a connection from the side that opened it. Messages that are in transit or waiting on the connection are dropped.
 
-        Messages of the opener that `hold` holds back are an exception. They are in the network already, and TCP delivers what was sent before
-        the connection was closed.
+        Messages from the opener that `hold` holds back are an exception. They are in the network already, and TCP delivers what was sent
+        before the connection was closed.
         """
         self.polls.interrupt(opener, other)
         link = self.links.get((opener, other))
@@ -203,7 +203,7 @@ class Network:
         self.lose_next.add((sender, node))
 
     def steady_latency(self, sender: str, node: str) -> int:
-        """Return the time that every message of a direction takes, µs; -1 if that time is not certain."""
+        """Return the time that every message in a direction takes, µs; -1 if that time is not certain."""
         direction = (sender, node)
         if self.zero_latency or not self.plain or direction in self.links or direction in self.lose_next:
             return -1

@@ -10,13 +10,13 @@ from core.lab.audit.message_audit import ACKED, PRODUCED, STORED
 from core.sim.units import format_clock, format_duration
 
 MOST_GAPS = 20
-"""The maximum number of gaps that are printed as text."""
+"""The maximum number of ranges of lost or skipped records that are printed as text."""
 
 _LATENCIES = ("mean", "p50", "p95", "p99", "max")
 
 
 def audit_lines(report: AuditReport) -> Iterator[str]:
-    """Yield the report as text: the buckets, the tiers, the gaps, and the comparison with the durability account."""
+    """Yield the report as text: the buckets, the tiers, the lost and skipped records, and the comparison with the durability account."""
     yield (
         f"Audit at {format_clock(report.now)}: buckets of {format_duration(report.bucket)} by the time of the records; a bucket closes "
         f"{format_duration(report.lateness)} after its end"
@@ -84,12 +84,12 @@ def counters(producer: str, start: int, end: int) -> str:
 
 
 def lost_text(gap: LostRecords) -> str:
-    """Return a gap of lost records in words."""
+    """Return a range of lost records in words."""
     return f"{counters(gap.producer, gap.start, gap.end)} of {gap.tp}, written in leader epoch {gap.epoch} and acknowledged by {gap.node}"
 
 
 def skipped_text(gap: SkippedRecords) -> str:
-    """Return a gap of skipped records in words."""
+    """Return a range of skipped records in words."""
     what = f"offset {gap.start}" if gap.end == gap.start + 1 else f"offsets {gap.start}–{gap.end - 1}"
     return f"{what} of {gap.tp}, by {gap.consumer}"
 

@@ -58,7 +58,7 @@ class TraceLine(NamedTuple):
 
 
 def trace_lines(trace: RecordTrace) -> Iterator[TraceLine]:
-    """Yield the lives of the records at an offset."""
+    """Yield the histories of the records at an offset."""
     for number, life in enumerate(trace.lives, start=1):
         if number > 1:
             yield TraceLine("", "")
@@ -88,7 +88,7 @@ def batch_sentence(life: Life) -> str:
 
 
 def outcome(trace: RecordTrace, life: Life) -> str:
-    """Return where a record is now, and how long its life took."""
+    """Return where a record is now, and the durations in its history."""
     holders = trace.holders(life)
     where = f"Now on {', '.join(f'b{broker}' for broker in holders)}" if holders else "Now on no broker"
     lost = "; LOST" if life.is_lost else ""
@@ -101,7 +101,7 @@ def outcome(trace: RecordTrace, life: Life) -> str:
 
 
 def trace_data(trace: RecordTrace) -> dict[str, Any]:
-    """Return the lives as data for `--json`. Times are in µs."""
+    """Return the histories as data for `--json`. Times are in µs."""
     return {
         "partition": str(trace.tp),
         "offset": trace.offset,

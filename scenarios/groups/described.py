@@ -13,7 +13,7 @@ from scenarios.groups.facts import Group
 
 
 class DescribedEnd(NamedTuple):
-    """The log end offset of a partition, and the place that says so, as `source:line`."""
+    """The log end offset of a partition, and the place in the text that shows it, as `source:line`."""
 
     offset: int
     place: str

@@ -60,7 +60,9 @@ def unknown_topic(tool: GroupsTool) -> Printed:
 
 
 def unknown_partitions(tool: GroupsTool, tps: Sequence[TopicPartition]) -> Printed:
-    """Return the output of a reset for partitions that a topic does not have. Until 4.2, the tool waits for their leaders."""
+    """Return the output of a reset for partitions that a topic does not have. Up to 4.2, the tool waits for these partitions to get
+    leaders.
+    """
     if tool >= GroupsTool.SORTED:
         reason = f'The partitions "{",".join(map(str, tps))}" do not exist'
         return failed(reason, f"{ERRORS}UnknownTopicOrPartitionException: {reason}")

@@ -83,7 +83,7 @@ def add_groups(spec: ClusterSpec, imported: GroupsImport, release: Release) -> W
 
 
 def _known_partitions(spec: ClusterSpec, imported: GroupsImport, notes: list[str]) -> list[Group]:
-    """Return the groups without the partitions that the cluster does not have."""
+    """Return the groups, but leave out the partitions that the cluster does not have."""
     counts = {topic.name: topic.count for topic in spec.topics}
     unknown: dict[str, list[str]] = {}
     for (_, tp), place in imported.places.items():
@@ -152,7 +152,7 @@ def _placed(spec: ClusterSpec, topic: TopicSpec, number: int) -> PartitionSpec:
 
 
 def _filled(partition: PartitionSpec, isr: Sequence[int], end: int, commits: Sequence[Committed]) -> PartitionSpec:
-    """Return a partition whose log ends at an offset, with the leader epochs that the committed offsets name."""
+    """Return a partition whose log ends at an offset, with the leader epochs that the committed offsets contain."""
     epochs, leader_epoch = _epochs(end, commits)
     logs = []
     for replica in partition.replicas:
@@ -208,7 +208,9 @@ def _with_known_epochs(spec: ClusterSpec, groups: Sequence[Group]) -> list[Group
 
 
 def _with_offsets_topic(spec: ClusterSpec, groups: Sequence[Group], notes: list[str]) -> ClusterSpec:
-    """Return the cluster with `__consumer_offsets`. The coordinator that a text names leads the partition of its group."""
+    """Return the cluster with `__consumer_offsets`. If the imported output names the coordinator of a group, that broker leads the group's
+    partition of `__consumer_offsets`.
+    """
     if any(topic.name == GROUP_METADATA_TOPIC for topic in spec.topics):
         return spec
     brokers = [broker.id for broker in spec.brokers]

@@ -38,7 +38,7 @@ def parse_groups(texts: Sequence[tuple[str, str]]) -> GroupsImport:
     """Return the groups that texts describe, with notes of the form `source:line: ...` about the parts that could not be used.
 
     Args:
-        texts: the texts, each with the name of its source. Together, they describe one moment.
+        texts: the texts, each with the name of its source. Together, the texts describe one moment.
 
     Raises:
         GroupsError: a text contains no row of a table.
@@ -263,7 +263,7 @@ def _group(name: str, draft: _GroupDraft) -> Group:
 
 
 def _is_consumer_member(member: Member) -> bool:
-    """Whether a member speaks the consumer protocol: it has an epoch, or its ID is random and doesn't begin with the name of its client."""
+    """Whether a member uses the consumer protocol: it has an epoch, or its ID is random and doesn't begin with the name of its client."""
     if member.epoch is not None or member.upgraded is not None:
         return True
     return _RANDOM_ID.fullmatch(member.member_id) is not None and not member.member_id.startswith(

@@ -53,7 +53,7 @@ def reset(
         several: whether these lines name the group, which is the case with `--all-groups` or several groups.
 
     Raises:
-        ValueError: `shift-by` for a partition without a committed offset.
+        ValueError: `shift-by` is used for a partition without a committed offset.
     """
     offsets: list[tuple[str, dict[TopicPartition, int]]] = []
     notes = ""
@@ -87,7 +87,7 @@ def new_offset(group: Group, tp: TopicPartition, brokers: Brokers, target: Targe
     """Return the new offset of a partition that has a leader.
 
     Raises:
-        ValueError: `shift-by` for a partition without a committed offset.
+        ValueError: `shift-by` is used for a partition without a committed offset.
     """
     end, committed = brokers.log_ends[tp], group.offsets.get(tp)
     assert end is not None, "checked before"
@@ -108,7 +108,7 @@ def read_offsets(text: str, groups: Sequence[str], *, several: bool) -> dict[str
 
     Args:
         text: the lines.
-        groups: the groups whose lines count.
+        groups: the groups whose lines are used.
         several: whether each line must name its group. If there is only one group, a line can omit the group.
 
     Raises:

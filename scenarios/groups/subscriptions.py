@@ -17,9 +17,9 @@ def subscriptions(
 ) -> dict[str, tuple[str, ...]]:
     """Return the topics of each member, by member ID. A member has no topics if the text doesn't show any.
 
-    There are two assumptions: all members subscribe to every topic of the group, or each member subscribes only to the topics whose
-    partitions it owns. The function uses the first assumption under which the assignor gives every member the partitions that it owns in
-    the text.
+    Either of two assumptions is possible: all members subscribe to every topic of the group, or each member subscribes only to the topics
+    whose partitions it owns. The function uses the first assumption under which the assignor gives every member the partitions that it owns
+    in the text.
 
     Args:
         group: the group, with the partitions that its members own.

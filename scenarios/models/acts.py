@@ -22,7 +22,7 @@ from scenarios.language.nodes import Fields, Items, Node, Text, shortened
 from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_items, as_text
 
 DEFAULT_KEY: Final = "k"
-"""The key of a request that names none."""
+"""The key of a request that names no key."""
 
 
 @attrs.frozen
@@ -31,7 +31,7 @@ class WriteRequest:
 
     Attributes:
         client: the client.
-        key: the key. If there are several writes, their keys are `key` with a number from 0.
+        key: the key. If there are several writes, their keys are `key` followed by a number that starts at 0.
         server: the server that the client sends the write to; by default, the one that it prefers.
         count: the number of keys.
         versions: the number of versions of each key. By default, all of them are sent at the same time.
@@ -55,7 +55,7 @@ class ReadRequest:
 
     Attributes:
         client, key, server, count, limit: as for a write.
-        how: one of the model's ways of reading.
+        how: one of the model's read modes.
     """
 
     word: ClassVar[str] = "read"

@@ -36,7 +36,7 @@ class Comparison:
         type: the type of its value.
         sign: the sign of the comparison.
         value: the expected value.
-        take: the function that takes the current value.
+        take: the function that takes the reading's current value.
         kind: the kind of event that is counted; empty if none is.
     """
 

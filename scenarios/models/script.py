@@ -74,7 +74,7 @@ class Step:
         acts: the acts.
         expects: the expectations that are checked right after the acts.
         under: the systems that the step applies to; empty for all.
-        refused: a text that the reason for refusing the acts must contain; empty if the acts must be possible.
+        refused: the text that the reason for refusing the acts must contain; empty if the acts must be possible.
         note: what the step shows.
     """
 
@@ -96,7 +96,7 @@ class ModelScenario:
 
     Attributes:
         name, about, source, seed: as for a Kafka scenario.
-        systems: the systems. The script runs once in each.
+        systems: the systems. The script runs once in each system.
         clients, steps: the clients and the timeline.
         fault: the fault of a comparison that takes the place of clients and a timeline, or None.
         rest: how long each run continues after the faults and the load have ended, µs.

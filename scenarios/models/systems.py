@@ -20,7 +20,7 @@ from scenarios.language.nodes import Fields, Items, Node, shortened
 from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_text, as_word, each
 
 READS: Final[dict[str, tuple[str, ...]]] = {each.model: each.READS for each in (KafkaSystem, MySQL, Elasticsearch, Quorum)}
-"""The ways of reading of each model. The first is the default."""
+"""The read modes of each model. The first is the default."""
 
 DURATIONS: Final = frozenset({
     "timeout", "os_flush", "net_timeout", "connect_retry", "apply_time", "write_timeout", "refresh_interval", "sync_interval", "check_interval",
@@ -84,7 +84,7 @@ def _known(node: Node) -> System:
 
 
 def system_of(name: str, model: Node, settings: Node | None) -> System:
-    """Return a model with settings. A setting that is not given has the default of the model."""
+    """Return a model with settings. If a setting is not given, the model's default applies."""
     word = as_word(model, SETTINGS)
     chosen = SETTINGS[word]()
     if settings is not None:

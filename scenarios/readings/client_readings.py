@@ -40,7 +40,8 @@ def _reads_from(moment: Moment, client: str, tp: TopicPartition) -> Any:
 
 
 def _latency(share: float) -> Callable[..., Any]:
-    """Return a function that reads a percentile (nearest rank) of the time in µs that a producer's batches waited for a response.
+    """Return a function that reads a percentile (by the nearest-rank method) of the time in µs that a producer's batches waited for a
+    response.
 
     A batch that the producer gave up on counts with the time until the producer gave up. A batch that is still waiting after `STALL_BOUND`
     counts with its wait so far. If only acknowledged batches counted, the percentile would be too low.

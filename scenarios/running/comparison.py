@@ -200,7 +200,7 @@ def lines(comparison: Comparison) -> list[str]:
 
 
 def _event_in_words(event: EventTuple | None, difference: Difference) -> str:
-    """Return, in words, the event of one run at the first difference. If both events have the same words, add the columns that differ."""
+    """Return, in words, the event of one run at the first difference. If both events have the same wording, add the columns that differ."""
     if event is None:
         return "no further events"
     other = difference.second if event is difference.first else difference.first

@@ -47,7 +47,7 @@ def import_cluster(topics: DescribeImport, groups: Sequence[tuple[str, str]], re
 
     Args:
         topics: the parsed output of `kafka-topics --describe`.
-        groups: texts of `kafka-consumer-groups --describe`, each with the name of its source.
+        groups: the outputs of `kafka-consumer-groups --describe`, each with the name of its source.
         release: the release under which the cluster is to run.
 
     Raises:

@@ -217,7 +217,7 @@ class ConsumptionAccount:
         return tuple(found)
 
     def again(self, group: str) -> tuple[ConsumptionHarm, ...]:
-        """Return the records that a group has processed again, in the order of the repetitions."""
+        """Return the records that a group has processed again, in the order in which they were processed again."""
         return tuple(harm for part in self.groups.get(group, {}).values() for harm in part.repeats)
 
     def counts(

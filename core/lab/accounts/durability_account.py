@@ -178,7 +178,7 @@ class DurabilityAccount:
             self.journal.emit(events.RecordsDuplicated.kind, tp.topic, tp.partition, broker, request.producer, base, base + request.records)
 
     def batch_closed(self, producer: str, batch_id: int, tp: TopicPartition, records: int, created: int, timestamp: int) -> None:
-        """Record that a producer sends a batch for the first time, or gives up a batch that it has never sent."""
+        """Record that a producer sends a batch for the first time, or gives up on a batch that it has never sent."""
         if self.record_observer is not None:
             self.record_observer.batch_closed(producer, batch_id, tp, records, created, timestamp)
 
@@ -235,7 +235,9 @@ class DurabilityAccount:
             held.add(each.start, each.end)
 
     def log_truncated(self, tp: TopicPartition, broker: int, before: tuple[Run, ...], old: int, leo: int, event: int) -> None:
-        """Record that truncation or a power loss cut a broker's log from the end `old` to `leo`. `before` is the log's former content."""
+        """Record that truncation or a power loss shortened a broker's log, so that its end moved from `old` to `leo`. `before` is the log's
+        former content.
+        """
         losses = self.of(tp).note_losses()
         cuts = losses.cuts.setdefault(broker, [])
         removed = tuple(run._replace(start=max(run.start, leo)) for run in before if run.end > leo)

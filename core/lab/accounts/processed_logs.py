@@ -22,7 +22,7 @@ class OutputRecords(NamedTuple):
         tp: the output partition.
         base: the offset of the output record for `content.start`.
         visible: whether consumers with read_committed see the records.
-        decided: whether the records are below the last stable offset, so that `visible` does not change.
+        decided: whether the records are below the last stable offset; if they are, `visible` no longer changes.
     """
 
     content: ProcessedRecords
@@ -105,7 +105,8 @@ def sent_on(logs: Iterable[ReplicaLog], source: TopicPartition, group: str | Non
 
 
 def dead_letters(logs: Iterable[ReplicaLog], topic: str, group: str) -> tuple[int, int]:
-    """Return how many records of a topic a group has sent to a dead-letter topic, and how many further copies of them that topic has.
+    """Return how many records of a topic a group has sent to a dead-letter topic, and how many extra copies of these records that topic
+    contains.
 
     Args:
         logs: the logs of the dead-letter topic.
@@ -133,8 +134,8 @@ def _output(tp: TopicPartition, batch: Batch, start: int, end: int, *, visible: 
 
 
 def _batches(log: ReplicaLog, low: int, high: int) -> Iterator[tuple[Batch, int, int, bool]]:
-    """Yield the batches of a log that overlap [low, high), each with the overlapping offsets and with whether its transaction was
-    aborted.
+    """Yield the batches of a log that overlap [low, high), each with the overlapping offsets and a flag that says whether its transaction
+    was aborted.
     """
     producers = log.producer_state()
     aborted: dict[int, list[tuple[int, int]]] = {}

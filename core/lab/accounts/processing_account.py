@@ -114,7 +114,7 @@ class SourceAccount:
         self.twice = OffsetSet()
 
     def add(self, output: OutputRecords) -> list[tuple[int, int]]:
-        """Add visible output. Return the intervals of input offsets whose output was visible before."""
+        """Add visible output. Return the intervals of input offsets whose output was already visible."""
         content = output.content
         known = self.seen[content.copy]
         again = list(known.within(content.start, content.end))
@@ -214,7 +214,7 @@ class ProcessingAccount:
         return commits[-1][0] if commits else 0
 
     def check(self, processing: Processing, logs: Logs, in_hand: tuple[PolledRecords, ...] = ()) -> None:
-        """Emit an event for each harm that was not reported yet."""
+        """Emit an event for each case of harm that has not been reported yet."""
         for harm in self.harms(processing, logs, in_hand):
             known = self.reported.setdefault((processing.group, harm.kind, harm.source), OffsetSet())
             for start, end in OffsetSet.of([(harm.start, harm.end)]).minus(known):
@@ -309,7 +309,7 @@ class ProcessingAccount:
         return never.minus(sent_on(logs.values(), tp, processing.group)) if never else never
 
     def harms(self, processing: Processing, logs: Logs, in_hand: tuple[PolledRecords, ...] = ()) -> tuple[Harm, ...]:
-        """Return the harms, by input partition, kind, and offset; the arguments are those of `counts`."""
+        """Return the cases of harm, by input partition, kind, and offset; the arguments are those of `counts`."""
         group = self._group(processing, logs)
         undecided = _undecided(processing, logs)
         visible = [each for each in self.outputs(processing, logs) if each.visible]
@@ -326,7 +326,9 @@ class ProcessingAccount:
         return tuple(found)
 
     def _harms_of_commits(self, group: str, tp: TopicPartition, never: OffsetSet) -> list[Harm]:
-        """Return the harms of kind `never`, in which input was never processed, each with the first event that committed the offsets."""
+        """Return the cases of harm of kind `never`, in which input was never processed, each with the first event that committed the
+        offsets.
+        """
         found: list[Harm] = []
         below = 0
         for offset, event in self.commits.get((group, tp), ()) if never else ():
@@ -357,7 +359,7 @@ def _waiting(tp: TopicPartition, undecided: Iterable[OutputRecords], in_hand: It
 
 
 def _twice(outputs: list[OutputRecords], copies: int) -> list[Harm]:
-    """Return the harms of kind `twice`, in which output is visible more than once. Each harm names the later output."""
+    """Return the cases of harm of kind `twice`, in which output is visible more than once. Each case names the later output."""
     part = SourceAccount(copies)
     return [
         Harm(TWICE, each.content.source, start, end, each.content.process, each.content.instance, each.content.event)
@@ -367,7 +369,7 @@ def _twice(outputs: list[OutputRecords], copies: int) -> list[Harm]:
 
 
 def _half(outputs: list[OutputRecords], missing: OffsetSet) -> list[Harm]:
-    """Return the harms of kind `half`, in which output is only partly visible. Each harm names the last visible output."""
+    """Return the cases of harm of kind `half`, in which output is only partly visible. Each case names the last visible output."""
     found = []
     for each in reversed(outputs):
         content = each.content

@@ -1,4 +1,4 @@
-"""The account of retry services: how often records are tried, and which of them succeed twice, become dead letters, or are dropped.
+"""The account of retry services: how many times records are tried, and which of them succeed twice, become dead letters, or are dropped.
 
 Offsets belong to the partition to which the application produced the records. Only dropped records have the offsets of the topic that a
 worker reads.
@@ -27,7 +27,7 @@ class RetryService:
     """The results of a service's workers, across all their instances.
 
     Attributes:
-        tried, failed: the number of records that were tried, and of those that failed, by the number of the try.
+        tried, failed: the number of records that were tried, and the number of records that failed, by attempt number.
         succeeded, dead, skipped: the offsets with this outcome, by original partition.
         succeeded_twice, dead_twice: the number of records that reached this outcome again.
         inversions: the number of records that succeeded after a later record of their original partition.
@@ -135,7 +135,7 @@ class RetryAccount:
         visible: OffsetSet,
         in_hand: Iterable[PolledRecords],
     ) -> None:
-        """Report dropped records that were not reported yet, each with the first event that committed a higher offset."""
+        """Report dropped records that have not been reported yet, each with the first event that committed a higher offset."""
         below = 0
         known = self.reported.setdefault((group, tp), OffsetSet())
         held = tuple(in_hand)

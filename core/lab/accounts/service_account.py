@@ -1,8 +1,8 @@
 """The account of services: how late delayed records reach their real topics, and whether they keep their order.
 
 The account of processes counts the records that were forwarded twice or never (`core.lab.accounts.processing_account`), because the logs
-show them. How late a record is becomes known only when it is acknowledged, so this account collects the times. They remain available after
-a service has ended.
+show them. The lateness of a record is known only when the record is acknowledged, so this account collects the times. The times remain
+available after a service has ended.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class WorkerTimes:
 
     Attributes:
         samples: (number of records, times) for each acknowledged batch.
-        highest: the highest offset that was forwarded so far, by partition.
+        highest: the highest offset that has been forwarded so far, by partition.
         inversions: the number of records that were forwarded after a record with a higher offset from the same partition.
     """
 
@@ -62,7 +62,7 @@ class ServiceAccount:
 
 
 def percentile(samples: list[tuple[int, int]], percent: int) -> int | None:
-    """Return a percentile by the nearest rank; None if there are no samples. Each sample is (value, number of records)."""
+    """Return a percentile by the nearest-rank method; None if there are no samples. Each sample is (value, number of records)."""
     total = sum(count for _, count in samples)
     if not total:
         return None

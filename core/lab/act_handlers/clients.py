@@ -28,7 +28,7 @@ MAX_KEYED: Final = 1_000_000
 def _check_idempotence(cluster: ClusterNodes, act: acts.Produce | acts.Load, acks_value: int) -> None:
     """Check Kafka's rule for idempotent producers (`ProducerConfig#postProcessAndValidateIdempotenceConfigs`).
 
-    A producer cannot change its idempotence.
+    The idempotence of an existing producer cannot be changed.
     """
     known = cluster.producer(act.producer)
     idempotent = act.idempotence if known is None else known.idempotent
@@ -57,7 +57,7 @@ def config_of(
 
 
 def _producer_config(cluster: ClusterNodes, act: acts.Produce | acts.Load, *, transactional: bool = False) -> ClientConfig:
-    """Return the configuration of the act's producer. The producer can be new.
+    """Return the configuration of the act's producer. The producer need not exist yet.
 
     Raises:
         ActRefused: the producer already exists with a different configuration.
@@ -101,7 +101,7 @@ def producer_named(
 def check_client(cluster: ClusterNodes, name: str, topic: str, kind: type, what: str, *, several: bool = False) -> None:
     """Check that a name is free, or that it belongs to a client of this kind and topic.
 
-    If `several` is set, the client can use other topics.
+    If `several` is set, the client can also use other topics.
 
     Raises:
         ActRefused: the name belongs to another node, or to a client of another kind or topic.
@@ -135,7 +135,7 @@ def _keyed(keys: str, value: str = "") -> KeyedRecords | None:
 
 
 def _check_compression(act: acts.Produce | acts.Load, config: ClientConfig) -> None:
-    """Check the compression of an act.
+    """Check the compression that an act specifies.
 
     Raises:
         ActRefused: the value is out of range, or the producer does not collect records in batches.

@@ -13,17 +13,17 @@ from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 
 ACKS: Final = {"0": 0, "1": 1, "all": -1, "-1": -1}
-"""Kafka's values of acks, by their words in the script language."""
+"""Kafka's values for acks, by their words in the script language."""
 
 CheckThenDo = Iterator[None]
-"""An act handler: a generator that checks whether the act is possible before its `yield`, and does the act after it."""
+"""An act handler: a generator that checks whether the act is possible before its `yield`, and performs the act after it."""
 
 Handlers = dict[type[Act], Callable[[ClusterNodes, Any], CheckThenDo]]
 """The handler of each act."""
 
 
 def existing(what: str, names: Iterable[str]) -> str:
-    """Return the existing names in words, to append to an error message."""
+    """Return a phrase that lists the existing names, to append to an error message."""
     listed = ", ".join(names)
     return f"the {what} are {listed}" if listed else "there are none"
 

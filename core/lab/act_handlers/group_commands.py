@@ -127,7 +127,7 @@ def _run(cluster: ClusterNodes, request: Request, verb: str) -> None:
 
 
 def _reset_offsets(cluster: ClusterNodes, act: acts.ResetOffsets) -> find.CheckThenDo:
-    """Commit offsets as the tool does: first read the state of the group and of the logs, and then commit."""
+    """Commit offsets as `kafka-consumer-groups` does: first read the state of the group and of the logs, and then commit."""
     if not cluster.release.groups_tool_resets:
         raise ActRefused(f"kafka-consumer-groups of {cluster.release.name} cannot reset offsets; use 0.11 or later (KIP-122)")
     _check(cluster)

@@ -71,7 +71,7 @@ def _delay_configs(cluster: ClusterNodes, act: acts.StartDelayService) -> tuple[
 
 
 def check_instances(instances: int) -> None:
-    """Check how many instances a service is to have.
+    """Check the requested number of instances of a service.
 
     Raises:
         ActRefused: the number is out of range.

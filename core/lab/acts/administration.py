@@ -80,7 +80,7 @@ class Reassign(Act, word="reassign", does="move a partition to other replicas, o
 
 @attrs.frozen(eq=False, repr=False)
 class CancelReassignment(Act, word="cancel-reassignment", does="cancel a running reassignment"):
-    """Cancel a running reassignment (`kafka-reassign-partitions --cancel`)."""
+    """Cancel a reassignment that is in progress (`kafka-reassign-partitions --cancel`)."""
 
     partition: TopicPartition
 

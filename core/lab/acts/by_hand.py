@@ -13,7 +13,8 @@ class SetPace(Act, word="pace", does="step a running cluster by hand, or let it 
     """Change the pace of a running cluster to `by-hand` or `timeline`.
 
     If the pace is `by-hand`, followers fetch and loads produce only when an act tells them to, and messages arrive immediately. Brokers
-    continue with their other tasks, but virtual time passes only when you advance it. If the pace is `timeline`, everything runs by itself.
+    continue with their other tasks, but virtual time passes only when you advance it. If the pace is `timeline`, everything runs
+    automatically.
     """
 
     pace: str

@@ -20,7 +20,7 @@ class JoinGroup(Act, word="join-group", does="start a consumer that is a member 
     exception, the application closes the consumer; with `on-error: stop`, it only stops calling poll(). The first act of this kind creates
     the topic `__consumer_offsets`. `config` contains settings by their Kafka names: session.timeout.ms, heartbeat.interval.ms,
     max.poll.interval.ms, max.poll.records, auto.commit.interval.ms, default.api.timeout.ms, request.timeout.ms, metadata.max.age.ms. With
-    `protocol: consumer`, the consumer speaks the protocol of KIP-848 (since 4.0): the coordinator assigns the partitions, with the assignor
+    `protocol: consumer`, the consumer uses the protocol of KIP-848 (since 4.0): the coordinator assigns the partitions, with the assignor
     that most members name as `remote-assignor` (`uniform` or `range`); `member-id` is then the ID of the member. If the last process with
     this name has ended, another process starts. A topic that does not exist is refused, because its name is probably mistyped. With
     `allow-missing-topics: true`, the consumer subscribes to it, and gets its partitions when the topic is created.
@@ -65,21 +65,21 @@ class KillConsumer(Act, word="kill-consumer", does="kill the process of a consum
 
 @attrs.frozen(eq=False, repr=False)
 class FreezeConsumer(Act, word="freeze-consumer", does="stop the process of a consumer of a group (SIGSTOP)"):
-    """Freeze the process of a consumer with SIGSTOP. It neither polls nor sends heartbeats, as during a long garbage collection."""
+    """Freeze the process of a consumer with SIGSTOP. The process does not poll or send heartbeats, as in a long garbage collection."""
 
     consumer: str = "consumer"
 
 
 @attrs.frozen(eq=False, repr=False)
 class ThawConsumer(Act, word="thaw-consumer", does="let the process of a frozen consumer continue (SIGCONT)"):
-    """Let the process of a frozen consumer continue. It does not notice that time has passed."""
+    """Let the process of a frozen consumer continue. The process does not notice that time has passed."""
 
     consumer: str = "consumer"
 
 
 @attrs.frozen(eq=False, repr=False)
 class ProcessingTime(Act, word="processing-time", does="change the time that a consumer of a group takes to process its records"):
-    """Change the time that the application takes for each poll that returns records, and for each record, from the next poll on."""
+    """Change the time that the application takes for each poll that returns records, and for each record, starting with the next poll."""
 
     consumer: str = "consumer"
     poll_time: int | None = None
@@ -88,7 +88,7 @@ class ProcessingTime(Act, word="processing-time", does="change the time that a c
 
 @attrs.frozen(eq=False, repr=False)
 class StallConsumer(Act, word="stall-consumer", does="keep the application of a consumer of a group from calling poll()"):
-    """Keep the application from calling poll() for some time. Its heartbeats continue (since 0.10.1)."""
+    """Keep the application from calling poll() for some time. The consumer's heartbeats continue (since 0.10.1)."""
 
     stall_time: int
     consumer: str = "consumer"

@@ -90,7 +90,7 @@ class StartRetryService(Act, word="retry-service", does="start a service that re
     process, the next instance knows how many tries were started. When all tries have been started, the record goes to the dead-letter topic.
 
     With `dlt-strategy`, another worker handles the records in the dead-letter topic. If its handler fails, the record goes to the dead-letter topic again
-    (`always-retry`), or the worker gives it up (`fail`). These are Spring Kafka's strategies ALWAYS_RETRY_ON_ERROR and FAIL_ON_ERROR.
+    (`always-retry`), or the worker gives up on it (`fail`). These are Spring Kafka's strategies ALWAYS_RETRY_ON_ERROR and FAIL_ON_ERROR.
     """
 
     topic: str
@@ -140,7 +140,7 @@ class StopService(Act, word="stop-service", does="stop a service; its workers co
 
 @attrs.frozen(eq=False, repr=False)
 class KillService(Act, word="kill-service", does="kill the workers of a service (kill -9)"):
-    """Kill the workers of a service, or one `worker`. The records that they hold in memory are gone."""
+    """Kill the workers of a service, or one `worker`. The records that they hold in memory are lost."""
 
     service: str = "delay"
     worker: str | None = None

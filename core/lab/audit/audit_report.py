@@ -5,9 +5,9 @@ In a bucket:
 
 - A record is *lost* if it was acknowledged and is no longer in the log of its partition's newest leader. Records of aborted transactions
   and records that were deleted on purpose are not lost.
-- A record is *unsure* if it was not acknowledged. An unsure record is *present* if that log has it; otherwise, it is *absent*. Neither
-  counts as a loss.
-- A record is *uncommitted* if it is in that log above the high watermark.
+- A record is *unsure* if it was not acknowledged. An unsure record is *present* if the newest leader's log has it; otherwise, it is
+  *absent*. Unsure records never count as lost.
+- A record is *uncommitted* if it is in the newest leader's log above the high watermark.
 - `duplicated` is the number of further copies of stored records. `foreign` is the number of stored records that no producer in the session
   created, such as records in a log that the session starts with.
 
@@ -46,7 +46,7 @@ TOTAL: Final = None
 
 class BucketRow(NamedTuple):
     """The counts for one bucket of a topic. `start` is the start of the bucket, µs, or TOTAL. `version` is 1 at first and increases each
-    time that late records restate the row; in a total, it is 0. The other columns are numbers of records.
+    time that late records change the row; in a total, it is 0. The other columns are numbers of records.
     """
 
     topic: str
@@ -146,7 +146,7 @@ class AuditReport:
         bucket, lateness: the length of a bucket and the allowed lateness, µs.
         buckets: a row for each bucket, and a total for each topic after its buckets.
         tiers: a row for each bucket and tier, and the totals of each topic after its buckets.
-        lost, skipped: the gaps.
+        lost, skipped: the ranges of lost records, and those of skipped records.
         account: the comparison with the durability account.
     """
 
@@ -255,8 +255,9 @@ class _Reporting:
         in_hand: tuple[RecordsInHand, ...] = (),
         dead: RecordSets | None = None,
     ) -> _Reader:
-        """Compare a reader's records with the stored records of its topic. Unread records below its positions count as skipped, unless it
-        still holds them. Records that the reader has sent to a dead-letter topic count as read.
+        """Compare a reader's records with the stored records of its topic. Unread records below the reader's positions count as skipped,
+        unless the reader has polled them and is still processing them. Records that the reader has sent to a dead-letter topic count as
+        read.
         """
         read = self.audit.tiers.get(name, Tier()).records
         ignored = [self.logs.aborted if read_committed else {}, dead or {}]
@@ -414,7 +415,7 @@ def _add_counts(counts: Counts, more: Counts) -> None:
 
 
 def _left(found: RecordRange, *others: RecordSets) -> list[RecordRange]:
-    """Return the parts of a range of records that are in none of the sets."""
+    """Return the parts of a range of records that are in none of the given sets."""
     left = minus({found.producer: OffsetSet.of([(found.start, found.end)])}, *others)
     return [
         found._replace(start=start, end=end, offset=found.offset + start - found.start)

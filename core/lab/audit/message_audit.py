@@ -7,8 +7,8 @@ sink of its events and as the observer of its durability account. It knows each 
 so a loss and a duplicate never cancel each other out, as they would in counts.
 
 A record belongs to the bucket of its event time, which is its timestamp according to the producer's clock. A bucket closes when the allowed
-lateness has elapsed after its end. A record that reaches a tier after that is late. It reopens the bucket, which closes again after the
-allowed lateness. `core.lab.audit.audit_report` compares the tiers.
+lateness has elapsed after its end. A record that reaches a tier after that is late. A late record reopens the bucket, which closes again
+after the allowed lateness. `core.lab.audit.audit_report` compares the tiers.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Tier:
     Attributes:
         records: the records that passed.
         repeated: the number of further deliveries of records that had passed before, by bucket.
-        latencies: the time from the timestamp of each record to its first passage, by bucket.
+        latencies: the time from the timestamp of each record until the record first passed, by bucket.
         late: the number of records that passed after their bucket had closed, by bucket.
     """
 
@@ -83,7 +83,7 @@ class BucketState:
 
 
 class MessageAudit:
-    """The audit of a session. Set it as the observer of the account with `attach`, and pass it every event.
+    """The audit of a session. Call `attach` to make it the observer of the durability account, and pass it every event.
 
     Attributes:
         bucket: the length of a bucket, µs.
@@ -132,7 +132,7 @@ class MessageAudit:
         self._pass(PRODUCED, producer, batch, batch.first, batch.end, now=created)
 
     def batch_failed(self, producer: str, batch_id: int, sent_at: int, event: int) -> None:
-        """Do nothing: a failed attempt passes no tier."""
+        """Do nothing, because the records of a failed attempt pass no tier."""
 
     def batch_acknowledged(self, producer: str, batch_id: int, tp: TopicPartition, records: FetchedRange, node: str) -> None:
         """Record that a broker acknowledged a batch to its producer."""
@@ -143,7 +143,8 @@ class MessageAudit:
 
     def records_consumed(self, consumer: str, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
         """Record that a consumer received records. For a group member, records count only when its application has processed them. For a
-        service, they count only when it has sent them on."""
+        service, records count only when the service has sent them to another topic.
+        """
         if not isinstance(self.cluster.clients.get(consumer), GroupMember | ServiceWorker):
             for part in records:
                 self._deliver(consumer, tp, part)
@@ -162,7 +163,9 @@ class MessageAudit:
                 self._pass(name, found.producer, found.batch, found.start, found.end)
 
     def log_cut(self, tp: TopicPartition, broker: int, removed: tuple[Run, ...]) -> None:
-        """Record that records were removed from the end of a log. If the log is the newest leader's, the next leader decides their fate."""
+        """Record that records were removed from the end of a log. If the log is the newest leader's, the next leader's log decides whether
+        they are lost.
+        """
         if self.cluster.account.of(tp).leader == broker:
             self.cut.setdefault(tp, []).extend(removed)
 
@@ -214,8 +217,8 @@ class MessageAudit:
         return BucketKey(topic, timestamp - timestamp % self.bucket)
 
     def _pass(self, name: str, producer: str, batch: ProducedBatch, start: int, end: int, *, again: bool = True, now: int = -1) -> None:
-        """Record that records of a batch passed a tier now or at time `now`. If `again` is set, records that passed before count as
-        repeated.
+        """Record that records of a batch passed a tier now, or at time `now` if it is given. If `again` is set, records that passed before
+        count as repeated.
         """
         tier = self.tiers.get(name)
         if tier is None:

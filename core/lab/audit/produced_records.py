@@ -1,8 +1,9 @@
 """The records that producers passed to send(), and their identities.
 
-A record is identified by its producer and a counter: the producer's records are numbered from 0 in the order in which it first sends them, or
-gives them up unsent. A batch is therefore an interval of counters, and a set of records is an `OffsetSet` of counters. The audit stores
-nothing for a single record, and logs do not contain the identities. An identity follows from the producer and the number of each batch.
+A record is identified by its producer and a counter: the producer's records are numbered from 0 in the order in which it first sends them
+or gives up on them without sending them. A batch is therefore an interval of counters, and a set of records is an `OffsetSet` of counters.
+The audit stores nothing for individual records, and logs do not contain the identities. An identity follows from the producer and the
+number of each batch.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ QUIET: Final = 60 * SECOND
 
 @attrs.frozen
 class SystemView:
-    """A system at one moment.
+    """The state of a system at one moment.
 
     Attributes:
         name, title: the name and the title of the variant.

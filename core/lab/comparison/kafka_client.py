@@ -1,7 +1,7 @@
 """A client of the common workload for Kafka: it writes each row as a record in its own request, and reads what replicas serve.
 
 It uses the laboratory's brokers unchanged. So that each request ends exactly once in all models, the client doesn't retry a write whose
-outcome is unknown. By default, Kafka's own producer does.
+outcome is unknown. By default, Kafka's own producer retries such a write.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class WorkloadClient(Client):
     Attributes:
         ledger: the account of the clients' requests and their outcomes.
         acks: the acks of its writes.
-        serve: the function that returns what a replica serves: key, broker, way of reading, and the client's position.
-        position: the highest position up to which the client has read; used only by ways of reading that need it.
+        serve: the function that returns what a replica serves, given the key, the broker, the read mode, and the client's position.
+        position: the highest position up to which the client has read; used only by the read modes that need it.
         pending: the writes that have not ended, by request.
     """
 

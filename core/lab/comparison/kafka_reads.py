@@ -1,4 +1,4 @@
-"""The ways of reading from Kafka's replicas. They differ in the offset up to which a read sees records.
+"""The modes in which clients can read from Kafka's replicas. They differ in the offset up to which a read sees records.
 
 - `leader`: only the leader answers, up to its high watermark. This is Kafka's default.
 - `kip-392`: a follower in the ISR answers up to its own high watermark. The client keeps a position that never goes back; a follower
@@ -23,7 +23,7 @@ FOLLOWER_HW: Final = "follower-hw"
 FOLLOWER_LEO: Final = "follower-leo"
 
 READS: Final = (LEADER, KIP_392, FOLLOWER_HW, FOLLOWER_LEO)
-"""The ways of reading. The first is the default."""
+"""The read modes. The first is the default."""
 
 
 class Replicas:
@@ -71,7 +71,7 @@ class Replicas:
         return log.high_watermark
 
     def _at_leader(self, client: str, key: str, broker: int, how: str, position: int) -> Served:
-        """Return the leader's answer to a client that a follower has redirected to it. Other ways of reading are refused."""
+        """Return the leader's answer to a client that a follower has redirected to it. Reads in other modes are refused."""
         leader = self._leader()
         if how != KIP_392 or leader is None or leader.id == broker:
             return Served(refusal="the broker doesn't lead the partition")

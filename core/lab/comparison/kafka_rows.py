@@ -15,7 +15,7 @@ class TermRows:
     """The rows that a leader appended in one term. A term only grows, and all replicas share it.
 
     Attributes:
-        read: the number of batches of the term that were read so far.
+        read: the number of the term's batches that have been read so far.
         offsets: the offset of each row, by uid.
         rows: the offsets and the rows, in order.
         by_key: the offsets and the rows of each key, in order.

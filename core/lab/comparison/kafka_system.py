@@ -101,7 +101,7 @@ class KafkaSystem:
         return self.cluster.step()
 
     def run_until(self, time: int) -> None:
-        """Run until a time, µs, and count the traffic. The run elides no messages, so that every message is counted
+        """Run until a time, µs, and count the traffic. The run does not skip idle fetches, so that every message is counted
         (`core.sim.long_polling`).
         """
         cluster = self.cluster

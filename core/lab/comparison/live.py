@@ -66,7 +66,7 @@ class LiveEvent:
 
 @attrs.frozen
 class LiveView:
-    """A system at one moment.
+    """The state of a system at one moment.
 
     Attributes:
         name, title: the name and the title of the variant.
@@ -125,7 +125,9 @@ class LiveRun(Run):
         self.exposure.recheck()
 
     def act_on_primary(self, word: str) -> str:
-        """Kill, pause, or isolate the current primary. Return the reason if the system refuses this; otherwise, return an empty string."""
+        """Kill, pause, or isolate the current primary. Return the reason if the system refuses the fault; otherwise, return an empty
+        string.
+        """
         primary = self.system.authority()
         if not primary:
             return "there is no primary"

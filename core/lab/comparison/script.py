@@ -19,7 +19,7 @@ LOAD: Final = (
 """The acts that the common workload replaces."""
 
 REPAIRED_AFTER: Final = 40 * SECOND
-"""How long after the last act everything is repaired, µs. An operator of MySQL has acted by then."""
+"""The time from the last act until everything is repaired, µs. By then, a MySQL operator has acted."""
 
 
 @attrs.frozen

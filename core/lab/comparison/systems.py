@@ -99,7 +99,7 @@ class Variant:
         title: the title of the column.
         model: the model.
         build: the function that builds the system from a seed and a sink for events.
-        secondary_reads: the way of reading at secondaries.
+        secondary_reads: how clients read from secondaries.
         tolerances: the function that returns how many lost copies a given number of copies tolerates under each relevant setting.
         resized: the function that returns `build` for another number of servers; None if the settings determine the number.
     """

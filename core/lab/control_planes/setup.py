@@ -15,7 +15,7 @@ def broker_setup(
     metadata: MetadataLog,
     controllers: tuple[str, ...] = (),
 ) -> BrokerSetup:
-    """Return the parts of a cluster that a broker is built with.
+    """Return the parts of a cluster that a broker needs.
 
     Args:
         cluster: the cluster.

@@ -1,4 +1,4 @@
-"""The destination of a journey through time, and the keyframe at which the journey starts."""
+"""The moment that a session goes to, and the keyframe from which it starts to repeat the steps."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Destination(ReprMixin):
         return self.time < known.place[2]
 
     def progress(self, replay_run: ReplayRun) -> float:
-        """Return the completed share of the journey from the start of the session, from 0 to 1."""
+        """Return how much of the run from the start of the session to this moment is complete, from 0 to 1."""
         if self.position is not None:
             done, whole = replay_run.steps + replay_run.acts_done, self.position.steps + self.position.acts
         elif self.seq >= 0:

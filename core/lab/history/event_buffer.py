@@ -28,7 +28,7 @@ A retrying producer is refused a hundred times per second, so only the first ref
 """
 
 REFUSAL_SERIES_GAP: Final = 5 * SECOND
-"""If a partition refuses nothing for this period, its next refusal starts a new series, virtual µs."""
+"""The time without refusals after which a partition's next refusal starts a new series, in µs of virtual time."""
 
 
 CHUNK: Final = 512

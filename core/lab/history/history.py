@@ -51,7 +51,7 @@ class History(TaskRunner):
         keyframe_cache: the keyframes.
         limit: the virtual time that the session does not pass, µs; None for no limit.
         notices: messages that have not been shown yet, each about a result that differs from what was requested.
-        on_event: the function that receives every event; None after the cluster was moved without sending events.
+        on_event: the function that receives every event; None after a move that sends no events.
         on_pause: the function to call when the history stops at the present moment.
     """
 
@@ -147,7 +147,7 @@ class History(TaskRunner):
         return self.replay_run.position.place < self._branch_end.place
 
     def continue_task(self) -> None:
-        """Run the next slice of the running task. A replay of a recorded session leaves keyframes behind."""
+        """Run the next slice of the running task. A replay of a recorded session also takes keyframes."""
         super().continue_task()
         if isinstance(self.task, LogReplayTask):
             self.keyframe_cache.maybe_add(self.replay_run, seen=False)
@@ -356,7 +356,7 @@ class History(TaskRunner):
 
         Args:
             act: the act.
-            joined: whether the act belongs to the act before it.
+            joined: whether the act belongs to the same group as the previous act.
 
         Raises:
             ActRefused: the current state does not allow the act.
@@ -385,7 +385,7 @@ class History(TaskRunner):
         return seq
 
     def act_undone_by_step_back(self) -> PlayedAct | None:
-        """Return the act that a step back would undo; None if a step back would go back over an event instead."""
+        """Return the act that a step back would undo; None if a step back would go back by one event instead."""
         replay_run = self.replay_run
         act = replay_run.acts[replay_run.acts_done - 1] if replay_run.acts_done else None
         return act if act is not None and act.seq > replay_run.seq_before_step_of(replay_run.event_tap.seq) else None

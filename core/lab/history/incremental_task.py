@@ -88,7 +88,7 @@ class TaskRunner:
         return arrived
 
     def cancel_task(self) -> None:
-        """Cancel the running task. A journey into the past that is canceled on the way changes nothing."""
+        """Cancel the running task. If a move into the past is canceled before it is complete, nothing changes."""
         task = self.task
         if task is not None:
             arrived = self._end_task()

@@ -60,7 +60,7 @@ MAX_KEYFRAMES_OF_LARGE_CLUSTER: Final = 4
 """The maximum number of keyframes of a large cluster. In a cluster with 30,000 replicas, each keyframe needs about 40 MB."""
 
 CPU_SHARE_WHILE_TRAVELLING: Final = 0.2
-"""The share of CPU time for keyframes while the session travels through time. These keyframes shorten the next journey."""
+"""The share of CPU time for keyframes while the session travels through time. These keyframes make the next move through time faster."""
 
 
 @attrs.frozen(repr=False)

@@ -129,7 +129,7 @@ def _isr(tp: TopicPartition) -> ValueAfter:
 _HW: Final = {
     "high-watermark": 9, "follower-high-watermark": 8, "follower-append": 10, "truncated": 10, "became-leader": 9, "became-follower": 10,
 }  # fmt: skip
-"""The index of the high watermark in an event's tuple. The columns of each kind start with broker, topic, and partition."""
+"""The index of the high watermark in an event's tuple. The columns of each event kind start with broker, topic, and partition."""
 
 _LEO: Final = {
     "append": 9, "follower-append": 9, "truncated": 8, "log-restarted": 9, "unflushed-lost": 7, "became-leader": 8, "became-follower": 9,

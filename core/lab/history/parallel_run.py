@@ -106,7 +106,7 @@ class ParallelRun:
                 return False
 
     def _other(self, acts: Sequence[PlayedAct]) -> bool:
-        """Return whether the acts of the session differ from the acts that were done in this run."""
+        """Return whether the acts of the session differ from the acts that were performed in this run."""
         done = len(self._done)
         return len(acts) < done or any(one.act != two.act or one.time != two.time for one, two in zip(self._done, acts, strict=False))
 

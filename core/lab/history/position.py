@@ -35,7 +35,7 @@ class PlayedAct(ReprMixin):
         time: the virtual time of the act, µs.
         seq: the sequence number of the act's event.
         act: the act.
-        joined: whether it belongs to the act before it, so that both are undone together.
+        joined: whether the act belongs to the same group as the previous act; if it does, both are undone together.
     """
 
     steps: int

@@ -138,7 +138,7 @@ class ReplayRun:
 
     @property
     def by_hand(self) -> bool:
-        """Whether a cluster that ran by itself was switched to by-hand mode."""
+        """Whether a cluster that ran automatically has been switched to by-hand mode."""
         return isinstance(self.cluster, Cluster) and self.cluster.switched_to_by_hand
 
     @property
@@ -216,7 +216,8 @@ class ReplayRun:
         """Execute everything else that is due at the current time, so that a script can act at this moment.
 
         A script's act comes after everything that is due by its time. Directly after an act, another act can follow at the same time.
-        If steps have happened since then, the next act comes 1 µs later. What is due counts as steps even if the act is then refused.
+        If steps have happened since then, the next act comes 1 µs later. Everything that this method executes counts as steps even if the
+        act is then refused.
         """
         if self.stepwise:
             return

@@ -1,4 +1,4 @@
-"""Travel to any moment of a branch. A journey restores a keyframe or starts the session again, and then repeats it in slices.
+"""Travel to any moment of a branch. The task restores a keyframe or starts the session again, and then repeats the session in slices.
 
 The session stays at its present moment until the task finishes, so the screen can show progress and a person can cancel.
 """
@@ -20,14 +20,14 @@ from core.sim.agenda import END
 
 
 class TravelTask:
-    """A journey to a destination.
+    """A task that takes a run to a destination.
 
     Attributes:
         destination: the moment to reach.
         replay_run: the run that the session adopts on arrival.
         event_buffer: the events that the session adopts on arrival.
         events_known: whether the events on the way are in memory. If they are, the run need not send them again.
-        in_place: whether the journey moves the cluster that the screen shows.
+        in_place: whether the task changes the cluster that the screen shows.
         found: the last moment at which `watchpoint` came true; None if there is none.
         new_events: the events that the log does not have yet.
     """
@@ -43,7 +43,7 @@ class TravelTask:
         new_after: int | None = None,
         shown: ClusterLike | None = None,
     ) -> None:
-        """Prepare the journey.
+        """Prepare the task.
 
         Args:
             start: builds the playable in its initial state.
@@ -53,8 +53,8 @@ class TravelTask:
             known: the events in memory.
             watchpoint: receives every event, and is checked after every step that recorded events.
             new_after: the sequence number after which events are collected in `new_events`; None to collect none.
-            shown: the cluster on the screen. A short journey moves this cluster itself, without a pause. A longer journey moves a cluster
-                that was shown earlier. If None, the journey always builds a new cluster.
+            shown: the cluster on the screen. If the destination is near, the task runs this cluster itself, without a pause. Otherwise, it
+                reuses a cluster that was shown earlier. If None, the task always builds a new cluster.
         """
         self.destination = destination
         self._keyframe_cache = keyframe_cache
@@ -93,11 +93,13 @@ class TravelTask:
 
     @property
     def progress(self) -> float:
-        """The completed share of the journey, from 0 to 1."""
+        """The completed share of the task, from 0 to 1."""
         return self.destination.progress(self.replay_run)
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:
-        """Run until `should_yield` returns True, or to the end if it moves the shown cluster. Return whether the journey has arrived."""
+        """Run until `should_yield` returns True, or to the end if it moves the shown cluster. Return whether the run has reached the
+        destination.
+        """
         replay_run, destination = self.replay_run, self.destination
         if self.events_known:
             return self._advance_silently(should_yield)
@@ -150,5 +152,5 @@ class TravelTask:
             self.found = self.replay_run.position
 
     def cancel(self) -> bool:
-        """Stop the journey. The session is unchanged."""
+        """Stop the task. The session is unchanged."""
         return False

@@ -58,7 +58,7 @@ def delayed_fetches(broker: Broker) -> tuple[int, int]:
     Kafka: `DelayedOperationPurgatory#numDelayed`, `#watched`.
 
     A follower's fetch waits at every partition of its session. A consumer's fetch waits at every partition that it requests. Kafka also
-    counts completed fetches until their watchers are purged (at most 1,000). The laboratory does not.
+    counts completed fetches until their watchers are purged (at most 1,000). The laboratory does not count them.
     """
     sizes = [len(session.partitions) for session in broker.fetch_manager.sessions.values() if session.expires_at() >= 0]
     sizes += [len(waiting.request.partitions) for waiting in broker.replicas.consumer_fetches.values() if not waiting.done]

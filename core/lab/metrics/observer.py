@@ -368,7 +368,7 @@ class MetricsObserver:
     def _offline_replica_found(self, now: int, event: events.OfflineReplicaFound) -> None:
         """Count a replica when a restarted process learns that the replica is in a failed directory.
 
-        It counts until that process ends, even if the replica is reassigned.
+        The replica counts until that process ends, even if the replica is reassigned.
 
         Kafka: `HostedPartition.Offline`.
         """

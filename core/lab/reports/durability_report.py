@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class LostRecords:
-    """The records of one producer in one partition that were lost through one event.
+    """The records of one producer in one partition that were lost because of one event.
 
     Attributes:
         tp: the partition.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from core.lab.cluster_nodes import ClusterNodes
 
 NEVER: Final = -1
-"""The time that stands for the absence of a deadline."""
+"""The value that means that there is no deadline."""
 
 UNKNOWN: Final = "unknown"
 """The state of a group whose coordinator does not answer."""
@@ -45,7 +45,8 @@ class MemberReport:
         stalled: whether the member reads nothing from its partitions for now.
         until: when the member continues, or when the coordinator removes it, µs; NEVER if no deadline is running.
         then: what happens at that time.
-        partitions: the partitions that it has according to the coordinator or, without a coordinator, according to itself.
+        partitions: the partitions that the member owns according to the coordinator or, if no coordinator answers, according to the member
+            itself.
     """
 
     client: str
@@ -63,7 +64,7 @@ class OwnedPartition:
 
     Attributes:
         tp: the partition.
-        owner: the client.id of the member that has it; empty if no member has it.
+        owner: the client.id of the member that owns the partition; empty if no member owns it.
         committed: the committed offset; NO_OFFSET if there is none or if it is not known.
         log_end: the high watermark; NO_OFFSET if the partition has no leader that answers.
         last_stable: the last stable offset; NO_OFFSET if the partition has no leader that answers.
@@ -127,7 +128,7 @@ class GroupReport:
 
     @property
     def without_owner(self) -> int:
-        """The number of partitions that no member has."""
+        """The number of partitions that no member owns."""
         return sum(not each.owner for each in self.partitions)
 
     @property
@@ -272,7 +273,7 @@ def _uncommitted(cluster: ClusterNodes, tp: TopicPartition, registration: Partit
 def _member(
     cluster: ClusterNodes, client: str, member_id: str, partitions: tuple[TopicPartition, ...], process: GroupMember | None, deadline: int
 ) -> MemberReport:
-    """Return a member. The deadline is that of its session at the coordinator."""
+    """Return a member. The deadline is the time at which the member's session at the coordinator expires."""
     if process is None or not process.running:
         return MemberReport(client, member_id, "dead", True, deadline, "its session ends", partitions)
     if process.address in cluster.paused:

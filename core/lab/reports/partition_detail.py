@@ -90,7 +90,7 @@ class WaitingWrite:
         records: the number of records.
         base: the offset of the first record.
         required: the offset that the high watermark must reach.
-        expires_us: the time until the leader answers REQUEST_TIMED_OUT.
+        expires_us: the time until the leader answers with REQUEST_TIMED_OUT.
         waits_for: the replicas that the high watermark waits for and that have not fetched up to `required`.
     """
 
@@ -159,7 +159,7 @@ class PartitionDetail:
         view: the partition's view in `ClusterView`.
         leads: the state of the leader; None if there is no leader, or if the leader's process is gone.
         replicas: the replicas, in replica order.
-        session_us: the session timeout, which is how long a broker can be silent before the controller considers it dead.
+        session_us: the session timeout, which is how long a broker can go without a heartbeat before the controller considers it dead.
         eligible: the brokers that the controller could elect now, in order of preference, each with the kind of election.
         lost: the offset ranges of lost records, as (epoch, start, end).
         exposed: the offset ranges of committed records that an electable broker lacks.

@@ -1,1 +1,1 @@
-"""The trace of a record: its life from its producer to its consumers."""
+"""The trace of a record: what happens to the record between its producer and its consumers."""

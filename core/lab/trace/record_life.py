@@ -1,4 +1,4 @@
-"""The life of one record, as a series of spans."""
+"""The history of one record, as a series of spans."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Span(NamedTuple):
 
 
 class Durations(NamedTuple):
-    """The durations of a life, µs; -1 if the first or the last moment is missing.
+    """The durations in a record's history, µs; -1 if the first or the last moment is missing.
 
     Attributes:
         round_trip: from the creation to the acknowledgment.
@@ -70,7 +70,7 @@ class Durations(NamedTuple):
 
 @attrs.define(slots=True, eq=False)
 class Life:
-    """The life of a record.
+    """The history of a record.
 
     Attributes:
         term: the term in which the record was written. It identifies the record at its offset.
@@ -119,7 +119,7 @@ class Life:
         return next((span.time for span in self.spans if span.kind is kind), -1)
 
     def durations(self) -> Durations:
-        """Return the durations of the life."""
+        """Return the durations in this history."""
         processed = self._first(SpanKind.PROCESSED)
         seen = processed if processed >= 0 else self._first(SpanKind.READ)
         return Durations(

@@ -1,9 +1,9 @@
 """The trace of the records at one offset: who wrote each of them, copied it, committed it, acknowledged it, read it, and removed it.
 
-After a truncation, another record can be written at the same offset. Each record has its own life. Because the log model identifies a
-record by its term (`core.kafka.log.leader_term`), the trace compares the terms of all replicas at the offset after each event of the
-partition. It therefore never confuses two lives. The trace observes a session from its start, as the sink of its events and as the observer
-of its durability account.
+After a truncation, another record can be written at the same offset. The trace keeps a separate history for each record. Because the log
+model identifies a record by its term (`core.kafka.log.leader_term`), the trace compares the terms of all replicas at the offset after each
+event of the partition. It therefore never confuses the histories of two records. The trace observes a session from its start, as the sink
+of its events and as the observer of its durability account.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class RecordTrace:
     Attributes:
         tp: the partition.
         offset: the offset.
-        lives: the lives of the records at the offset, in the order in which they were written.
+        lives: the histories of the records at the offset, in the order in which the records were written.
     """
 
     __slots__ = ("_cluster", "_failed", "_handlers", "_holders", "_produced", "_reads", "_sendings", "lives", "offset", "tp")
@@ -156,12 +156,14 @@ class RecordTrace:
         return next((life for life in self.lives if life.term is term), None)
 
     def _newest(self) -> Life | None:
-        """Return the life in the newest leader's log; None if the log has no record at the offset."""
+        """Return the history of the record in the newest leader's log; None if the log has no record at the offset."""
         log = self.cluster.account.of(self.tp).log
         return None if log is None else self._life_of(log.term_at(self.offset))
 
     def _begin(self, term: Term) -> Life | None:
-        """Begin the life of a record that has just been written, and return it; None if log compaction had already removed the record."""
+        """Begin the history of a record that has just been written, and return the history; None if log compaction had already removed the
+        record.
+        """
         written = term.batches_within(self.offset, self.offset + 1)
         if not written:
             return None
@@ -334,7 +336,7 @@ class RecordTrace:
     # --- the present -----------------------------------------------------------------------------------------------
 
     def holders(self, life: Life) -> tuple[int, ...]:
-        """Return the brokers whose logs now contain the record with this life."""
+        """Return the brokers whose logs now contain the record that this history describes."""
         return tuple(broker for broker, term in sorted(self._holders.items()) if term is life.term and broker not in life.cleaned_by)
 
     def log_end(self) -> int:

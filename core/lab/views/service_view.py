@@ -65,7 +65,7 @@ class RetryView(ReprMixin):
         topic: the topic that it processes.
         running: whether a worker is running.
         waiting: the number of records that the workers have fetched but not finished, and that are not in a later retry topic.
-        tried, failed: the number of records that were tried, and of those that failed, by the number of the try.
+        tried, failed: the number of records that were tried, and the number of records that failed, by attempt number.
         succeeded, dead, skipped: the number of different records with this outcome.
         succeeded_twice, dead_twice: the number of records that reached this outcome again.
         dropped: the number of records below a committed offset that neither succeeded nor reached another topic.

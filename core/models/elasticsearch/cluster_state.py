@@ -67,7 +67,7 @@ def without_copy(state: ClusterState, copy: str) -> ClusterState:
 
 
 def with_copy(state: ClusterState, copy: str) -> ClusterState:
-    """Return the state after a copy has recovered, so that it is in sync."""
+    """Return the state after a copy has recovered and is therefore in sync."""
     in_sync = state.in_sync if copy in state.in_sync else (*state.in_sync, copy)
     started = state.started if copy in state.started else (*state.started, copy)
     return state._replace(in_sync=in_sync, started=started)

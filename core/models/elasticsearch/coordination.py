@@ -47,7 +47,7 @@ ELECTION_DELAY: Final = 100 * US_PER_MS
 """The upper bound on the random delay before an election, µs (cluster.election.initial_timeout)."""
 
 DISCOVERY_INTERVAL: Final = SECOND
-"""How often a node without a master looks for one, µs (discovery.find_peers_interval)."""
+"""The interval at which a node without a master looks for one, µs (discovery.find_peers_interval)."""
 
 Task = tuple[str, str, int, str]
 """A change that the master must make: its kind, the node or copy, a primary term, and the reason."""

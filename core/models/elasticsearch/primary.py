@@ -31,7 +31,7 @@ from core.models.server import Server
 from core.sim.units import SECOND
 
 RECONNECT_INTERVAL: Final = 10 * SECOND
-"""How often a node tries to open a closed connection again, µs (cluster.nodes.reconnect_interval)."""
+"""The interval at which a node tries to reopen a closed connection, µs (cluster.nodes.reconnect_interval)."""
 
 
 class OpenWrite:
@@ -187,7 +187,7 @@ class Primary:
         self._begin(coordinator, write.number, write.row, self._node.journal.now)
 
     def _begin(self, coordinator: str, number: int, row: Row, since: int) -> None:
-        """Check how many copies are active, and index the operation. The number is not checked again later."""
+        """Check how many copies are active, and index the operation. The number of active copies is not checked again later."""
         settings = self._settings
         if len(self.state.started) < settings.wait_for_active_shards:
             self.parked.append((coordinator, number, row, since))
@@ -304,7 +304,7 @@ class Primary:
                 self._node.send(copy, RecoveryStart(self.term))
 
     def _reconnect(self, term: int) -> None:
-        """Try again to recover the copies that are not started. The process of such a copy can end unnoticed."""
+        """Try again to recover the copies that are not started. The process of such a copy can end without the primary noticing it."""
         if term == self.term:
             reached = self._shard.global_checkpoint
             self.recovering = {copy for copy in self.recovering if self.tracked.get(copy, -2) >= reached}

@@ -12,12 +12,12 @@ class ElasticsearchSettings:
     """The settings.
 
     Attributes:
-        nodes: the number of nodes, which are all eligible as master.
+        nodes: the number of nodes, all of which can become the master.
         copies: the number of copies of the shard (number_of_replicas + 1), on the first nodes. 0 stands for one on each node.
         master: the node that is the master at the start.
         wait_for_active_shards: the number of copies that must be active before a write begins.
         write_timeout: how long a write waits for active copies or for a primary, µs.
-        refresh_interval: index.refresh_interval, µs: how often a copy makes its operations visible to searches.
+        refresh_interval: index.refresh_interval, µs: the interval at which a copy makes its operations visible to searches.
         refresh_phases: the time at which each copy first refreshes, µs. By default, the copies refresh one after the other.
         wait_for_refresh: whether a write is acknowledged only when searches at all copies see it (refresh=wait_for).
         translog_async: whether writes are acknowledged before they are synced to disk (index.translog.durability=async).

@@ -52,7 +52,7 @@ class ShardCopy:
             self.local_checkpoint += 1
 
     def above(self, checkpoint: int) -> tuple[Op, ...]:
-        """Return the indexed operations above a number, in order."""
+        """Return the indexed operations whose sequence numbers are above a given one, in order."""
         return tuple(self.indexed[seqno] for seqno in sorted(self.indexed) if seqno > checkpoint)
 
     def learn_global_checkpoint(self, checkpoint: int) -> None:
@@ -92,7 +92,7 @@ class ShardCopy:
             self.local_checkpoint += 1
 
     def gaps(self) -> list[int]:
-        """Return the numbers below the highest one for which no operation is indexed."""
+        """Return the gaps: the sequence numbers below the highest indexed one that have no indexed operation."""
         return [seqno for seqno in range(self.max_seqno) if seqno not in self.indexed]
 
     def refresh(self) -> None:

@@ -11,9 +11,9 @@ class SemiSync:
     Attributes:
         on: whether commits wait for acknowledgments. After a timeout, the source is asynchronous until its replicas have caught up.
         acked: for each replica, the number of transactions that it has acknowledged, counted from the start of the binary log.
-        failed_sends: for each replica whose connection broke, the number of transactions that were sent to it since then. The source
-        notices the broken connection at the second send.
-        waiting: the commits that wait: the place in the binary log, and the time at which the wait began.
+        failed_sends: for each replica whose connection broke, the number of transactions that have been sent to it since then. The source
+            notices the broken connection at the second send.
+        waiting: the commits that are waiting, each with its place in the binary log and the time at which the wait began.
     """
 
     __slots__ = ("acked", "failed_sends", "on", "settings", "waiting")
@@ -31,7 +31,7 @@ class SemiSync:
         self.failed_sends.pop(replica, None)
 
     def broken(self, replica: str) -> None:
-        """Record that the connection to a replica broke. The source does not notice this until it sends."""
+        """Record that the connection to a replica broke. The source does not notice this until it sends a transaction."""
         if replica in self.acked:
             self.failed_sends.setdefault(replica, 0)
 

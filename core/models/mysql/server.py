@@ -30,12 +30,12 @@ class MySQLServer(Server):
     Attributes:
         binlog: the binary log, which contains the server's own transactions and those that it has applied as a replica. The first `purged`
             transactions are
-        deleted.
+            deleted.
         synced: the number of transactions of the binary log that are on disk.
         relay_log, applied: the received transactions, and how many of them have been applied.
         source: the server that this server replicates from; empty if there is none.
         error: the number of the error that stopped replication; 0 if there is none. Error 1236 stops only the receiver; error 1062 also
-        stops the applier.
+            stops the applier.
         writable_when_applied: whether the server becomes writable as soon as its relay log is applied.
         engine: the committed rows, which reads see.
         executed: the GTIDs of the binary log.
@@ -290,7 +290,7 @@ class MySQLServer(Server):
             self.timer(self.settings.connect_retry, "connect", self.source)
 
     def _check_silence(self, about: object) -> None:
-        """Reconnect if the source has been silent for too long."""
+        """Reconnect if the source has sent nothing for too long."""
         settings = self.settings
         if self.source and not self.error and self.journal.now - self.heard >= settings.net_timeout:
             self.network.disconnect(self.address, self.source)
@@ -374,7 +374,7 @@ class MySQLServer(Server):
         self._apply_next()
 
     def clone(self, binlog: list[Transaction]) -> None:
-        """Replace all data with the data of another server. Commits that are still waiting for replicas are gone, and their clients get no
+        """Replace all data with the data of another server. Commits that are still waiting for replicas are lost, and their clients get no
         answer.
         """
         self.requests.clear()

@@ -28,13 +28,13 @@ class MySQLSettings:
         wait_for_replica_count: rpl_semi_sync_source_wait_for_replica_count.
         wait_no_replica: rpl_semi_sync_source_wait_no_replica, which is whether a commit waits even if too few replicas are connected.
         sync_binlog: 1 to sync the binary log at each commit, 0 to leave syncing to the operating system.
-        os_flush: how often the operating system writes its cache to disk, µs.
+        os_flush: the interval at which the operating system writes its cache to disk, µs.
         relay_log_recovery: whether a replica that restarts drops the transactions that it has received but not applied.
         read_only: super_read_only on the replicas.
         auto_increment: whether the primary key of each row is the next number of its table. If it is, the keys that two sources assign
             collide.
-        net_timeout: replica_net_timeout, µs, after which a replica considers a silent connection dead. The source sends a heartbeat after
-        half of this time.
+        net_timeout: replica_net_timeout, µs, after which a replica considers a connection dead if nothing has arrived on it. The source
+            sends a heartbeat after half of this time.
         connect_retry: SOURCE_CONNECT_RETRY, µs.
         apply_time: how long a replica takes to apply a transaction, µs. A replica applies transactions one after the other.
         mariadb: whether servers behave like MariaDB. A MariaDB replica requests transactions from one position, not by a set of GTIDs. When

@@ -21,7 +21,7 @@ class PromoteAtOnce(acts.Act):
 
     Attributes:
         drop_relay_log: whether the replica drops the transactions that it has received but not applied (RESET REPLICA). Otherwise, the
-        replica applies these transactions later.
+            replica applies these transactions later.
     """
 
     word = "promote-at-once"

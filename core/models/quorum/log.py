@@ -11,7 +11,7 @@ class Log:
     Attributes:
         entries: the entries.
         written: the number of entries that are on disk.
-        cuts: how often entries were dropped from the end.
+        cuts: the number of times that entries were dropped from the end of the log.
     """
 
     __slots__ = ("cuts", "entries", "written")

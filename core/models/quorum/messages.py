@@ -35,7 +35,7 @@ class Vote(NamedTuple):
 
 
 class AppendEntries(NamedTuple):
-    """A leader sends entries, or none as a heartbeat.
+    """A leader sends entries, or an empty message as a heartbeat.
 
     Attributes:
         previous_index, previous_term: the entry before the first one.

@@ -26,7 +26,7 @@ class QuorumNode(Server):
     """A node.
 
     Attributes:
-        term, voted_for: the highest term that the node knows, and its vote in it. Both are on disk.
+        term, voted_for: the highest term that the node knows, and the node's vote in that term. Both are on disk.
         log: the log, on disk.
         role: follower, candidate, or leader.
         leader: the leader of the term; empty if the node knows of none.
@@ -219,7 +219,7 @@ class QuorumNode(Server):
             self._stored_by_leader((index, self.log.cuts))
 
     def _send_entries(self, peer: str) -> None:
-        """Send a peer the entries that it has not been sent yet, or none."""
+        """Send a peer the entries that have not been sent to it yet, or an empty message if there are none."""
         start = self.next_index[peer]
         entries = () if peer in self.probing else tuple(self.log.entries[start - 1 :])
         self.next_index[peer] = start + len(entries)

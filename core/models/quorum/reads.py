@@ -1,4 +1,4 @@
-"""The ways of reading from a majority log, and what each guarantees.
+"""The read modes of a majority log, and what each mode guarantees.
 
 - `quorum`: the leader asks a majority whether it still leads, and then answers (ReadIndex). The answer is never stale.
 - `lease`: the leader answers immediately while no other node can have been elected. The answer is never stale if all clocks run at the same

@@ -1,7 +1,7 @@
 """Breadth-first search through all states of a simulation: every order of messages, timers, faults, and acts.
 
-States with the same fingerprint are visited once. Because the search is breadth-first, no bad state is nearer than the first one that it
-finds.
+States with the same fingerprint are visited once. Because the search is breadth-first, no bad state is nearer than the first one that the
+search finds.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def search(
     limit: int = 100_000,
     table: Table | None = None,
 ) -> Outcome:
-    """Search for the nearest bad state. Afterwards, the simulation is in that state, or in its former state if the search is complete.
+    """Search for the nearest bad state. Afterwards, the simulation is in the bad state, or in its former state if the search is complete.
 
     Args:
         simulation: the simulation in the state where the search begins.

@@ -39,7 +39,7 @@ class Group:
     """The objects of one class, or of classes that have few objects each.
 
     Attributes:
-        objects: the objects in the order in which they were found. None is ever removed.
+        objects: the objects in the order in which they were found. No object is ever removed.
         states: the states, at the last snapshot, of the objects that had been found by then. The list is replaced, never changed.
     """
 
@@ -147,7 +147,7 @@ class Objects:
 
     Attributes:
         groups: the groups of objects.
-        first: the number of objects at the start. Objects that become unreachable are kept until `pruned`.
+        first: the number of objects at the start. Objects that become unreachable are kept until `pruned` is called.
     """
 
     def __init__(self, roots: tuple[object, ...], former: Objects | None = None) -> None:
