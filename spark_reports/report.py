@@ -66,15 +66,16 @@ def main_report(
     parquet: bool = False,
     compare: bool = False,
 ) -> int:
-    """Report on the sessions logged in `paths`: files, directories, patterns, datasets, and addresses of other file systems.
+    """Report on the sessions logged in `paths`: files, directories, patterns, datasets, and URIs of other file systems.
 
     Tables are written to stdout. Progress and errors are written to stderr.
 
     Args:
         paths: the logs, in any form that `logs.find_logs` accepts.
-        out_dir: the directory or address (`hdfs:`, `s3a:` …) to which each table is written as a Parquet dataset with the name of the
-            table; an existing dataset is replaced.
-        csv: whether to write the tables as CSV instead of Parquet; CSV cannot be written to an address.
+        out_dir: the directory or URI (`hdfs:`, `s3a:` …) to which each table is written as a Parquet dataset with the name of the table; an
+            existing dataset is replaced.
+        csv: whether to write the tables as CSV instead of Parquet; CSV can be written only to a local directory, not to a URI such as
+            `s3a://…`.
         parquet: whether to also write Parquet if `csv` is set.
         compare: whether to print only the comparison of sessions instead of all tables.
         master: a Spark master or a Spark Connect URL; None for the cores of this machine.
@@ -204,7 +205,7 @@ def _open_all(files: Sequence[Path], scratch: Path, print_error: PrintLine) -> t
 
 
 def _out_dir(out_dir: str | Path | None, csv: bool) -> Path | str | None:
-    """Return the directory for the tables, or an address that Spark writes to."""
+    """Return the directory for the tables, or the URI (`hdfs:`, `s3a:` …) that Spark writes to."""
     if out_dir is None:
         return None
     if is_remote(str(out_dir)):

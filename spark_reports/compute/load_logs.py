@@ -69,8 +69,8 @@ def load_logs(
     Args:
         here: the logs on this machine that have not been staged.
         staged: the staged logs.
-        remote: the addresses of JSON Lines files that only Spark can read.
-        datasets: the addresses of datasets.
+        remote: the URIs (`hdfs:`, `s3a:` …) of JSON Lines files that only Spark can read.
+        datasets: the paths or URIs of Parquet datasets.
         charts: whether the rows for charts are also needed.
         links: the directory for links to logs (see `staging` in `remote_lines_to_rows.remote_lines_to_rows`).
     """
@@ -154,7 +154,7 @@ def logs_of_markers(dataset: str, markers: Iterable[MarkerRow]) -> tuple[list[Se
 
 
 def _remote_logs(spark: SparkSession, address: str) -> tuple[list[SessionLog], list[str]]:
-    """Return the logs at an address that only Spark can read, and the errors for unusable logs."""
+    """Return the logs at a URI that only Spark can read, and the errors for unusable logs."""
     from pyspark.errors import PySparkException
 
     try:
@@ -191,7 +191,7 @@ def _remote_logs(spark: SparkSession, address: str) -> tuple[list[SessionLog], l
 
 
 def _unescaped(address: str) -> str:
-    """Unescape an address, because parts of Spark escape addresses differently."""
+    """Unescape a URI, because parts of Spark escape URIs differently."""
     return re.sub("^file:/+", "file:///", unquote(address))
 
 

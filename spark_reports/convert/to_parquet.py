@@ -41,8 +41,8 @@ This size is small enough for all cores to share the work on a file with 10^6 ev
 
 
 def parquet_target(files: Sequence[Path], out: str) -> str:
-    """Return the address of the dataset to which the sessions in the given files are added. The content of a remote dataset is not checked
-    here.
+    """Return the path or URI of the dataset to which the sessions in the given files are added. The content of a remote dataset is not
+    checked here.
     """
     if "://" in out or out.startswith("file:"):
         _check_names(files, set(), out)
@@ -78,7 +78,7 @@ def _sessions_there(spark: SparkSession, target: str) -> set[str]:
 
 
 def to_parquet(spark: SparkSession, logs: Sequence[tuple[Path, LogParts]], target: str, print_line: PrintLine) -> None:
-    """Add logs to the dataset at an address. Each log becomes a session.
+    """Add logs to the dataset at the given path or URI. Each log becomes a session.
 
     Raises:
         ReportError: the dataset already contains a session with that name, or Spark finds a different number of events. If the name already
@@ -168,7 +168,7 @@ def _write_dataset(path: Path, ends: LogParts, target: Path) -> None:
 
 
 def _readable(target: str) -> str:
-    """Return the address for reading a dataset, given the address for writing it."""
+    """Return the path or URI for reading a dataset, given the path or URI for writing it."""
     local = target.removeprefix("file://")
     return f"file://{escape_glob(Path(local))}" if local.startswith("/") else target
 

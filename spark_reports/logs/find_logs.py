@@ -1,4 +1,4 @@
-"""Finds event logs in files, directories, and Parquet datasets, by pattern, and at addresses in other file systems."""
+"""Finds event logs in files, directories, and Parquet datasets, by pattern, and at URIs of other file systems."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def find_logs(paths: Iterable[str | Path]) -> FoundLogs:
     """Find the logs at `paths`. A path that is given twice counts once.
 
     A directory stands for all its `*.jsonl` and `*.jsonl.zst` files, sorted by name, and, if it is a dataset, for its sessions. A pattern
-    (`*`, `?`, `[…]`) stands for all matching files, unless a file has exactly that name. An address (`hdfs:`, `s3a:` …) stands for JSON
-    Lines if it ends in `.jsonl`, otherwise for a dataset. A path with the prefix `file:` is on this machine.
+    (`*`, `?`, `[…]`) stands for all matching files, unless a file has exactly that name. A URI (`hdfs:`, `s3a:` …) stands for JSON Lines if
+    it ends in `.jsonl`, otherwise for a dataset. A path with the prefix `file:` is on this machine.
 
     Raises:
         ReportError: a directory or a pattern contains no log.
@@ -67,7 +67,7 @@ def find_logs(paths: Iterable[str | Path]) -> FoundLogs:
 
 
 def is_remote(text: str) -> bool:
-    """Whether the text is an address (`hdfs:`, `s3a:` …) that only Spark can read. A path with the prefix `file:` is on this machine."""
+    """Whether the text is a URI (`hdfs:`, `s3a:` …) that only Spark can read. A path with the prefix `file:` is on this machine."""
     return _ADDRESS.match(text) is not None and not text.lower().startswith("file:")
 
 

@@ -40,7 +40,7 @@ class SessionLog:
         min_isr: the values of min.insync.replicas at the start, by topic; the key of the cluster-wide value is the empty string.
         threads: the values of num.network.threads and num.io.threads that are set at the start, by setting; if the value is for a single
             broker, the key ends with a space and the broker id.
-        readable: the path or address that Spark reads: the file, an unpacked copy of the file, or an address on another machine.
+        readable: the path or URI that Spark reads: the file, an unpacked copy of the file, or a URI of another file system.
     """
 
     path: str
@@ -89,7 +89,7 @@ def dataset_log(dataset: str, session: str, header: str, tail: str, events: int,
     """Describe a session of a dataset.
 
     Args:
-        dataset: the address of the dataset.
+        dataset: the path or URI of the dataset.
         session: the name of the session.
         header: the header line.
         tail: the text after the last event.

@@ -30,7 +30,7 @@ def bar_chart(label: str, rows: Sequence[tuple[str, Sequence[Segment]]], mark: C
     Args:
         label: what the chart shows.
         rows: the name and the segments of each bar.
-        mark: formats a number of the axis.
+        mark: the function that formats a number on the axis.
     """
     shown = rows[:ROWS]
     top = max((sum(each.length for each in segments) for _, segments in shown), default=0)

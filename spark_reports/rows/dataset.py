@@ -18,9 +18,9 @@ class Dataset:
     """A Parquet dataset of logs.
 
     Attributes:
-        address: the address of the dataset.
+        address: the path or URI of the dataset.
         prefix: the prefix, possibly empty, that distinguishes the sessions of this dataset from those of other datasets.
-        infrequent: the address of the dataset's infrequent events, or None if these events are not staged.
+        infrequent: the path of the dataset's infrequent events, or None if these events are not staged.
     """
 
     address: str

@@ -68,7 +68,7 @@ def line_blocks(file: BinaryIO, *, ended: bool, torn: bool) -> Iterator[bytes]:
 
 
 def block_to_table(block: bytes, schema: pyarrow.Schema) -> pyarrow.Table:
-    """Parse lines into rows of a schema. Fields that are not in the schema are dropped.
+    """Parse lines into rows with the given schema. Fields that are not in the schema are dropped.
 
     Raises:
         pyarrow.ArrowInvalid, ValueError: a line is not JSON with the types of the schema.

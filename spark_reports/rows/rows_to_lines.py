@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def row_to_line() -> Column:
-    """Return the expression for the line of an event, as `scenarios.logs.line_encoder.encode_event` writes it.
+    """Return the Spark expression that builds the line of an event, as `scenarios.logs.line_encoder.encode_event` writes it.
 
     The columns that a kind does not have are null, and `to_json` omits them. Therefore, kinds can share an expression unless two columns
     appear in opposite orders in these kinds.

@@ -63,7 +63,7 @@ class StagedLogs:
         logs: the logs that are staged completely.
         events: the dataset that contains the events of these logs.
         infrequent: the dataset that contains the infrequent events of these logs.
-        datasets: the staged parts of each dataset, by the dataset's address.
+        datasets: the staged parts of each dataset, by the dataset's path or URI.
     """
 
     logs: list[SessionLog]
@@ -177,7 +177,7 @@ def _stage_dataset(dataset: str, target: Path, kinds: Collection[str], columns: 
 
 
 def _session_files(dataset: str) -> dict[str, list[str]]:
-    """Return the files of each session of a dataset on this machine, given its address.
+    """Return the files of each session of a dataset on this machine, given the path or URI of the dataset.
 
     Raises:
         NotStageable: the dataset is not on this machine, has no files, or does not have a directory for each session.

@@ -20,7 +20,7 @@ from tui.actions.refusals import READ_ONLY, always
 Refusal = Callable[[ActionContext], str | None]
 
 SHOWN: Final = {"space": "Space", "enter": "⏎"}
-"""The display names of keys, by Textual's name, for keys whose display name differs from Textual's name. `Action.shown` takes precedence.
+"""The display names of the keys whose display name differs from Textual's name, keyed by Textual's name. `Action.shown` takes precedence.
 """
 
 
@@ -70,7 +70,7 @@ class Action(ReprMixin):
         return self.check(context)
 
     def words(self, context: ActionContext) -> str:
-        """Return the help sentence. If the action is currently possible, add its effect."""
+        """Return the help sentence. If the action is currently possible, the sentence also describes its effect."""
         if self.effect is None or self.refuse(context) is not None:
             return self.help
         return f"{self.help} Now: {self.effect(context)}"

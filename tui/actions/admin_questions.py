@@ -81,7 +81,7 @@ def reassign(context: ActionContext) -> Question:
 
 
 def delete_records(context: ActionContext) -> Question:
-    """Ask below which offset to delete the selected partition's records."""
+    """Ask for the offset below which the selected partition's records are deleted."""
     p = context.the_partition
     leader = p.replica_on(p.leader)
     half = leader.log_start + (leader.hw - leader.log_start) // 2

@@ -1,4 +1,6 @@
-"""Texts that describe what an action would do now, including how many partitions it affects. The command palette and the help show them."""
+"""Texts that describe what an action would do now, including how many partitions it affects. The command palette and the help show these
+texts.
+"""
 
 from __future__ import annotations
 

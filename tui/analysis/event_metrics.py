@@ -68,7 +68,7 @@ class EventMetrics:
     def _begin(self, event_buffer: EventBuffer, ring: EventRing) -> MetricsObserver:
         """Start with the oldest events in memory.
 
-        Before the first event of the detailed ring, only events of level `NORMAL` or above are available.
+        For the time before the first event in the detailed ring, only events of level `NORMAL` or above are available.
         """
         observer = self._observer = self._make()
         self._ring, self.series = ring, Series(step=SECOND)

@@ -99,12 +99,12 @@ _FROM: Final = {
 
 
 def step_of(event: EventTuple, find: Callable[[int], EventTuple | None], leading: str = "") -> LaneStep:
-    """Return the lane step of an event, with the sender of its message.
+    """Return the lane step for an event, with the sender of the message that triggered the event.
 
     Args:
         event: the event to convert.
         find: the function that returns an event by sequence number, or None.
-        leading: the address of the leader at that time.
+        leading: the address of the leader at the time of the event.
     """
     node = node_of(event)
     source = ""

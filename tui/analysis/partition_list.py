@@ -25,7 +25,7 @@ FILTERS: Final[Mapping[str, Callable[[PartitionView, Container[int], int], bool]
     "at-min-isr": lambda p, live, min_isr: described_at_min_isr(p, min_isr),
     "under-replicated": lambda p, live, min_isr: described_under_replicated(p),
 }
-"""The four filters of `kafka-topics --describe` by name, the worst first.
+"""The four filters of `kafka-topics --describe`, by name. The filter for the worst state comes first.
 
 Each filter is a function of the partition, the live brokers, and the configured min ISR.
 """

@@ -46,7 +46,7 @@ def parse_describe_file(text: str, source: str) -> DescribeImport:
 
 
 def import_texts(text: str, source: str, groups: Sequence[str], release: Release | None) -> ImportedCluster:
-    """Return the cluster that the outputs of kafka-topics --describe and kafka-consumer-groups --describe describe.
+    """Return the cluster that is described by the output of kafka-topics --describe and kafka-consumer-groups --describe.
 
     Args:
         text: the output of kafka-topics.

@@ -14,7 +14,7 @@ from tui.session.playback import AS_FAST_AS_IT_CAN
 from tui.session.session import Session
 
 MAX_EVENTS_OF_STEP: Final = 2_000
-"""The maximum number of events that the summary of a step reads."""
+"""The maximum number of events that are read for the summary of a step."""
 
 
 def step_summary(events: Sequence[EventTuple]) -> str:

@@ -72,7 +72,7 @@ class Prompts:
             text: the initial text.
             wrong: the function that returns the error in the text, or None.
             then: the function that is called with the text when the text is valid.
-            travels: whether `then` travels through time and leaves the session paused.
+            travels: whether `then` goes to another moment of the session and leaves the session paused.
         """
         session = self.session
         playing = session.playback.playing

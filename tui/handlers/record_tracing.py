@@ -13,7 +13,7 @@ from tui.session.session import Session
 
 
 class RecordTracing:
-    """The handler that asks for a record and shows what happened to it up to the present moment."""
+    """The handler that asks for a record and shows what happened to it up to the current moment."""
 
     def __init__(self, session: Session, screen: ScreenInterface) -> None:
         self.session = session
@@ -63,5 +63,5 @@ class RecordTracing:
 
 
 def _record(tp: TopicPartition, text: str) -> tuple[TopicPartition, int]:
-    """Return the record that a text names. An offset without a partition refers to the selected partition."""
+    """Return the record that the given string identifies. An offset without a partition refers to the selected partition."""
     return parse_record(f"{tp}@{text}" if text.isascii() and text.isdecimal() else text)

@@ -133,7 +133,7 @@ class Saving:
 
         Args:
             title: the heading of the question.
-            label: the label of the answer that does not save.
+            label: the label of the answer that ends the session without saving it.
             key: the key that answers "don't save".
             go: the function that ends the session.
             leaves: whether `go` also quits the playground.

@@ -30,7 +30,8 @@ class TimeTravel:
     """The handler for the keys that travel through time.
 
     Attributes:
-        remembered_moments: (description, view) of bookmarks and of the moment before each jump, for comparison; the newest is last.
+        remembered_moments: pairs of a description and a view, for bookmarks and for the moment before each jump, so that moments can be
+            compared; the newest pair is last.
     """
 
     def __init__(self, session: Session, screen: ScreenInterface) -> None:

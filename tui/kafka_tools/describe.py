@@ -1,6 +1,7 @@
 """The commands `isrlab describe` and `import`.
 
-`describe` prints any moment of a log or scenario as `kafka-topics --describe` does. `import` makes a script from such output.
+`describe` prints the topics at any moment of a log or scenario, in the format of `kafka-topics --describe`. `import` makes a script from
+such output.
 """
 
 from __future__ import annotations

@@ -174,8 +174,8 @@ class Presenter:
             frame: the current frame.
             p: the partition.
             brief: whether to use only a few words.
-            whole: whether the text describes the whole cluster. If so, the text also says that the key elects a leader only for the
-                selected partition.
+            whole: whether the text describes the whole cluster. A text about the whole cluster also says that the key elects a leader only
+                for the selected partition.
         """
         context = self.context(frame)
         election = context.unclean_election(p)

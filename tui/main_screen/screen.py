@@ -1,7 +1,8 @@
 """The main screen. In each frame, the main screen advances the session, takes one frozen view, and passes each panel its part of the view.
 
-While nothing moves, the screen stops its timer and writes to the terminal only when a key is pressed. The screen owns the `Selection`, the
-handlers of actions, and the `Presenter`, which computes the content. The screen passes keys, clicks, and frames to these objects.
+While the session is idle, the screen stops its timer and writes to the terminal only when a key is pressed. The screen owns the
+`Selection`, the handlers of actions, and the `Presenter`, which computes the content. The screen passes keys, clicks, and frames to these
+objects.
 """
 
 from __future__ import annotations
@@ -206,7 +207,7 @@ class MainScreen(Screen[None]):
         yield from self.panels.all
 
     def on_mount(self) -> None:
-        """Create the timers, lay out the panels, and start to draw frames if something moves."""
+        """Create the timers, lay out the panels, and start to draw frames unless the session is idle."""
         self.selection.keep_within(self.view)
         self._frame_timer = self.set_interval(1 / self.display_options.frames, self._next_frame, pause=True)
         self._idle_timer = self.set_interval(IDLE_SECONDS, self._on_rest, pause=True)
@@ -303,7 +304,7 @@ class MainScreen(Screen[None]):
             self.selection.keep_within(self.view)
 
     def _start_or_stop_frames(self) -> None:
-        """Start drawing frames if something moves or the view is incomplete. Otherwise, stop drawing frames."""
+        """Start drawing frames unless the session is idle and the view is complete. Otherwise, stop drawing frames."""
         if self.session.playback.moving or self.source.has_stale or (self.page is not None and self.page.unfinished):
             self._last_frame = time.perf_counter()
             self._frame_timer.resume()
@@ -314,7 +315,7 @@ class MainScreen(Screen[None]):
             self._idle_timer.resume()
 
     def _on_rest(self) -> None:
-        """Collect garbage once nothing has moved for some time."""
+        """Collect garbage after the session has been idle for some time."""
         self._idle_timer.pause()
         self.garbage.collect_when_idle()
 

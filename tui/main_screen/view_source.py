@@ -1,4 +1,6 @@
-"""Takes one frozen view per frame. While nothing moves, the view of a small cluster is exact. All other views are incremental."""
+"""Takes one frozen view per frame. While the session is idle (paused, with no running task), the view of a small cluster is exact. All
+other views are incremental.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from core.lab.views.cluster_view import ClusterView
 from tui.session.session import Session
 
 MOST_EXACT: Final = 500
-"""While nothing moves, the view of a cluster with at most this number of partitions is exact."""
+"""While the session is idle, the view of a cluster with at most this number of partitions is exact."""
 
 MAX_AT_ONCE: Final = 150
 """In a larger cluster, the maximum number of partitions that one frame updates in addition to those on the screen."""
@@ -32,8 +34,8 @@ class ViewSource:
     def take(self, chosen: TopicPartition | None, *, wide: bool = False) -> ClusterView:
         """Take a view.
 
-        While nothing moves, the view of a small cluster is exact. Any other view is incremental, with exact offsets for the partitions on
-        the screen. While nothing moves, the view of a large cluster is updated over several frames.
+        While the session is idle, the view of a small cluster is exact, and the view of a large cluster is updated over several frames.
+        While the session is not idle, the view is incremental, with exact offsets for the partitions on the screen.
 
         Args:
             chosen: the selected partition, whose offsets are always exact.

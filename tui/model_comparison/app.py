@@ -50,7 +50,7 @@ class Models(Widget, can_focus=True):
         return self.lines[y] if y < len(self.lines) else blank(self.size.width)
 
     def on_resize(self) -> None:
-        """Paint again in the new size."""
+        """Paint the screen again at the new size."""
         app = self.app
         assert isinstance(app, ModelComparison)
         app.show()

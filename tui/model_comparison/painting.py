@@ -198,7 +198,7 @@ def event_lines(event: LiveEvent, width: int, paint: Palette) -> list[Strip]:
 
 
 def table_lines(scene: Scene, width: int, paint: Palette) -> list[Strip]:
-    """Return the table of the counts so far: the harms, or the copies. If columns do not fit, the last ones are left out."""
+    """Return the table of counts: the harms so far, or the copies. If columns do not fit, the last ones are left out."""
     columns = COPY_COLUMNS if scene.copies else COLUMNS
     rows = [("", *columns), *((view.name, *(view.copy_cells if scene.copies else view.cells)) for view in scene.views)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(columns) + 1)]

@@ -26,7 +26,7 @@ BARS: Final = "▁▂▃▄▅▆▇█"
 """The heights of a sparkline, from low to high."""
 
 RECENT: Final = 60_000_000
-"""The increase of a counter during this period, in µs, determines its grade."""
+"""A counter is graded by its increase over the latest period of this length, in µs."""
 
 MOST_EVENTS: Final = 2_000
 """The maximum number of events that one frame reads."""

@@ -21,7 +21,7 @@ LEAST_FOLDED: Final = 4
 """If an event has at least this many consequences, they are folded into one line."""
 
 TOGETHER: Final = SECOND
-"""The virtual time, in µs, after the first event of a line during which further consequences join the line.
+"""The virtual time, in µs, after the first event of a line during which further consequences are folded into the line.
 
 Later consequences get their own lines.
 """
@@ -47,7 +47,7 @@ _NAMES: Final = {
     "link-cut": ("1 link cut", "{} links cut"),
     "link-healed": ("1 link healed", "{} links healed"),
 }
-"""The singular and plural texts for counts of consequences, the worst first. Only these kinds of events are folded."""
+"""The singular and plural texts for counts of consequences, with the worst consequence first. Only these kinds of events are folded."""
 
 _HEADS: Final[dict[str, Callable[[EventTuple], str]]] = {
     "broker-fenced": lambda e: f"b{e[4]} fenced",

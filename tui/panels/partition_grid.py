@@ -58,7 +58,7 @@ SHORTEST_END: Final = 3
 
 
 def shown_offsets(hw: int, leo: int, width: int) -> tuple[str, str]:
-    """Return a high watermark and a log end offset as texts that, together with a `/` between them, fit into a width in cells.
+    """Return a high watermark and a log end offset as text. The two texts, with a `/` between them, fit into the given number of cells.
 
     If the full numbers do not fit, the log end offset is shown without the leading digits that it shares with the high watermark, or is
     rounded down.

@@ -70,7 +70,8 @@ def bar(window: Window, hw: int, leo: int, width: int) -> tuple[int, int, int]:
 
 
 def held_back_cells(window: Window, held_back_at: int, hw: int, committed: int, width: int) -> int:
-    """Return the number of cells for committed records above the last stable offset: at least 1 if there are such records and such a cell.
+    """Return the number of cells for committed records above the last stable offset. The number is at least 1 if there are such records and
+    the bar has a cell for committed records.
 
     Args:
         window: the window of the partition.

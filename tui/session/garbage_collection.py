@@ -1,4 +1,4 @@
-"""Controls Python's garbage collector. Small collections run between frames, and full collections run only while nothing moves.
+"""Controls Python's garbage collector. Small collections run between frames, and full collections run only while the session is idle.
 
 By default, the collector can scan the whole heap in the middle of a frame, which takes as long as several frames. After the first screen is
 shown, objects that live as long as the session are excluded from collection (`gc.freeze`).
@@ -13,7 +13,7 @@ STARTUP_SECONDS: Final = 0.3
 """The time between startup and the first screen, in seconds."""
 
 IDLE_SECONDS: Final = 0.5
-"""A full collection runs after nothing has moved for this number of seconds."""
+"""A full collection runs after the session has been idle for this number of seconds."""
 
 _NEW: Final = 4
 """The number of frames from one collection of new objects to the next."""

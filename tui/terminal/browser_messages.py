@@ -1,4 +1,4 @@
-"""The messages that a browser tab can send to the server: keys, its size, pings, and changes of its focus.
+"""The messages that a browser tab can send to the server: keys, its size, pings, and focus changes.
 
 All other messages are invalid.
 """

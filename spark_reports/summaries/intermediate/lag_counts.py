@@ -1,4 +1,4 @@
-"""Counts how often a follower or the high watermark was a given number of records behind the leader's log end."""
+"""Counts the samples in which a follower or the high watermark was a given number of records behind the leader's log end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact percentiles by nearest rank, from counts of distinct values.
+"""Computes exact percentiles with the nearest-rank method, from counts of distinct values.
 
 For example, the p50 of n values is the ceil(50 n / 100)-th smallest value. A percentile is therefore always a value that occurred. All
 arithmetic is in integers, and nothing is rounded or sampled.

@@ -1,4 +1,4 @@
-"""How often retry services tried to process records, by worker and by the number of the attempt."""
+"""How many times retry services tried to process records, by worker and by the number of the attempt."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class ModelGrid:
         faults: the fault model, which is the same for all systems.
         write_every: the time between two writes by a client, in µs.
         read_every: the time between two reads by a client, in µs.
-        operator_after: the time, in µs, after which an operator promotes a replica if the source of MySQL dies or is cut off.
+        operator_after: the time, in µs, after which an operator promotes a replica if the MySQL source dies or is cut off.
     """
 
     name: str

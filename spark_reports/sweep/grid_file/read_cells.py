@@ -46,7 +46,7 @@ class _Draft:
 
 
 Change = Callable[[_Draft, Node], _Draft]
-"""A function that applies a value to a draft."""
+"""A function that applies a value to an unfinished cell."""
 
 
 def _set_release(draft: _Draft, node: Node) -> _Draft:
@@ -121,7 +121,7 @@ _CHANGES: Final[dict[str, Change]] = {
     "replication-factor": _set_factor,
     "control-plane": _set_plane,
 }
-"""The words, other than Kafka's settings, that a cell can vary. They are in the order in which their values are applied."""
+"""The words, other than Kafka's settings, that a cell can vary. The words are in the order in which their values are applied."""
 
 
 def read_cells(root: Fields, spec: ClusterSpec, producers: tuple[ProducerLoad, ...]) -> Iterator[Cell]:

@@ -1,4 +1,4 @@
-"""Writes an episode of a run as a scenario. When the scenario is run, it has exactly the loss that the sweep counted."""
+"""Writes an episode of a run as a scenario. When the scenario is run, it reproduces exactly the loss that the sweep counted."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def model_numbers(cell: ModelCellResult) -> list[str]:
 
 
 def _time(us: float) -> str:
-    """Return a latency with two significant digits."""
+    """Return a latency as text, with two significant digits."""
     whole = round(us)
     step = int(10 ** max(0, len(str(whole)) - 2))
     return format_duration(int(whole / step + 0.5) * step)

@@ -133,7 +133,7 @@ class EpisodeMeter:
         self._now = now
 
     def _look(self, cluster: Cluster) -> None:
-        """Update the status of partitions that might have changed.
+        """Update the status of each partition whose status might have changed.
 
         The old status counts until now, and the new status counts from now on.
         """

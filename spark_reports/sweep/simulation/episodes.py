@@ -116,7 +116,7 @@ def _load(load: ProducerLoad, every: int) -> Load:
 
 def _loads(load: ProducerLoad, acts_of_faults: list[tuple[int, FaultAct]], around: FaultWindow, stop: int) -> list[tuple[int, FaultAct]]:
     """Return the loads of a producer over an episode. Near acts, batches are small and frequent. Farther from acts, batches are larger and
-    less frequent. The rate is the same.
+    less frequent. The number of records per second is the same everywhere.
 
     A load with larger batches begins half a period after the previous load ends. Its first batch stands for the records from half a period
     before it to half a period after it, so that on average no record is counted twice or left out.

@@ -44,7 +44,7 @@ class EpisodeResult:
         lost_acknowledged: the number of lost records that were acknowledged (`core.lab.accounts.durability_account`).
         lost_read: the number of lost records that a consumer has read (`core.lab.accounts.durability_account`).
         duplicated: the number of records that retries appended again.
-        recovered: whether all brokers run and every partition has a leader and a full ISR at the end.
+        recovered: whether, at the end, all brokers are running and every partition has a leader and a full ISR.
     """
 
     episode: Episode
@@ -119,7 +119,7 @@ def _do(cluster: Cluster, act: Act, done: list[tuple[int, Act]]) -> None:
 
 
 def _has_recovered(cluster: Cluster) -> bool:
-    """Whether every broker runs, and every partition has a leader and a full ISR."""
+    """Whether every broker is running, and every partition has a leader and a full ISR."""
     return all(broker.state is BrokerState.RUNNING for broker in cluster.brokers.values()) and all(
         not is_offline(registration) and not is_under_replicated(registration)
         for registration in cluster.controller.replication.partitions.values()

@@ -24,10 +24,10 @@ from spark_reports.sweep.simulation.draw_faults import HealLinks, draw_faults
 from spark_reports.sweep.simulation.histogram import Histogram
 
 SERVERS: Final = ("n1", "n2", "n3")
-"""The servers that faults affect. They exist in all systems."""
+"""The servers that faults affect. These servers exist in all systems."""
 
 TICK: Final = SECOND
-"""The interval, in µs, at which the operator of MySQL looks at the servers."""
+"""The interval, in µs, at which the MySQL operator checks the servers."""
 
 
 @attrs.frozen
@@ -72,7 +72,7 @@ MODEL_FIELDS: Final = tuple(field.name for field in attrs.fields(ModelRun))
 
 
 def draw_steps(grid: ModelGrid, seed: int) -> tuple[int, tuple[tuple[int, acts.Act], ...]]:
-    """Return the number of faults that a seed draws, and their acts with their times. They are the same for all systems."""
+    """Return the number of faults that a seed draws, and their acts with their times. The faults are the same for all systems."""
     spec = ClusterSpec(tuple(BrokerSpec(number, rack="all") for number in range(1, len(SERVERS) + 1)))
     drawn = draw_faults(grid.faults, spec, seed, grid.horizon)
     steps: list[tuple[int, acts.Act]] = []
@@ -98,8 +98,8 @@ def _common(act: kafka_acts.Act | HealLinks) -> list[acts.Act]:
 class RandomFaults(ComparisonRun):
     """A run of one system with the faults that a seed draws.
 
-    An operator of MySQL promotes the best replica some time after the source died or was cut off from all replicas, directs clients to it,
-    and rebuilds the former source when it is back.
+    A MySQL operator promotes the best replica some time after the source has died or has been cut off from all replicas, directs clients to
+    it, and rebuilds the former source when it is back.
     """
 
     def __init__(self, grid: ModelGrid, cell: ModelCell, seed: int) -> None:
@@ -125,7 +125,7 @@ class RandomFaults(ComparisonRun):
         system.add_client("probe-r", order).start(ReadLoop("ka", 100 * US_PER_MS, start=start, until=until, limit=SECOND, probe=True))
 
     def _operate_until(self, time: int) -> None:
-        """Let the operator of MySQL look at the servers at each tick up to a time."""
+        """Let the MySQL operator check the servers at each tick up to the given time."""
         system = self.system
         if not isinstance(system, MySQL):
             return
