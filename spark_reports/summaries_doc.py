@@ -21,9 +21,9 @@ _HEAD: Final = """# The tables of a report
 <!-- Written by `python -m spark_reports.summaries_doc` from spark_reports/summaries. -->
 
 Each table answers one question about one or more sessions. `isrlab report` prints the tables; `--json`, `-o DIR` (Parquet, or CSV with
-`--csv`), and `--html FILE` write them. A column that ends in `_us` is a time in µs of virtual time. Percentiles are exact nearest ranks, so
-each is a value that occurred. The columns in **bold** identify a row, and rows are sorted by these columns. A session that was killed ends
-with its last event. Tests compare the tables with those of an independent implementation in plain Python.
+`--csv`), and `--html FILE` write them. A column that ends in `_us` is a time in µs of virtual time. Percentiles are exact and use the
+nearest-rank method, so each percentile is a value that occurred. The columns in **bold** identify a row, and rows are sorted by these columns.
+A session that was killed ends with its last event. Tests compare the tables with those of an independent implementation in plain Python.
 
 If a table has many rows, the terminal shows 100, the HTML page 300, and JSON 10,000. The rows shown are the worst rows, in the order of the
 columns after *worst first*. The output says how many rows the table has. Files contain all rows. With `--csv`, a table of more than 200,000

@@ -226,7 +226,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action(
         "by-hand", ("b",), "by hand",
-        "Step the cluster by hand, or let it run by itself again. If the pace is by-hand, virtual time is paused, and "
+        "Step the cluster by hand, or let it run automatically again. If the pace is by-hand, virtual time is paused, and "
         "followers fetch and clients produce only when you tell them to.", HAND, by_hand_steps.cannot_toggle, build=by_hand_steps.toggle, effect=by_hand_steps.toggled, footer=25,
     ),
     Action(
@@ -287,7 +287,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action(
         "trace", ("I",), "trace a record",
-        "Show the life of a record, for example orders-0@137: its producer, batch, and attempts, each replica that got it, its commit and "
+        "Show the history of a record, for example orders-0@137: its producer, batch, and attempts, each replica that got it, its commit and "
         "acknowledgment, who read it, its transaction, and what removed it.", SCREENS, refusals.needs_partition, call="trace", footer=49,
     ),
     Action(

@@ -56,7 +56,7 @@ def add_commands(commands: Any) -> None:
         "logs",
         nargs="+",
         metavar="LOG",
-        help="event logs, directories, glob patterns, the output of 'log convert', or addresses such as hdfs: or s3a:",
+        help="event logs, directories, glob patterns, the output of 'log convert', or hdfs: and s3a: URIs",
     )
     report.add_argument("-o", "--output", metavar="DIR", help="write each table to this directory, as Parquet by default")
     report.add_argument(

@@ -27,7 +27,7 @@ def add_commands(commands: Any) -> None:
     """Add the command `run`."""
     run = commands.add_parser("run", help="run scenarios without the playground, and check their expectations")
     run.add_argument(
-        "scenarios", nargs="*", metavar="SCENARIO", help="scenarios from the library, or script files; by default, all scenarios of Kafka"
+        "scenarios", nargs="*", metavar="SCENARIO", help="scenarios from the library, or script files; by default, all Kafka scenarios"
     )
     add_run_options(run, several=True)
     add_feature_option(run)

@@ -13,7 +13,7 @@ from tui.exit_codes import BAD_INPUT
 def add_commands(commands: Any) -> None:
     """Add the command `sweep`."""
     sweep = commands.add_parser(
-        "sweep", help="run a grid of settings with many seeds of random faults, and report how often and how much each cell loses"
+        "sweep", help="run a grid of settings with many seeds of random faults, and report how often each cell loses records, and how many"
     )
     sweep.add_argument(
         "grid",

@@ -14,7 +14,7 @@ from tui.exit_codes import HELD
 def add_commands(commands: Any) -> None:
     """Add the command `trace`."""
     trace = commands.add_parser(
-        "trace", help="print the life of a record: its producer, batch, replicas, commit, acknowledgment, and reads"
+        "trace", help="print the history of a record: its producer, batch, replicas, commit, acknowledgment, and reads"
     )
     trace.add_argument("source", metavar="LOG|SCENARIO", help="an event log or a scenario")
     trace.add_argument("--record", metavar="P@OFFSET", required=True, help="the record, for example orders-0@137")

@@ -70,8 +70,8 @@ PRODUCE_LATENCY: Final = Summary(
         "`unanswered` counts batches that had waited for more than 1 s and had no answer when the session ended; their latency is the "
         "time that they had waited. A batch that had waited for only 1 to 2 s can be missing. `unanswered_since_us` is the time at which "
         "the "
-        "first unanswered batch was sent. Percentiles over all of these batches are exact nearest ranks: of n values, the ceil(p n / "
-        "100)-th smallest. `at_least` names the figures that can be higher (≥), because the waiting time of a batch without an answer "
+        "first unanswered batch was sent. Percentiles over all of these batches use the nearest-rank method: the p-th "
+        "percentile of n values is the ceil(p n / 100)-th smallest. `at_least` names the figures that can be higher (≥), because the waiting time of a batch without an answer "
         "is only a lower bound. An `acks` of -1 means all. With acks=0, the producer does not wait. Logs of earlier isrlab versions do "
         "not contain given-up and unanswered batches."
     ),

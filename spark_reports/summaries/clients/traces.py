@@ -110,7 +110,7 @@ TRACES: Final = Summary(
     name="traces",
     title="What happened to harmed records, step by step",
     notes=(
-        f"At most {MOST} records of each session, and at most {MOST_EACH} for each kind of harm (`why`): the first record of each interval of lost, skipped, repeated, "
+        f"The table covers at most {MOST} records of each session, and at most {MOST_EACH} for each kind of harm (`why`): the first record of each interval of lost, skipped, repeated, "
         "or dead-lettered records. Each row is a step of a record: a leader appended it, a follower copied it, a leader's high watermark passed it, its producer got the acknowledgment, a consumer "
         "read or processed it, or a group committed an offset above it for the first time. `event` is the number of the event, and `cause` is the number of its cause. If a "
         "log was truncated, another record can have the same offset; `isrlab trace` tells the records apart."

@@ -47,8 +47,8 @@ ISR_FLAPPING: Final = Summary(
     title="ISR changes and flapping by partition",
     notes=(
         "This table counts all committed changes, regardless of their cause. Partitions without changes are omitted. `left` and `entered` "
-        "count how often replicas left and entered the ISR, and `replicas` counts the distinct replicas that did so. `flaps` counts how "
-        "often a replica entered the ISR again within 60 s after it left. `longest_away_us` is the longest time between leaving and "
+        "count the times that replicas left and entered the ISR, and `replicas` counts the distinct replicas that did so. `flaps` counts the "
+        "times that a replica entered the ISR again within 60 s after it left. `longest_away_us` is the longest time between leaving and "
         "entering again."
     ),
     kinds=("partition-changed",),

@@ -49,7 +49,7 @@ DELAYS: Final = Summary(
     title="Accuracy of delay services by worker",
     notes=(
         "`delay_us` is the delay of the worker's level. The lateness of a record is the time from the moment at which it is due until its "
-        "real topic has it. Percentiles of the lateness are exact nearest ranks over records, and the mean is rounded down. `early` "
+        "real topic has it. Percentiles of the lateness cover all records and use the nearest-rank method, and the mean is rounded down. `early` "
         "counts the records that arrived before they were due. `rounding` is the time by which the level is longer than the requested delay, and "
         "`total_error` is the time from the send of a record until its real topic has it, minus the requested delay. Both are empty for logs of earlier "
         "isrlab versions. "

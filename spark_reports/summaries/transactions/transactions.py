@@ -82,7 +82,7 @@ TRANSACTIONS: Final = Summary(
         "in `__transaction_state`. These columns omit transactions whose start is not in the log, such as an abort without a "
         "transaction. Columns "
         "that end in `_complete_us` contain the time from the decision until all markers are written. `incomplete` counts the decided "
-        "transactions that lack a marker at the end. Percentiles are nearest ranks."
+        "transactions that lack a marker at the end. Percentiles use the nearest-rank method."
     ),
     kinds=("transaction-begun", "transaction-state"),
     columns=("transactional_id", "transaction_state"),
