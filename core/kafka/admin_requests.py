@@ -10,10 +10,10 @@ from core.kafka.topic_spec import TopicSpec
 
 
 class ElectionMode(enum.StrEnum):
-    """The kind of an election, which determines which replicas can be elected (Kafka: `PartitionChangeBuilder.Election`)."""
+    """The kind of election, which determines the replicas that can be elected (Kafka: `PartitionChangeBuilder.Election`)."""
 
     ONLINE = "ONLINE"
-    """Keep the leader if it can lead. Otherwise, elect the first ISR member that can lead."""
+    """Keep the current leader if it can still lead. Otherwise, elect the first ISR member that can lead."""
     UNCLEAN = "UNCLEAN"
     """Do the same as for ONLINE, but if no ISR member can lead, elect any active replica, even one that lacks committed records."""
     PREFERRED = "PREFERRED"
@@ -24,7 +24,9 @@ class ElectionMode(enum.StrEnum):
 
 
 class AlterConfig(NamedTuple):
-    """A request to change a setting of a topic or a broker, or of the whole cluster if `topic` and `broker` are None (`IncrementalAlterConfigs`)."""
+    """A request to change a setting of a topic, of a broker, or, if `topic` and `broker` are None, of the whole cluster
+    (`IncrementalAlterConfigs`).
+    """
 
     name: str
     value: str
@@ -42,9 +44,9 @@ class CreatePartitions(NamedTuple):
     """A request to increase the number of partitions of a topic (`CreatePartitions`).
 
     Attributes:
-        topic: the topic that gets more partitions.
+        topic: the topic to which partitions are added.
         partitions: the new total number of partitions.
-        assignment: the replicas of each new partition. If it is empty, the controller places them.
+        assignment: the replicas of each new partition. If the assignment is empty, the controller places these replicas.
     """
 
     topic: str
@@ -66,7 +68,9 @@ class ElectLeaders(NamedTuple):
 
 
 class AlterPartitionReassignment(NamedTuple):
-    """A request to move a partition to other replicas, or to cancel its reassignment if `replicas` is None (`AlterPartitionReassignments`)."""
+    """A request to move a partition to other replicas or, if `replicas` is None, to cancel the partition's reassignment
+    (`AlterPartitionReassignments`).
+    """
 
     partition: TopicPartition
     replicas: tuple[int, ...] | None

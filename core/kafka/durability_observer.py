@@ -21,7 +21,8 @@ class ForwardTimes(NamedTuple):
     """The times of records that a delay service has forwarded, µs.
 
     Attributes:
-        lateness: the time between when the records were due and when they were acknowledged. It is negative if they were too early.
+        lateness: the time between when the records were due and when they were acknowledged. The lateness is negative if the records were
+            acknowledged too early.
         rounding: the time by which the delay level is longer than the requested delay.
         total_error: the time between when the delayed records were sent and when they were acknowledged, minus the requested delay.
     """
@@ -90,7 +91,8 @@ class DurabilityObserver(Protocol):
         """Record that a leader appended a batch whose producer is waiting for a response."""
 
     def batch_closed(self, producer: str, batch_id: int, tp: TopicPartition, records: int, created: int, timestamp: int) -> None:
-        """Record that a producer sends a batch for the first time, or gives it up unsent. From then on, no record is added to the batch.
+        """Record that a producer sends a batch for the first time, or gives up the batch without sending it. From then on, no record is
+        added to the batch.
 
         `created` is the time when the batch was created, µs, and `timestamp` is that time by the producer's clock.
         """
@@ -141,7 +143,9 @@ class DurabilityObserver(Protocol):
         """Record that a partition's topic was deleted together with the partition's records. These records do not count as lost."""
 
     def offset_committed(self, group: str, tp: TopicPartition, offset: int, event: int) -> None:
-        """Record that a group coordinator committed or loaded an offset. `event` is the sequence number of its event."""
+        """Record that a group coordinator committed or loaded an offset. `event` is the sequence number of the event that records the
+        offset.
+        """
 
     def process_checked(self, group: str, source: str, output: str, copies: int) -> None:
         """Record that a process in a group is beginning another round. At that point, the account checks which input was processed twice,
@@ -187,7 +191,8 @@ class RecordObserver(Protocol):
     """
 
     def batch_closed(self, producer: str, batch_id: int, tp: TopicPartition, records: int, created: int, timestamp: int) -> None:
-        """Record that a producer sends a batch for the first time, or gives it up unsent. From then on, no record is added to the batch.
+        """Record that a producer sends a batch for the first time, or gives up the batch without sending it. From then on, no record is
+        added to the batch.
 
         `created` is the time when the batch was created, µs, and `timestamp` is that time by the producer's clock.
         """

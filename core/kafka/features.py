@@ -15,7 +15,8 @@ import attrs
 from core.kafka.release import Release
 
 ELR_VERSION: Final = "eligible.leader.replicas.version"
-"""The feature for eligible leader replicas (KIP-966). At level 1, the controller keeps such replicas; at level 0, it does not."""
+"""The feature for eligible leader replicas (KIP-966). At level 1, the controller keeps eligible leader replicas; at level 0, it does not.
+"""
 
 TRANSACTION_VERSION: Final = "transaction.version"
 """The feature for transactions (KIP-890). At level 2, each transaction has its own producer epoch, and leaders add partitions to

@@ -3,15 +3,15 @@
 All code that shows, counts, or reports such a condition uses these functions. For three of these conditions, Kafka has two definitions. A
 broker counts only partitions that it leads, and uses the effective min.insync.replicas (`is_under_replicated`, `is_under_min_isr`,
 `is_at_min_isr`). Metrics, condition readings, reports, and `status_of` use this definition. `kafka-topics --describe` lists partitions from
-the controller's metadata. It uses min.insync.replicas as it was configured, even if that exceeds the replication factor, and includes
-partitions that have no leader (`described_*`). isrlab's `describe` command, the grid's filters, and the counts next to the grid use this
-second definition.
+the controller's metadata. This command uses min.insync.replicas as configured, even if the value exceeds the replication factor, and
+includes partitions that have no leader (`described_*`). isrlab's `describe` command, the grid's filters, and the counts next to the grid
+use this second definition.
 
-`status_of` returns the status of a partition from its clients' point of view. Screens, readings, and sweeps use it, and reports use the
-same words. It takes time until the controller learns that a broker has failed. Until then, its metadata can contain a leader or an ISR
-member that is dead. Therefore, the status depends both on the metadata and on the actual state of processes and links. While an ISR member
-is not fetching, nothing is committed: the leader accepts writes with acks=1, but writes with acks=all wait. Such a partition is *stalled*,
-even though the metadata shows a leader and a full ISR.
+`status_of` returns the status of a partition from its clients' point of view. Screens, readings, and sweeps use `status_of`, and reports
+use the same names for the statuses. It takes time until the controller learns that a broker has failed. Until then, the controller's
+metadata can contain a leader or an ISR member that has failed. Therefore, the status depends both on the metadata and on the actual state
+of processes and links. While an ISR member is not fetching, nothing is committed: the leader accepts writes with acks=1, but writes with
+acks=all wait. Such a partition is *stalled*, even though the metadata shows a leader and a full ISR.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class AssignedPartition(LedPartition, Protocol):
 class PartitionStatus(enum.IntEnum):
     """The status of a partition, by the operations that clients can perform on it.
 
-    The values are ordered from worst to best. Only with the last four do writes with acks=all succeed, and only with the last three can all
-    consumers read.
+    The statuses are ordered from worst to best. Writes with acks=all succeed only in the last four statuses, and all consumers can read
+    only in the last three.
     """
 
     OFFLINE = 0

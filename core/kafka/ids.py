@@ -8,10 +8,10 @@ NO_LEADER: Final = -1
 """Kafka's leader id for a partition that has no leader."""
 
 NO_EPOCH: Final = -1
-"""Kafka's undefined epoch."""
+"""The value that Kafka uses for an undefined epoch."""
 
 NO_OFFSET: Final = -1
-"""Kafka's undefined offset."""
+"""The value that Kafka uses for an undefined offset."""
 
 PRODUCER_ID_BLOCK_SIZE: Final = 1_000
 """The number of producer IDs in a block that the controller allocates to a broker (`ProducerIdsBlock`)."""
@@ -46,7 +46,7 @@ class TopicPartition(NamedTuple):
 
 
 def broker_address(broker: int) -> str:
-    """Return the network address of a broker: `b1`."""
+    """Return the network address of a broker, such as `b1`."""
     return f"b{broker}"
 
 

@@ -1,8 +1,8 @@
 """The messages between nodes. They are immutable tuples that are named after Kafka's requests. A timer is a message that a node sends to
 itself.
 
-If the part of a message for one partition has a `cause` field, it is the sequence number of the event that caused this part. Otherwise, the
-cause of the whole message applies. Times are in µs. An epoch or id of -1 means none.
+If the part of a message for one partition has a `cause` field, this field contains the sequence number of the event that caused this part.
+Otherwise, the cause of the whole message applies. Times are in µs. An epoch or id of -1 means none.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ It is a plain tuple, which is five times as fast to create.
 
 
 class FetchResponse(NamedTuple):
-    """The response to a follower's fetch. It contains only partitions that have changed.
+    """The response to a follower's fetch. The response contains only partitions that have changed.
 
     Attributes:
         correlation: the correlation ID.
@@ -227,7 +227,8 @@ class ProduceRequest(NamedTuple):
         timeout: request.timeout.ms, µs.
         batch_id: the number of the batch among the producer's batches, by which the durability account recognizes retries.
         attempt: the number of the attempt, from 1.
-        producer_id: the id of an idempotent producer, or -1. Brokers recognize retries by this id and the next two fields.
+        producer_id: the id of an idempotent producer, or -1. Brokers recognize retries by the producer id, the producer epoch, and the
+            first sequence number.
         producer_epoch: the producer epoch, or -1.
         first_sequence: the sequence number of the first record, or -1.
         timestamp: the time when the batch was created, according to the producer's clock (CreateTime), µs; -1 if that clock is correct.
@@ -286,8 +287,8 @@ class InitProducerIdResponse(NamedTuple):
 class ConsumerFetchRequest(NamedTuple):
     """A consumer's fetch. Each item is (partition, position, leader epoch) for a partition that the consumer reads from this broker.
 
-    `rack` is the consumer's client.rack. It is empty if the consumer has none, and None if its release does not send a rack (before 2.4).
-    With `read_committed`, the response contains only records below the last stable offset.
+    `rack` is the consumer's client.rack. The rack is empty if the consumer has none, and None if the consumer's release does not send a
+    rack (before 2.4). With `read_committed`, the response contains only records below the last stable offset.
     """
 
     correlation: int
@@ -364,7 +365,7 @@ class BrokerHeartbeatResponse(NamedTuple):
 
 
 class AssignReplicasToDirsRequest(NamedTuple):
-    """A report from a broker that has several log directories. It says which directories contain which of its replicas."""
+    """A report from a broker that has several log directories. The report says which of the broker's replicas each directory contains."""
 
     broker: int
     broker_epoch: int
@@ -391,7 +392,7 @@ class AllocateProducerIdsRequest(NamedTuple):
 
 
 class AllocateProducerIdsResponse(NamedTuple):
-    """The response, which contains a block of `size` producer IDs that begins with `start`."""
+    """The response to a request for producer IDs: a block of `size` producer IDs that begins with `start`."""
 
     start: int
     size: int
@@ -431,7 +432,7 @@ class AlterPartitionResponse(NamedTuple):
 
 
 class NotController(NamedTuple):
-    """The response from a voter that is not the active controller: the leader that it knows ("" if none), and the voter's epoch."""
+    """The response from a voter that is not the active controller: the leader that the voter knows ("" if none), and the voter's epoch."""
 
     leader: str
     epoch: int
@@ -441,8 +442,9 @@ class NotController(NamedTuple):
 
 
 class LeaderChangeMessage(NamedTuple):
-    """The first entry in a controller epoch (Kafka: `LeaderChangeMessage`). When it is committed, all earlier entries are also
-    committed."""
+    """The first entry in a controller epoch (Kafka: `LeaderChangeMessage`). When this entry is committed, all earlier entries are also
+    committed.
+    """
 
     leader: str
 
@@ -475,7 +477,7 @@ class QuorumEntry(NamedTuple):
 
 
 class VoteRequest(NamedTuple):
-    """A candidate's request for a vote, which contains the end of its log.
+    """A candidate's request for a vote, which contains the end of the candidate's log.
 
     If `pre` is true, the candidate only asks whether it would get the vote (KIP-996).
     """

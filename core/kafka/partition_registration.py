@@ -9,15 +9,17 @@ from core.kafka.ids import NO_LEADER
 
 @attrs.frozen
 class PartitionRegistration:
-    """The controller's state of a partition (Kafka: `PartitionRegistration`). `merge` returns a new one for each change.
+    """The controller's state of a partition (Kafka: `PartitionRegistration`). `merge` returns a new registration for each change.
 
     Attributes:
         replicas: the assigned brokers, in order; the first one is the preferred leader.
         isr: the in-sync replicas, in the recorded order; empty only if the release keeps an ELR.
         leader: the leading broker, or NO_LEADER.
-        leader_epoch: the number of the leader's term. It rises with every record that contains a leader, even if the leader stays the same.
-        partition_epoch: the version of the state. It rises with every record.
-        elr: the eligible leader replicas. They left the ISR while it was below min ISR, and have all committed records.
+        leader_epoch: the number that identifies the leader's term. The leader epoch rises with every record that contains a leader, even if
+            the leader stays the same.
+        partition_epoch: the version of the partition's state. The partition epoch rises with every record.
+        elr: the eligible leader replicas. These replicas left the ISR while it was smaller than min.insync.replicas, and they have all
+            committed records.
         last_known_elr: the last known leader while the partition has no leader (KIP-966); otherwise empty.
         adding: the replicas that a running reassignment is adding.
         removing: the replicas that a running reassignment removes when it is complete.

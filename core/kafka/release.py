@@ -32,7 +32,7 @@ class Truncation(enum.IntEnum):
 
 
 class HighWatermarkRule(enum.IntEnum):
-    """The replicas whose smallest LEO is the high watermark (`Partition#maybeIncrementLeaderHW`)."""
+    """The replicas that determine the high watermark, which is the smallest of their LEOs (`Partition#maybeIncrementLeaderHW`)."""
 
     ISR = 0
     """The members of the ISR (up to 0.10.1)."""
@@ -57,7 +57,7 @@ class GroupsTool(enum.IntEnum):
     """The output format of `kafka-consumer-groups`. Each format includes the changes in the earlier formats, unless stated otherwise."""
 
     COMMAS = 0
-    """`--describe` separates the columns with commas (0.9)."""
+    """In the output of `--describe`, columns are separated by commas (0.9)."""
     FIXED_WIDTHS = 1
     """The columns have fixed widths (0.10.2)."""
     VIEWS = 2
@@ -147,19 +147,19 @@ class Release(ReprMixin):
         marker_only_is_unknown: if only a transaction marker for a producer is left in the log, the producer gets UNKNOWN_PRODUCER_ID
             (KAFKA-7298, 2.0.1 to 2.4).
         retained_batches: the number of batches from each producer that a leader can recognize as duplicates (KAFKA-5494, 1.0).
-        markers_have_timestamps: a marker counts as activity by its producer. Before that, if only a transaction marker for a producer is
+        markers_have_timestamps: a marker counts as activity by its producer. Before 2.4.1, if only a transaction marker for a producer is
             left in the log, the producer's state expires at the next check (KAFKA-9144, 2.4.1).
-        producers_outlive_segments: a log knows a producer until the producer expires. Before that, the log forgets a producer when the
+        producers_outlive_segments: a log knows a producer until the producer expires. Before 2.3, the log forgets a producer when the
             segment that contains its last record is deleted (KAFKA-7190, 2.3).
-        ignores_empty_transactions: a marker without an open transaction is not recorded as a transaction. Before that, it is recorded as a
-            transaction that has no records, and an ABORT marker gets an entry in the transaction index (KAFKA-10702, 2.8).
+        ignores_empty_transactions: a marker without an open transaction is not recorded as a transaction. Before 2.8, such a marker is
+            recorded as a transaction that has no records, and an ABORT marker gets an entry in the transaction index (KAFKA-10702, 2.8).
         producer_expiration_setting: the setting that determines when a leader forgets an idle producer (KIP-854, 3.4).
         transactions: producers can have a transactional.id, and consumers can have an isolation level (KIP-98, 0.11).
         idempotent_in_flight: the number of batches per partition that an idempotent producer can have in flight (KAFKA-5494, 1.0).
         retries_first_partition_soon: a producer repeats the first AddPartitionsToTxn of a transaction after 20 ms while the previous
             transaction is being completed (KAFKA-5477, 1.0).
         bumps_producer_epoch: a producer that does not know whether a batch was appended continues in another epoch (KIP-360, 2.5). Before
-            that, an idempotent producer gets another producer ID, and for a transactional producer, the error is fatal.
+            2.5, an idempotent producer gets another producer ID instead, and for a transactional producer, the error is fatal.
         producer_fenced: coordinators respond to a fenced producer with PRODUCER_FENCED, so INVALID_PRODUCER_EPOCH from a leader is no
             longer fatal (KIP-588, 2.7).
         invalid_transition_is_fatal: an invalid state transition of a transactional producer is fatal (KAFKA-14831, 3.6).
@@ -178,8 +178,9 @@ class Release(ReprMixin):
             INVALID_TXN_STATE (KIP-890, 3.8).
         answers_producer_fenced: a coordinator responds to a fenced producer with PRODUCER_FENCED; before that, with INVALID_PRODUCER_EPOCH
             (KIP-588, 2.7).
-        ignores_late_marker_answers: a coordinator ignores responses to markers from a previous coordinator epoch. Before that, such a
-            response can make it forget the markers from the current epoch, so that the transaction never completes (KAFKA-16352, 3.8).
+        ignores_late_marker_answers: a coordinator ignores responses to markers from a previous coordinator epoch. Before 3.8, such a
+            response can make the coordinator forget the markers from the current epoch, so that the transaction never completes
+            (KAFKA-16352, 3.8).
         expires_uninitialized_ids: a transactional ID that never got a producer epoch expires like any other ID (KAFKA-14880, 3.4.1).
         transaction_feature: the release has the feature `transaction.version`, which a cluster can raise or lower (4.0,
             `core.kafka.features`).
@@ -196,11 +197,11 @@ class Release(ReprMixin):
         commits_below_min_isr: a group coordinator appends offsets even if the ISR of their partition is smaller than min.insync.replicas.
             The commit then waits for the high watermark (KIP-848's coordinator, 4.0).
         responses_wait_for_writes: a group coordinator responds only when all records that it has written so far are committed, even if the
-            request writes nothing (`CoordinatorRuntime`, 4.0). Before that, only the response to a write waits.
+            request writes nothing (`CoordinatorRuntime`, 4.0). Before 4.0, only the response to a write waits.
         plain_commits_unstable: an offset that is being committed outside of a transaction is also unstable (before 4.0).
         unknown_group_not_found: if OffsetCommit contains a generation and the group is unknown, the error is GROUP_ID_NOT_FOUND; before
             4.0, it is ILLEGAL_GENERATION.
-        consumer_groups: brokers coordinate consumer groups (the new consumer, 0.9). Before that, consumers coordinate themselves through
+        consumer_groups: brokers coordinate consumer groups (the new consumer, 0.9). Before 0.9, consumers coordinate themselves through
             ZooKeeper.
         requires_member_id: a dynamic member first gets a member ID, and then joins with it (KIP-394, 2.2).
         new_members_expire: a new member waits for its first generation for at most 5 minutes (KAFKA-7610, 2.2).
@@ -208,56 +209,57 @@ class Release(ReprMixin):
         limits_group_size: group.max.size limits the number of members (KIP-389, 2.2).
         static_members: a member with a group.instance.id keeps its place when its process restarts (KIP-345, 2.3).
         skips_assignment: a static leader that returns learns that it is still the leader, and keeps the assignment (KIP-814, 3.2). Before
-            that, it believes that it is a follower.
+            3.2, such a member believes that it is a follower.
         stores_new_groups: a coordinator writes a group to the log when it assigns the first member ID (KIP-848's coordinator, 4.0).
         syncs_expire: a member that does not sync within the rebalance timeout is removed (KAFKA-12890, 3.0).
-        heartbeats_while_completing: a heartbeat is accepted while the group is waiting for the assignment (KAFKA-10122, 2.7).
+        heartbeats_while_completing: the coordinator accepts a heartbeat while the group is waiting for the assignment (KAFKA-10122, 2.7).
         checks_protocol_of_sync: SyncGroup contains the name of the group's assignor, and the coordinator checks it (KIP-559, 2.5).
         background_heartbeats: consumers send heartbeats while they are processing records, and leave the group after max.poll.interval.ms
-            (KIP-62, 0.10.1). Before that, they send heartbeats only in poll(), and rejoin within session.timeout.ms.
+            (KIP-62, 0.10.1). Before 0.10.1, consumers send heartbeats only in poll(), and rejoin within session.timeout.ms.
         sticky_assignor: consumers support the assignor `sticky` (KIP-54, 0.11).
         cooperative_rebalances: consumers support the assignor `cooperative-sticky`, with which they keep partitions during a rebalance
             (KIP-429, 2.4).
-        cooperative_by_default: the default of partition.assignment.strategy is range and cooperative-sticky (KAFKA-12477, 3.0). Before
-            that, it is range.
+        cooperative_by_default: the default of partition.assignment.strategy is range and cooperative-sticky (KAFKA-12477, 3.0). Before 3.0,
+            the default is range.
         owners_name_generations: subscriptions contain the generation of the owned partitions (KIP-792, 3.2).
         resets_by_duration: auto.offset.reset can be a duration (KIP-1106, 4.0).
-        offsets_expire_with_group: the retention time of committed offsets begins when the group becomes empty (KIP-211, 2.1). Before that,
-            it begins when they are committed, even if the group has members.
+        offsets_expire_with_group: the retention time of committed offsets begins when the group becomes empty (KIP-211, 2.1). Before 2.1,
+            the retention time begins when the offsets are committed, even if the group has members.
         keyless_error: the error that is returned if a record without a key is written to a compacted topic (KIP-467, 2.4).
         cleans_below_high_watermark: the log cleaner does not clean records above the high watermark (KAFKA-13194, 3.1).
         delete_horizon_in_batches: a batch that contains a tombstone, and a marker whose transaction has no records left, carries the time
-            after which the cleaner can remove it (KIP-534, 3.1). Before that, the cleaner uses the modification times of segments.
+            after which the cleaner can remove it (KIP-534, 3.1). Before 3.1, the cleaner uses the modification times of segments.
         cleans_with_whole_index: when the cleaner cleans part of a segment, it knows the aborted transactions in the whole segment
             (KAFKA-13727, 2.8.2).
         cleaner_carries_transactions: the cleaner remembers a segment's transactions when it cleans the next segment (KAFKA-8351, 2.3).
-            Before that, it can remove the COMMIT marker of a transaction whose records are in an earlier segment.
+            Before 2.3, the cleaner can remove the COMMIT marker of a transaction whose records are in an earlier segment.
         cleaner_skips_gaps: a cleaning pass ends at the next segment even if the last offsets in a segment are missing (KAFKA-8764, 2.4.1).
-            Before that, the cleaner repeatedly cleans the same part.
+            Before 2.4.1, the cleaner repeatedly cleans the same part.
         marker_keys_do_not_count: a record whose key equals a marker's key does not replace the marker (KAFKA-14055, 3.3).
         keeps_batch_of_last_sequence: the cleaner keeps an empty batch if the batch ends with its producer's last sequence number (before
             2.2.1, KAFKA-8335). Since then, the cleaner keeps the batch that contains the producer's last offset.
         keeps_last_batch_of_round: the cleaner keeps the last batch in the range that it cleans, even if the batch has no records left
             (KAFKA-17076, 4.0).
         truncation: how a follower determines the offset to which it truncates its log.
-        high_watermark: the replicas whose smallest LEO is the high watermark.
+        high_watermark: the replicas that determine the high watermark, which is the smallest of their LEOs.
         isr_order: the order in which a leader lists the members of an ISR that it has changed.
         maximal_isr: the high watermark immediately waits for a pending ISR member (KIP-497, 2.7).
         hw_needs_eligible: a replica outside the ISR holds back the high watermark only if it is eligible for the ISR (KAFKA-15021, 3.6).
         strict_min_isr: the high watermark does not advance while the ISR is smaller than min.insync.replicas (KIP-966, 3.7).
         capped_min_isr: the effective min.insync.replicas is at most the replication factor (KAFKA-15583, 3.7).
-        epoch_at_start: a new leader immediately records the start offset of its epoch, even before its first record. It also answers
-            requests for epochs that are older than all epochs that it knows (KIP-279, 2.0). Before that, an epoch starts with its first
-            record, and the leader has no answer to such a request.
+        epoch_at_start: a new leader immediately records the start offset of its epoch, even before its first record. A new leader also
+            answers requests for epochs that are older than all epochs that it knows (KIP-279, 2.0). Before 2.0, an epoch starts with its
+            first record, and the leader has no answer to such a request.
         hides_stale_hw: while a new leader's high watermark is below the start of its epoch, the leader does not return its end offset to
             clients (KIP-207, 2.2).
         hw_completes_fetch: a leader completes a follower's fetch immediately if the follower does not have the latest high watermark
             (KIP-392, 2.4; reverted in 2.6, KAFKA-9952).
         halts_on_truncation: if a broker's log is longer than its leader's log, the broker halts instead of truncating the log, unless
             unclean leader election is enabled (up to 1.1, KAFKA-2015).
-        halved_isr_check: `isr-expiration` runs twice per replica.lag.time.max.ms (0.10.2). Before that, it runs once.
+        halved_isr_check: `isr-expiration` runs twice per replica.lag.time.max.ms (0.10.2). Before 0.10.2, the task runs only once in that
+            time.
         caught_up_as_of_last_fetch: if a follower's fetch reaches the LEO that the leader had at the previous fetch, the follower counts as
-            caught up at the time of the previous fetch (KAFKA-4485, 0.10.2). Before that, only a fetch from the log end counts, so a
+            caught up at the time of the previous fetch (KAFKA-4485, 0.10.2). Before 0.10.2, only a fetch from the log end counts, so a
             follower can leave the ISR even though it is never far behind.
         expand_needs_epoch_start: a replica can join the ISR only if it has reached the start offset of the leader's epoch (KAFKA-7128,
             2.0).
@@ -283,10 +285,10 @@ class Release(ReprMixin):
             the leader sends to it (in all Kafka releases).
         ignores_diverging_fetch: a fetch that is answered with a diverging epoch does not count as progress (KAFKA-13141).
         recovery_state: an uncleanly elected leader is marked RECOVERING (KIP-704, 3.2).
-        survives_failed_dir: a broker that has a failed log directory continues to use its other directories (KIP-112, 1.0). In KRaft, this
-            requires 3.7; before that, a KRaft broker can have only one log directory (KIP-858).
+        survives_failed_dir: a broker that has a failed log directory continues to use its other directories (KIP-112, 1.0). With KRaft,
+            this is possible only since 3.7; before 3.7, a KRaft broker can have only one log directory (KIP-858).
         fences_periodically: the KRaft controller checks for stale brokers eight times per session timeout, so a broker can be fenced late
-            by up to an eighth of the timeout (KAFKA-17793, 4.0). Before that, the controller checks when the oldest session might have
+            by up to an eighth of the timeout (KAFKA-17793, 4.0). Before 4.0, the controller checks when the oldest session might have
             expired.
         elects_unclean_later: the KRaft controller periodically checks whether unclean leader election has been enabled (KAFKA-12670,
             3.9).
@@ -294,28 +296,28 @@ class Release(ReprMixin):
             `core.kafka.features`).
         elr: the controller keeps eligible leader replicas (KIP-966; enabled in new clusters since 4.1).
         unclean_broker_leaves_elr: a broker that registers after an unclean shutdown leaves the ELR (KIP-966, with ELR).
-        elect_from_isr: in a clean election, the leader comes from the ISR or the ELR (in all Kafka releases). If this rule is switched off,
-            the replica that has the longest log becomes leader. If two logs are equally long, the replica that has the higher last epoch
-            becomes leader.
+        elect_from_isr: in a clean election, the leader comes from the ISR or the ELR (in all Kafka releases). If `elect_from_isr` is
+            switched off, the replica that has the longest log becomes leader. If two logs are equally long, the replica that has the higher
+            last epoch becomes leader.
         counts_lag: a follower that is more than replica.lag.max.messages behind leaves the ISR. A follower that keeps fetching, however
             slowly it catches up, is not removed because of replica.lag.time.max.ms (before 0.9, KAFKA-1546).
         zookeeper: the controller is a broker that is elected through ZooKeeper (isrlab uses ZooKeeper for Kafka releases before 3.3).
-            Otherwise, it is the leader of the KRaft quorum.
-        takes_out_dead_at_start: a new ZooKeeper controller removes dead brokers from ISRs and leaderships (KAFKA-3143, 2.3). Before that,
+            Otherwise, the controller is the leader of the KRaft quorum.
+        takes_out_dead_at_start: a new ZooKeeper controller removes dead brokers from ISRs and leaderships (KAFKA-3143, 2.3). Before 2.3,
             only the controller that is active when a broker fails removes this broker.
-        alters_reassignments: a running reassignment can be canceled or replaced (KIP-455, 2.4). Before that, the tool does not start a
+        alters_reassignments: a running reassignment can be canceled or replaced (KIP-455, 2.4). Before 2.4, the tool does not start a
             reassignment while another one is running.
         dead_target: what happens if a partition is reassigned to a broker that is not alive.
         leader_writes_isr: a leader writes its ISR to ZooKeeper itself, and the controller learns about it later (before 2.7, KIP-497).
-        publishes_isr_changes: a leader that writes its ISR publishes the change in /isr_change_notification (KAFKA-1367, 0.9). Before that,
+        publishes_isr_changes: a leader that writes its ISR publishes the change in /isr_change_notification (KAFKA-1367, 0.9). Before 0.9,
             the controller learns about such changes only in partitions that are being reassigned.
         validates_positions: when a consumer learns about a new leader, it asks where the epoch of the last record that it has read ends. If
             that offset is below the consumer's position, the consumer goes back to it. A consumer that starts at a committed offset ignores
             metadata that is older than the epoch of this offset (KIP-320, 2.3).
-        keeps_paused_records: when a consumer pauses a partition, it keeps the records that it has already fetched (KAFKA-7548). Before
-            that, the consumer drops them and fetches them again.
-        finds_by_time: ListOffsets finds the first record at or after a timestamp (KIP-79, 0.10.1). Before that, it uses the modification
-            times of segments.
+        keeps_paused_records: when a consumer pauses a partition, it keeps the records that it has already fetched (KAFKA-7548). Before 2.4,
+            the consumer drops these records and fetches them again.
+        finds_by_time: ListOffsets finds the first record at or after a timestamp (KIP-79, 0.10.1). Before 0.10.1, ListOffsets uses the
+            modification times of segments.
         reads_from_followers: consumers send their rack, and followers serve consumers that send one (KIP-392, 2.4).
         controller_epoch_fencing: brokers refuse requests from a controller with an older epoch (in all Kafka releases).
         newer_clients: producers double their retry back-off (KIP-580), and retry immediately when they learn about a new leader
@@ -329,7 +331,8 @@ class Release(ReprMixin):
         groups_tool_resets: `kafka-consumer-groups` supports `--reset-offsets` (KIP-122, 0.11).
         groups_tool_lists_states: `kafka-consumer-groups --list` supports `--state` (KIP-518, 2.6).
         describe_asks_brokers: `kafka-topics` sends its requests to brokers, lists topics in the order of a hash table, and fails if
-            `--topic` matches no topic (2.2). Before that, it reads ZooKeeper, sorts the topics, and prints nothing if no topic matches.
+            `--topic` matches no topic (2.2). Before 2.2, the tool reads ZooKeeper, sorts the topics, and prints nothing if no topic
+            matches.
         describe_topic_id: `kafka-topics --describe` prints TopicId (2.8).
         describe_elr: `kafka-topics --describe` prints Elr and LastKnownElr (3.8).
         describe_spaced: `kafka-topics --describe` prints `Topic: t` in the topic's summary line; before 2.2, `Topic:t`.
@@ -337,11 +340,11 @@ class Release(ReprMixin):
         sticky_algorithm: the algorithm of the sticky assignors for members that all subscribe to the same topics.
         rack_aware_assignors: client-side assignors prefer partitions that have a replica in the member's rack (KIP-881, 3.5).
         claims_by_partition: of two members that claim the same partition, sticky assignors prefer the one with the higher generation
-            (KAFKA-14639, 3.5). Before that, only members of the highest generation own anything.
+            (KAFKA-14639, 3.5). Before 3.5, only the members that report the highest generation own any partitions.
         sorts_owned_partitions: a member that owns too many partitions keeps those that have the lowest numbers, across all topics
-            (KAFKA-16277, 3.7.1). Before that, it keeps the partitions that it reports first.
+            (KAFKA-16277, 3.7.1). Before 3.7.1, such a member keeps the partitions that it reports first.
         extra_goes_to_any_member: with the server-side assignor `uniform`, any member can have one partition more than other members. Before
-            that, only the first members can (KAFKA-18688, 4.1).
+            4.1, only the first members can have one more (KAFKA-18688, 4.1).
         consumer_protocol: brokers coordinate groups for which they assign the partitions themselves (KIP-848, 4.0; the early access in 3.7
             is not modeled).
         stores_subscription_metadata: a coordinator stores the topics of a consumer group in a separate record. Since 4.1, the record of the

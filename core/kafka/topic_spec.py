@@ -141,15 +141,15 @@ class PartitionSpec(ReprMixin):
 
 @attrs.frozen(repr=False)
 class TopicSpec(ReprMixin):
-    """A topic to create. The specification contains either an assignment, or a number of partitions and a replication factor. In the latter
-    case, the controller places the replicas.
+    """A topic to create. The specification contains either an assignment, or a number of partitions and a replication factor. Without an
+    assignment, the controller places the replicas.
 
     Attributes:
         name: the topic's name.
         partitions: the number of partitions that the controller places.
         replication_factor: the number of replicas of each of these partitions.
         assignment: the partitions whose replicas are assigned.
-        config: the topic's own settings, in the form and the order in which the user wrote them. `describe` also shows those that the
+        config: the topic's own settings, in the form and the order in which the user wrote them. `describe` also shows settings that the
             laboratory does not model.
         topic_id: the topic id; if empty, a random id is drawn.
     """

@@ -10,8 +10,8 @@ from core.kafka.ids import TopicPartition
 
 
 def use_rack_aware_assignment(consumer_racks: Set[str], partition_racks: Collection[frozenset[str]]) -> bool:
-    """Return whether racks can affect the assignment. They can if at least one member is in the same rack as a replica, and the partitions
-    do not all have their replicas in the same racks.
+    """Return whether racks can affect the assignment. Racks can affect the assignment if at least one member is in the same rack as a
+    replica, and the partitions do not all have their replicas in the same racks.
 
     Kafka: `AbstractPartitionAssignor#useRackAwareAssignment`.
     """
@@ -48,19 +48,21 @@ class RackInfo:
         self._consumers_by_partition = {tp: sum(in_rack.get(rack, 0) for rack in racks) for tp, racks in partitions.items()}
 
     def mismatch(self, consumer: str, tp: TopicPartition) -> bool:
-        """Return whether a member has a rack, but the partition has no replica in that rack (`#racksMismatch`)."""
+        """Return whether a member has a rack in which the partition has no replica (`#racksMismatch`)."""
         rack = self.consumer_racks.get(consumer)
         return rack is not None and rack not in self.partition_racks.get(tp, ())
 
     def by_consumers(self, tps: list[TopicPartition]) -> list[TopicPartition]:
-        """Return the partitions, ordered by the number of members in their racks (`#sortPartitionsByRackConsumers`)."""
+        """Return the partitions, ordered by the number of members that are in the racks of their replicas
+        (`#sortPartitionsByRackConsumers`).
+        """
         if not self._consumers_by_partition:
             return tps
         return sorted(tps, key=lambda tp: self._consumers_by_partition.get(tp, 0))
 
     def next_consumer(self, tp: TopicPartition, consumers: Sequence[str], first: int) -> int:
         """Find the next member that is in the rack of one of a partition's replicas. The search begins at position `first` and wraps
-        around. Return the member's position; -1 if there is none.
+        around. Return the position of the member that was found; -1 if there is no such member.
 
         Kafka: `#nextRackConsumer`.
         """

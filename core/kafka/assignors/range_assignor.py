@@ -1,7 +1,7 @@
 """The client-side assignor `range` (`RangeAssignor`), which gives every member consecutive partitions of each topic.
 
-If members have racks (KIP-881, since 3.5), a member first gets partitions that have a replica in its own rack. The size of each member's
-range stays the same.
+If members have racks (KIP-881, since 3.5), a member first gets partitions that have a replica in its own rack. Racks do not change the
+number of partitions that each member gets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class TopicAssignmentState:
         consumers: the rack of each subscriber, in member order; empty if the member has no rack.
         needs_rack_aware_assignment: whether racks can affect the assignment of this topic.
         unassigned: the numbers of the partitions that have no owner, in ascending order.
-        assigned: the number of partitions that each subscriber has.
+        assigned: the number of partitions that have been assigned to each subscriber so far.
         quota: the minimum number of partitions that each subscriber gets.
         extra: the number of subscribers that can still get one partition more than `quota`.
     """
@@ -129,7 +129,7 @@ def _assign_with_rack_matching(states: list[TopicAssignmentState], assignment: A
 
 
 def _assign_co_partitioned(states: list[TopicAssignmentState], assignment: Assignment) -> None:
-    """Give one member the partitions that have the same number in all topics, if its rack matches all these partitions.
+    """If a member's rack matches the partitions that have the same number in all topics, assign all of these partitions to this member.
 
     Kafka: `#assignCoPartitionedWithRackMatching`.
     """

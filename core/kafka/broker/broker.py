@@ -158,7 +158,7 @@ class Broker(BrokerContext):
         Args:
             startup: the time that every start takes, µs.
             recovery: the time that a log recovery takes in addition to reading the logs, µs.
-            disk_speed: bytes per second that a recovery thread reads; 0 in by-hand mode, where nothing takes time.
+            disk_speed: the number of bytes per second that a recovery thread reads; 0 in by-hand mode, where nothing takes time.
         """
         for tp in self.disk.mount_repaired():
             self.account.check_exposure(tp)
@@ -257,7 +257,8 @@ class Broker(BrokerContext):
     def bounce(self, keep: tuple[tuple[TopicPartition, int], ...], *, clean: bool) -> None:
         """In by-hand mode, restart the process before the controller notices that the process has ended.
 
-        If `keep` is not empty, the broker's machine loses power, and the logs in `keep` lose records.
+        If `keep` is not empty, the broker's machine loses power, and each log in `keep` loses the records after its new end, which `keep`
+        contains.
         """
         self.stop("power-loss" if keep else "shutdown" if clean else "killed")
         if keep:
@@ -321,7 +322,7 @@ class Broker(BrokerContext):
         self.fetcher_manager.withdraw_idle_fetches()
 
     def is_disk_slow(self) -> bool:
-        """Return whether a write takes time, because the disk is slow or earlier writes have not finished."""
+        """Return whether a write takes time, which is the case if the disk is slow or earlier writes have not finished."""
         return self.log_directories.slow > 0 or self.log_directories.busy_until > self.journal.now
 
     def take_offline(self, gone: list[TopicPartition]) -> None:

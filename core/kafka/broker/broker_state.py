@@ -9,11 +9,11 @@ class BrokerState(enum.StrEnum):
     """The state of a broker's process and of its registration."""
 
     RUNNING = "running"
-    """The process is running and is unfenced."""
+    """The process is running, and the broker is unfenced."""
     PAUSED = "paused"
     """The process is paused."""
     STARTING = "starting"
-    """The process is running but is not yet unfenced."""
+    """The process is running, but the broker is not unfenced yet."""
     STOPPING = "stopping"
     """The process is in a controlled shutdown."""
     STOPPED = "stopped"

@@ -1,4 +1,4 @@
-"""The interface of a broker that its own parts use: its identity, disk, settings, and knowledge of the cluster."""
+"""The interface through which the parts of a broker use the broker: its identity, disk, settings, and knowledge of the cluster."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class BrokerContext(PartitionContext):
         selects_by_rack: whether consumers are sent to a replica in their own rack (replica.selector.class).
         state: the state of the process.
         fenced: whether the controller's last response said that the broker is fenced.
-        metadata_offset: the end of the part of the metadata log that the broker has applied.
+        metadata_offset: the end offset of the part of the metadata log that the broker has applied.
         by_hand: whether fetchers, heartbeats, and checks run only on command.
     """
 
@@ -193,7 +193,7 @@ class BrokerContext(PartitionContext):
 
     @abstractmethod
     def is_disk_slow(self) -> bool:
-        """Return whether a write takes time, because the disk is slow or earlier writes have not finished."""
+        """Return whether a write takes time, which is the case if the disk is slow or earlier writes have not finished."""
 
     @abstractmethod
     def send_heartbeat(self) -> None:
@@ -221,7 +221,7 @@ class BrokerContext(PartitionContext):
 
     @abstractmethod
     def controller_request_timed_out(self) -> None:
-        """Handle a controller that has not responded in time."""
+        """Handle the fact that the controller has not responded in time."""
 
     @abstractmethod
     def ask_controller_again(self) -> None:

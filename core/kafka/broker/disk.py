@@ -21,7 +21,7 @@ KEPT: Final = "kept"
 LOST: Final = "lost"
 """No unflushed records survive the power loss."""
 DRAWN: Final = "drawn"
-"""Some of the unflushed records survive the power loss. Their number is drawn at random for each log."""
+"""Some of the unflushed records survive the power loss. The number of surviving records is drawn at random for each log."""
 
 
 @attrs.define(slots=True, eq=False)
@@ -31,7 +31,7 @@ class LogDir:
     Attributes:
         directory_id: the directory's id in `meta.properties`; an empty replacement directory gets a new id (KIP-858).
         online: whether the directory works.
-        repaired: the state that a failed directory has when the process starts next: `empty`, `kept`, or still failed ("").
+        repaired: the state that a failed directory will have when the process next starts: `empty`, `kept`, or still failed ("").
     """
 
     directory_id: str = "0-1-0"
@@ -73,7 +73,7 @@ class Disk:
         cleaner_offsets: the checkpoint file of the log cleaner: for each log, the first offset that was never cleaned.
         touched: the partitions whose high watermark has moved since recovery points were last checkpointed.
         moved_starts: the partitions whose log start has moved since log starts were last checkpointed.
-        log_starts_moved: whether any log start has ever moved. If none has moved, no segment lies below a log start.
+        log_starts_moved: whether any log start has ever moved. If no log start has ever moved, no segment lies below a log start.
         clean_shutdown: whether the clean-shutdown file exists.
         deletions_applied: the offset in the metadata log up to which topic deletions have been applied to the disk. Kafka has no such
             offset; it compares the topic IDs in `partition.metadata`.
@@ -186,7 +186,9 @@ class Disk:
     # --- checkpoints -----------------------------------------------------------------------------------------------
 
     def checkpoint_high_watermarks(self) -> int:
-        """Write the high watermarks that have moved (`ReplicaManager#checkpointHighWatermarks`). Return how many were written."""
+        """Write the high watermarks that have moved (`ReplicaManager#checkpointHighWatermarks`). Return the number of high watermarks that
+        were written.
+        """
         count = 0
         for tp, log in self.logs.items():
             if log.high_watermark_moved:
@@ -261,7 +263,8 @@ class Disk:
         """Lose the page cache. Return (partition, former content, new end, recovery point) for each log that lost records.
 
         Args:
-            keep: the new end of each log that loses records; other logs keep everything. If `keep` is empty, `how` applies to all logs.
+            keep: the new end offset of each log that loses records; other logs keep all of their records. If `keep` is empty, `how` applies
+                to all logs.
             how: KEPT, LOST, or DRAWN.
             draw: the source of random numbers for DRAWN. A torn batch fails its checksum, and recovery truncates the log at that batch.
         """
@@ -291,15 +294,15 @@ class Disk:
         return shorter
 
     def recovery(self, threads: int, speed: int) -> list[Recovery]:
-        """Return what the recovery of each directory after an unclean shutdown reads, and how long it takes (`LogManager#loadLogs`,
-        `LogLoader#recoverLog`).
+        """For each directory, return what its recovery after an unclean shutdown reads, and how long the recovery takes
+        (`LogManager#loadLogs`, `LogLoader#recoverLog`).
 
         The segment that contains the checkpointed recovery point and all later segments are read once. Each directory has its own threads.
         When a thread finishes a log, the thread takes the next one.
 
         Args:
             threads: num.recovery.threads.per.data.dir.
-            speed: bytes per second that a thread reads.
+            speed: the number of bytes per second that a thread reads.
         """
         found = []
         for number, each in enumerate(self.dirs, 1):

@@ -4,14 +4,15 @@ The log end offset (LEO) is the offset of the next record. Records below the HW 
 acknowledges writes with acks=all. The HW is the smallest LEO among certain replicas, which include all members of the ISR. Only
 `maybe_increment_leader_hw` raises a leader's HW. A record is replicated in these steps:
 
-1. The leader appends it to its log and calls `maybe_increment_leader_hw` (`core.kafka.broker.requests.leader_append`).
+1. The leader appends the record to its log and calls `maybe_increment_leader_hw` (`core.kafka.broker.requests.leader_append`).
 2. A follower fetches from its own LEO (`FetchManager.read_from_log`). The leader reads the record and stores the follower's LEO in its `Replica`.
-   Then it calls `maybe_expand_isr` if the follower is outside the ISR, and `maybe_increment_leader_hw`.
-3. The follower appends the record. It learns the HW from this response or a later one (`core.kafka.broker.follower.fetch_response`).
+   Then the leader calls `maybe_expand_isr` if the follower is outside the ISR, and calls `maybe_increment_leader_hw`.
+3. The follower appends the record. The follower learns the HW from this response or a later one
+   (`core.kafka.broker.follower.fetch_response`).
 
 Independently of these steps, a timer on the broker calls `maybe_shrink_isr` once or twice per replica.lag.time.max.ms, depending on the
-release. The controller commits or refuses each ISR change (`handle_alter_partition_update`, `handle_alter_partition_error`). It also
-decides which broker leads (`core.kafka.broker.leadership`, which also sets the ISR and drops a pending change). Before 2.7, the leader
+release. The controller commits or refuses each ISR change (`handle_alter_partition_update`, `handle_alter_partition_error`). The controller
+also decides which broker leads (`core.kafka.broker.leadership`, which also sets the ISR and drops a pending change). Before 2.7, the leader
 itself writes the ISR to ZooKeeper, through the same methods. If a rule depends on the release, the code checks a flag of
 `core.kafka.release`.
 """
@@ -70,13 +71,13 @@ class Partition:
         broker: the interface of the hosting broker.
         log: this broker's log of the partition.
         leader: the broker that leads the partition, as far as this broker knows.
-        leader_epoch: the number of the leader's term; the controller raises it with each election.
+        leader_epoch: the number that identifies the leader's term; the controller raises this number with each election.
         partition_epoch: the version of the state that the controller last committed.
         replicas: the brokers with a replica, the preferred leader first.
         adding: the brokers in `replicas` that a reassignment is adding.
         isr: the in-sync replicas that the controller committed, the leader among them; empty on a follower.
         maximal_isr: `isr` plus the follower that a pending expansion adds (KIP-497; earlier releases: always `isr`). A pending shrink
-            removes no member from it.
+            removes no member from `maximal_isr`.
         pending: EXPAND or SHRINK while the controller is handling a change; otherwise empty.
         proposal: the change that was sent last; meaningful only while `pending` is set.
         remotes: the leader's state for each follower; the leader itself is not included.
@@ -172,7 +173,7 @@ class Partition:
         return errors.NONE if self.is_leader or not requires_leader else errors.NOT_LEADER_OR_FOLLOWER
 
     def last_offset_for_leader_epoch(self, epoch: int) -> tuple[int, int]:
-        """Return (epoch, end offset) of the largest known epoch up to `epoch` (`Partition#lastOffsetForLeaderEpoch`)."""
+        """Return (epoch, end offset) for the largest known epoch that is at most `epoch` (`Partition#lastOffsetForLeaderEpoch`)."""
         log = self.log
         if not self.broker.release.epoch_at_start and len(log.epochs) and epoch < log.epochs.entries()[0][0]:
             return NO_EPOCH, NO_OFFSET
@@ -195,7 +196,7 @@ class Partition:
     # --- the ISR ---------------------------------------------------------------------------------------------------
 
     def set_maximal_isr(self, isr: tuple[int, ...]) -> None:
-        """Set `maximal_isr`, and tell each follower's `Replica` whether it is a member."""
+        """Set `maximal_isr`, and tell each follower's `Replica` whether the follower is a member."""
         self.maximal_isr = isr
         for replica in self.remotes:
             replica.in_maximal_isr = replica.broker in isr
@@ -370,7 +371,9 @@ class Partition:
                 self.broker.account.check_exposure(self.tp)
 
     def follower_needs_hw_update(self, follower: int) -> bool:
-        """Return whether the last response to a follower carried an older HW (`Partition#followerNeedsHwUpdate`, 2.4)."""
+        """Return whether the last response to a follower carried an HW that is older than the current one
+        (`Partition#followerNeedsHwUpdate`, 2.4).
+        """
         replica = self.replica(follower)
         return replica is not None and replica.last_sent_high_watermark < self.log.high_watermark
 
@@ -426,7 +429,7 @@ class Partition:
         return producers
 
     def update_last_stable_offset(self) -> None:
-        """Update the LSO after a change in the HW. If transactions held the LSO back and it now rises, record this
+        """Update the LSO after a change in the HW. If transactions held back the LSO, and the LSO now rises, record the rise
         (`UnifiedLog#lastStableOffset`)."""
         log, held_back_at = self.log, self.held_back_at
         if log.producers is None:
@@ -479,7 +482,7 @@ class Partition:
 
     def slowest_replicas(self) -> tuple[int, ...]:
         """Return the replicas that limit the HW: the replicas with the smallest LEO among all that can hold it back, or the leader itself
-        if none lags.
+        if no replica lags.
         """
         counting = [replica for replica in self.remotes if self.counts_for_high_watermark(replica)]
         least = min([replica.leo for replica in counting], default=self.log.leo)

@@ -19,17 +19,17 @@ class IsrChanges(Protocol):
     """The interface through which a leader sends ISR changes to the controller or to ZooKeeper (Kafka: `AlterPartitionManager`)."""
 
     def submit(self, item: AlterPartitionItem) -> bool:
-        """Submit a change. Return False if the partition already has a pending change (OPERATION_NOT_ATTEMPTED)."""
+        """Submit an ISR change. Return False if the partition already has a pending change (OPERATION_NOT_ATTEMPTED)."""
 
     def reset(self) -> None:
-        """Forget all changes, because the process has ended."""
+        """Forget all pending ISR changes, because the process has ended."""
 
     def disconnected(self) -> None:
         """Handle a broken connection to the controller."""
 
 
 class PartitionContext(Node, metaclass=ABCMeta):
-    """The interface of a broker that its partitions use: its identity, disk, ISR settings, and knowledge of other brokers.
+    """The interface through which partitions use their broker: its identity, disk, ISR settings, and knowledge of other brokers.
 
     Attributes:
         id: the broker id.

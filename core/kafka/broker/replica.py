@@ -1,4 +1,5 @@
-"""What a leader knows about a follower: its fetch position and the time when it was last caught up (Kafka: `Replica`, `ReplicaState`).
+"""What a leader knows about a follower: the follower's fetch position, and the time when the follower was last caught up (Kafka: `Replica`,
+`ReplicaState`).
 
 All values describe the follower at the time when it sent the fetch: the offset that it asks for is its LEO, no matter how many records the
 response contains.
@@ -25,8 +26,8 @@ class Replica:
         last_fetch_leader_leo: the leader's LEO at the follower's last fetch.
         last_fetch_time: the time when the follower's last fetch arrived, µs.
         broker_epoch: the broker epoch in the last fetch; -1 if unknown.
-        last_sent_high_watermark: the leader's high watermark when the leader last read records for a fetch. It is used only in releases in
-            which a new high watermark completes delayed fetches.
+        last_sent_high_watermark: the leader's high watermark when the leader last read records for a fetch. This value is used only in
+            releases in which a new high watermark completes delayed fetches.
         session: the follower's fetch session while the follower is at the leader's LEO; otherwise None. Each fetch in this session
             implicitly updates `last_fetch_time` and `last_caught_up_time`.
     """
@@ -95,7 +96,8 @@ class Replica:
         self.broker_epoch = broker_epoch
 
     def update_last_sent_high_watermark(self, high_watermark: int) -> bool:
-        """Record the leader's high watermark at the time of a fetch. Return True if the last response contained an older high watermark.
+        """Record the leader's high watermark at the time of a fetch. Return True if the last response contained a high watermark that is
+        older than this one.
 
         Kafka: `Replica#lastSentHighWatermark`, since 2.4.
         """

@@ -156,8 +156,8 @@ class ReplicaManager:
 
         The broker first looks up or creates each partition, and ignores a request whose leader epoch is not newer. Then it stops fetching
         the partitions that it now leads, and starts to lead them. Finally, it fetches the partitions that it now follows from their new
-        leaders. If a new leader is not alive, or there is none, the broker keeps its log and its former role, even if that role is leader
-        (`#makeFollowers`). A broker in shutdown does not fetch.
+        leaders. If a partition's new leader is not alive, or the partition has no leader, the broker keeps its log and its former role,
+        even if that role is leader (`#makeFollowers`). A broker in shutdown does not fetch.
 
         Returns:
             (partition, error) for each partition.
@@ -288,8 +288,8 @@ class ReplicaManager:
     def _keeps_fetching(self, partition: Partition, registration: PartitionRegistration) -> bool:
         """Return whether a follower keeps fetching in a new epoch of the same leader, without truncating.
 
-        Kafka: `Partition#makeFollower` before KAFKA-7164. In 2.0, this applies only if the new epoch directly follows the known one, which
-        means that the follower has not missed an epoch.
+        Kafka: `Partition#makeFollower` before KAFKA-7164. In 2.0, the follower does so only if the new epoch directly follows the known
+        one, which means that the follower has not missed an epoch.
         """
         release = self.broker.release
         if registration.leader != partition.leader or registration.leader == NO_LEADER:

@@ -28,8 +28,8 @@ class ReplicaView(NamedTuple):
 def select_rack_aware(rack: str, leader: ReplicaView, replicas: list[ReplicaView]) -> ReplicaView:
     """Return the replica for a client in a rack (`RackAwareReplicaSelector#select`).
 
-    If the leader is in that rack, or if no replica is, the result is the leader. Otherwise, the result is the most caught-up replica in the
-    rack: the replica with the largest LEO. Ties are decided by the shortest time since the replica was caught up, and then by the highest
+    If the leader is in the client's rack, or if no replica is in that rack, the result is the leader. Otherwise, the result is the replica
+    in that rack that has the largest LEO. Ties are decided by the shortest time since the replica was caught up, and then by the highest
     ID.
     """
     near = [view for view in (leader, *replicas) if rack and view.rack == rack]

@@ -1,5 +1,5 @@
-"""The controller's handling of administrative requests. A single controller executes a request immediately, and a quorum executes it when
-it is committed.
+"""The controller's handling of administrative requests. A single controller executes a request immediately, whereas a quorum executes a
+request only after the request has been committed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """What happens when a broker is fenced, unfenced, or unregistered: how its registration, its ISRs, and its leaderships change.
 
-`QuorumController` decides when these happen, based on heartbeats and expired sessions (`BrokerHeartbeatManager`) and on requests.
+`QuorumController` decides when brokers are fenced, unfenced, or unregistered, based on heartbeats and expired sessions
+(`BrokerHeartbeatManager`) and on requests.
 """
 
 from __future__ import annotations

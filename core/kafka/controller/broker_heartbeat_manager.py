@@ -54,7 +54,9 @@ class _HeartbeatState(ReprMixin):
 
 
 class BrokerHeartbeatManager:
-    """The heartbeat state of all registered brokers. It finds the broker with the oldest contact without scanning all brokers."""
+    """The heartbeat state of all registered brokers. Without scanning all brokers, this class finds the broker that has been silent the
+    longest.
+    """
 
     __slots__ = ("_brokers", "_unfenced", "session_timeout_us")
 
@@ -75,7 +77,8 @@ class BrokerHeartbeatManager:
         self._unfenced = OrderedDict()
 
     def touch(self, broker: int, fenced: bool, metadata_offset: int, now: int) -> None:
-        """Record that a broker registered or sent a heartbeat at `now` (Kafka: `#touch`). `fenced` is the broker's state after that.
+        """Record that a broker registered or sent a heartbeat at `now` (Kafka: `#touch`). `fenced` says whether the broker is fenced after
+        that.
 
         If `fenced` is True, the broker's controlled shutdown ends. An unknown broker is added.
         """
@@ -122,7 +125,7 @@ class BrokerHeartbeatManager:
         return None if state is None or state.fenced else state.last_contact + self.session_timeout_us
 
     def stale_broker(self, now: int) -> int | None:
-        """Return the unfenced broker with the oldest contact if its session has expired, else None (Kafka: `#findOneStaleBroker`).
+        """Return the unfenced broker that has been silent the longest if its session has expired, else None (Kafka: `#findOneStaleBroker`).
 
         The controller fences one broker at a time, so each step starts from the ISRs that the previous step produced.
         """
@@ -133,7 +136,7 @@ class BrokerHeartbeatManager:
     def next_check_time(self) -> int | None:
         """Return the last time at which the oldest session is still valid, µs; None if no broker is unfenced (Kafka: `#nextCheckTimeNs`).
 
-        The earliest time at which `stale_broker` can return that broker is 1 µs later.
+        The session has expired 1 µs later, which is the earliest time at which `stale_broker` can return its broker.
         """
         for state in self._unfenced.values():
             return state.last_contact + self.session_timeout_us
@@ -149,8 +152,8 @@ class BrokerHeartbeatManager:
 
         Args:
             now: the current time, µs.
-            periodic: whether the controller checks at fixed intervals (`Release.fences_periodically`). If not, it checks when the oldest
-                session might have expired.
+            periodic: whether the controller checks at fixed intervals (`Release.fences_periodically`). If this is false, the controller
+                checks only when the oldest session might have expired.
             fenced: whether the controller has just fenced a broker.
         """
         if periodic:
@@ -220,7 +223,8 @@ class BrokerHeartbeatManager:
             want_shut_down: whether the broker asks to shut down.
             metadata_offset: the last offset of the metadata log that the broker has read.
             registration_offset: the offset of the broker's registration record, which the broker must read before it can be unfenced.
-            has_leaderships: a function that returns whether the broker leads any partition. It is called only if the result matters.
+            has_leaderships: a function that returns whether the broker leads any partition. This function is called only if the result
+                matters.
 
         Raises:
             ValueError: the broker is not registered.

@@ -12,7 +12,7 @@ from core.sim.journal import Journal
 
 
 class ConfiguredController(Protocol):
-    """The interface of a controller (KRaft or ZooKeeper) that is needed to change a setting."""
+    """The part of a controller's interface (KRaft or ZooKeeper) that is needed to change a setting."""
 
     @property
     def journal(self) -> Journal:

@@ -25,10 +25,11 @@ class BrokerRegistration(ReprMixin):
     Attributes:
         id: the broker's id.
         epoch: the broker epoch, which is the offset of the registration's first record.
-        incarnation: the number of the broker's process. It increases each time the broker starts.
+        incarnation: the number that identifies the broker's process. This number increases each time the broker starts.
         fenced: whether the broker is fenced.
         in_controlled_shutdown: whether the broker is in controlled shutdown.
-        directories: the broker's working log directories. If it is empty, they are unknown, and all of them count as working.
+        directories: the broker's working log directories. If `directories` is empty, the working directories are unknown, and all
+            directories count as working.
     """
 
     id: int
@@ -51,7 +52,7 @@ class BrokerUnregistration(NamedTuple):
 
 
 class ConfigRecord(NamedTuple):
-    """A changed setting of a topic or a broker, or of the whole cluster if `topic` and `broker` are None (Kafka: `ConfigRecord`)."""
+    """A changed setting of a topic, of a broker, or, if `topic` and `broker` are None, of the whole cluster (Kafka: `ConfigRecord`)."""
 
     name: str
     value: str
@@ -186,8 +187,8 @@ class MetadataLog:
     def changed_partitions(self, broker: int, start: int, end: int) -> dict[TopicPartition, int]:
         """Return the partitions that the records in [start, end) change and that have a replica on the broker before or after the change.
 
-        The partitions are in the order in which the range first changes them. Each one maps to the sequence number of the event for its
-        last change.
+        The partitions are in the order in which the records first change them. Each partition maps to the sequence number of the event for
+        the partition's last change.
         """
         hosted = self._hosted.get(broker, ())
         changed: dict[TopicPartition, int] = {}

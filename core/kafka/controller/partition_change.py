@@ -24,19 +24,19 @@ _NO_ELECTION: Final = ""
 
 @attrs.frozen(repr=False)
 class PartitionChange(ReprMixin):
-    """A `PartitionChangeRecord`. If a field is None, the record does not contain it, and the partition keeps its value.
+    """A `PartitionChangeRecord`. If a field is None, the record does not contain it, and the partition keeps its current value.
 
     Attributes:
         replicas: the new replica list.
         isr: the new ISR.
-        leader: the new leader. It is set if the leader changes, even to NO_LEADER, or if only the leader epoch must rise.
+        leader: the new leader. This field is set if the leader changes, even to NO_LEADER, or if only the leader epoch must rise.
         elr: the new list of eligible leader replicas (KIP-966).
         last_known_elr: the last known leader, or the other former ISR members; see `build_partition_change`.
         adding: the replicas that a reassignment adds.
         removing: the replicas that a reassignment removes.
         recovering: whether the leader is in the RECOVERING state (KIP-704).
         election: how the leader was elected: clean, unclean, preferred (the first replica, on request), eligible (from the ELR),
-            last-known, or none (no replica can lead). It is '' if no election changed the leader.
+            last-known, or none (no replica can lead). The value is '' if no election changed the leader.
     """
 
     replicas: tuple[int, ...] | None = None
@@ -64,8 +64,9 @@ class ElectionResult(ReprMixin):
 
 
 def is_valid_new_leader(replica: int, isr: Collection[int], elr: Collection[int], acceptable: Callable[[int], bool]) -> bool:
-    """Return whether a replica can lead without losing records (Kafka: `#isValidNewLeader`). It must be in the ISR or, if the ISR is empty,
-    in the ELR."""
+    """Return whether a replica can lead without losing records (Kafka: `#isValidNewLeader`). Such a replica must be in the ISR or, if the
+    ISR is empty, in the ELR.
+    """
     return (replica in isr or (not isr and replica in elr)) and acceptable(replica)
 
 
@@ -96,9 +97,9 @@ def elect_leader(
         elr: the target ELR.
         acceptable: a function that returns whether a broker is active and its log directory is online.
         election: the requested kind of election.
-        last_known_leader: whether the last known leader can be elected. This requires the ELR.
-        longest_log: a function that returns a replica's (log end, last epoch). If it is given, the replica with the longest log becomes
-            leader, even if it is not in sync.
+        last_known_leader: whether the last known leader can be elected. An election of the last known leader requires the ELR.
+        longest_log: a function that returns a replica's (log end, last epoch). If this function is given, the replica with the longest log
+            becomes leader, even if that replica is not in sync.
     """
     if longest_log is not None and not acceptable(partition.leader):
         living = [replica for replica in replicas if acceptable(replica)]
@@ -127,7 +128,7 @@ def target_elr(
     """Return the ELR and the other former ISR members for a target ISR (Kafka: `PartitionChangeBuilder#maybePopulateTargetElr`).
 
     If the ISR has at least `min_isr` members, both results are empty. Otherwise each replica that leaves the ISR joins the ELR, unless it
-    had an unclean shutdown. The lists are ascending, because Kafka's hash sets of small ids iterate in that order.
+    had an unclean shutdown. The lists are in ascending order, because Kafka's hash sets of small ids iterate in that order.
     """
     if len(isr) >= min_isr:
         return (), ()
@@ -177,7 +178,8 @@ def build_partition_change(
         bump_epoch_on_shrink: whether an ISR shrink raises the leader epoch (before 3.6, KAFKA-15021).
         recovery_state: whether an unclean election marks the leader as RECOVERING (KIP-704, since 3.2).
         use_last_known_leader: whether lastKnownElr holds only the last known leader, which can be elected when no other replica is left.
-        longest_log: a function that makes the election choose the longest log (guard `elect-from-isr` off); see `elect_leader`.
+        longest_log: a function that makes the election choose the replica with the longest log (guard `elect-from-isr` off); see
+            `elect_leader`.
     """
     isr = partition.isr if target_isr is None else target_isr
     replicas = partition.replicas if target_replicas is None else target_replicas
@@ -277,7 +279,7 @@ _NOTHING: Final = PartitionChange()
 def _last_known_leader(partition: PartitionRegistration, isr: tuple[int, ...] | None, leader: int | None) -> tuple[int, ...] | None:
     """Return the new lastKnownElr (Kafka: `#maybeUpdateLastKnownLeader`).
 
-    It is set when the ISR becomes empty, and cleared when there is a leader.
+    This list is set when the ISR becomes empty, and cleared when there is a leader.
     """
     if isr == () and partition.leader != NO_LEADER and partition.last_known_elr != (partition.leader,):
         return (partition.leader,)

@@ -38,8 +38,8 @@ class UsableBroker(ReprMixin):
     Attributes:
         broker: the broker's id.
         rack: the broker's `broker.rack`; None if it has none.
-        fenced: whether the broker is fenced. A fenced broker never becomes leader. It becomes a follower only if its rack has no unfenced
-            broker left.
+        fenced: whether the broker is fenced. A fenced broker never becomes leader. A fenced broker becomes a follower only if its rack has
+            no unfenced broker left.
     """
 
     broker: int
@@ -51,7 +51,7 @@ class UsableBroker(ReprMixin):
 class BrokerList(ReprMixin):
     """A circular list of brokers (Kafka: `BrokerList`).
 
-    Each epoch goes through the list once. It starts one broker later than the previous epoch.
+    Each epoch is one pass through the list, and starts one broker later than the previous epoch.
     """
 
     brokers: list[int] = attrs.field(factory=list)
@@ -194,7 +194,8 @@ def assign_replicas_to_brokers(
         brokers: the live brokers.
         partitions: the number of new partitions.
         replication_factor: the number of replicas of each partition.
-        random: draws the first broker and the first shift of the followers. It is not used if the start is fixed.
+        random: the source of random numbers that determines the first broker and the first shift of the followers. This source is not used
+            if the start is fixed.
         fixed_start_index: the position of the first leader in the broker list, which is also the first shift. If it is negative, both
             positions are drawn at random.
         start_partition: the number of the first new partition if the topic already has partitions.

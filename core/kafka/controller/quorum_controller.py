@@ -227,7 +227,7 @@ class QuorumController(Node):
         )
 
     def fence(self, broker: int, *, by_session: bool) -> None:
-        """Fence a broker, because its session has expired or for another reason."""
+        """Fence a broker, for example because its session has expired."""
         silent = self.journal.now - self.last_contact.get(broker, self.journal.now)
         limit = self.settings.us("broker.session.timeout.ms") if by_session else -1
         handle_broker_fenced(self.replication, broker, silent, limit)
@@ -267,7 +267,7 @@ class QuorumController(Node):
         self.timer(delay, "session-check")
 
     def _session_check(self, _: object) -> None:
-        """If the session of the broker that has been silent longest has expired, fence this broker
+        """If the session of the broker that has been silent the longest has expired, fence this broker
         (`ReplicationControlManager#maybeFenceOneStaleBroker`).
 
         If several sessions have expired, Kafka 4.0 and later fence the brokers in the order of a hash table, which cannot be predicted.

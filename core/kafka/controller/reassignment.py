@@ -49,14 +49,16 @@ class PartitionReassignmentReplicas(ReprMixin):
 
     @property
     def in_progress(self) -> bool:
-        """Whether a replica is being added or removed (Kafka: `#isReassignmentInProgress`). If only the order changes, this is not a
-        reassignment."""
+        """Whether a replica is being added or removed (Kafka: `#isReassignmentInProgress`). A change that affects only the order of the
+        replicas is not a reassignment.
+        """
         return bool(self.adding or self.removing)
 
     @property
     def original_replicas(self) -> tuple[int, ...]:
-        """The replicas before the reassignment (Kafka: `#originalReplicas`). They are in their current order, because their former order is
-        not stored."""
+        """The replicas before the reassignment (Kafka: `#originalReplicas`). The replicas are in their current order, because their former
+        order is not stored.
+        """
         return _without(self.replicas, self.adding)
 
     def maybe_complete(self, isr: tuple[int, ...]) -> CompletedReassignment | None:
@@ -77,9 +79,10 @@ class PartitionReassignmentRevert(ReprMixin):
 
     Attributes:
         replicas: the current replicas, except those that the reassignment is adding.
-        isr: the current ISR, except for replicas that the reassignment is adding. If none is left, it is the first of `replicas`.
-        unclean: whether all ISR members are replicas that the reassignment is adding. If so, the caller must check that unclean leader
-            election is enabled.
+        isr: the current ISR, except for replicas that the reassignment is adding. If no ISR member is left, the ISR consists of the first
+            replica in `replicas`.
+        unclean: whether all ISR members are replicas that the reassignment is adding. If this is true, the caller must check that unclean
+            leader election is enabled.
     """
 
     replicas: tuple[int, ...]

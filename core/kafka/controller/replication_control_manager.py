@@ -33,8 +33,8 @@ class ReplicationControlManager(TopicRegistry):
     """The partitions and topics of a KRaft controller.
 
     Attributes:
-        log_ends: a function that returns a replica's (log end, last epoch). It is called only if elections choose the longest log (guard
-            `elect-from-isr` off).
+        log_ends: a function that returns a replica's (log end, last epoch). This function is called only if elections choose the replica
+            with the longest log (guard `elect-from-isr` off).
     """
 
     __slots__ = ("log_ends",)
@@ -170,7 +170,7 @@ class ReplicationControlManager(TopicRegistry):
     # --- reassignment ----------------------------------------------------------------------------------------------
 
     def check_reassignment(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:
-        """Check a request to move a partition to other replicas, or to cancel its reassignment if `replicas` is None.
+        """Check a request to move a partition to other replicas or, if `replicas` is None, to cancel the partition's reassignment.
 
         The brokers must be registered, but they can be fenced (`#validateManualPartitionAssignment`). Only Kafka's command-line tool
         refuses fenced brokers.
@@ -209,8 +209,9 @@ class ReplicationControlManager(TopicRegistry):
         """Move a partition to other replicas (`#changePartitionReassignment`). Return False if nothing changes.
 
         All current replicas count as original replicas, even those that a running reassignment is adding. Original replicas that are not in
-        the new target can lead until the new reassignment is complete. Then they are removed. If the new reassignment adds no replicas, the
-        list of added replicas from the running reassignment stays in effect. The same applies to the list of removed replicas.
+        the new target can lead until the new reassignment is complete. When the new reassignment is complete, these replicas are removed.
+        If the new reassignment adds no replicas, the list of added replicas from the running reassignment stays in effect. If the new
+        reassignment removes no replicas, the list of removed replicas from the running reassignment also stays in effect.
         """
         current = self.partitions[tp]
         lists = PartitionReassignmentReplicas.between(current.replicas, replicas)
@@ -288,7 +289,7 @@ class ReplicationControlManager(TopicRegistry):
         """Clear the ELRs of a topic, or of all topics if `topic` is None, because `min.insync.replicas` has been set (KIP-966:
         `ClearElrRecord`).
 
-        The ELR depends on the earlier value, so Kafka clears it regardless of the new value.
+        The ELR depends on the earlier value of the setting, so Kafka clears the ELR regardless of the new value.
         """
         if self.release.elr:
             for tp, old in list(self.partitions.items()):
@@ -297,5 +298,7 @@ class ReplicationControlManager(TopicRegistry):
 
 
 def _no_logs(broker: int, tp: TopicPartition) -> tuple[int, int]:
-    """Return the (log end, last epoch) of an empty log. This function is the default for `log_ends`, in case the logs are unknown."""
+    """Return the (log end, last epoch) of an empty log. This function is the default for `log_ends`, and it is used if the logs are
+    unknown.
+    """
     return (0, NO_EPOCH)

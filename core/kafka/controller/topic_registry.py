@@ -156,7 +156,7 @@ class TopicRegistry:
         """Create a topic (`#createTopic`). If the request contains no replica assignment, the controller places the replicas.
 
         Raises:
-            KafkaError: Kafka refuses the topic. Nothing has changed.
+            KafkaError: Kafka refuses the topic, which leaves everything unchanged.
             ValueError: a setting of the topic is wrong. Nothing has changed.
         """
         if spec.name in self.topics:
@@ -322,7 +322,7 @@ class TopicRegistry:
         raise NotImplementedError
 
     def check_reassignment(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:
-        """Check a request to move a partition to other replicas, or to cancel its reassignment if `replicas` is None.
+        """Check a request to move a partition to other replicas or, if `replicas` is None, to cancel the partition's reassignment.
 
         Raises:
             KafkaError: Kafka refuses the request.

@@ -59,7 +59,8 @@ class LeaderEpochCache:
         """Record that `epoch` starts at `offset` (Kafka: `#assign`). Return True if anything changed.
 
         If `epoch` is already the latest epoch, later offsets are ignored. Otherwise, the last entries are dropped if their epoch or start
-        offset is not lower, because they contradict the new entry. Therefore, a leader that appended nothing leaves no entry.
+        offset is not lower than that of the new entry, because they contradict the new entry. Therefore, a leader that appended nothing
+        leaves no entry.
 
         Raises:
             ValueError: the epoch or offset is negative.
@@ -77,7 +78,7 @@ class LeaderEpochCache:
         return True
 
     def end_offset_for(self, epoch: int, leo: int) -> tuple[int, int]:
-        """Return the largest known epoch up to `epoch`, and its end offset (Kafka: `#endOffsetFor`).
+        """Return the largest known epoch that is at most `epoch`, and its end offset (Kafka: `#endOffsetFor`).
 
         An epoch ends where the next one starts. The latest epoch ends at the log end offset `leo`. If `epoch` is below all known epochs, the result
         is `epoch` and the start of the first known epoch. If `epoch` is undefined or above all known epochs, the result is `UNDEFINED`.
@@ -113,7 +114,7 @@ class LeaderEpochCache:
         return len(self._epochs)
 
     def truncate_from_end(self, end_offset: int) -> bool:
-        """Drop the entries that start at `end_offset` or later (Kafka: `#truncateFromEnd`). Return True if there were any.
+        """Drop the entries that start at `end_offset` or later (Kafka: `#truncateFromEnd`). Return True if any entries were dropped.
 
         A negative offset has no effect.
         """

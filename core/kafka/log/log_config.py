@@ -21,15 +21,16 @@ class LogConfig(ReprMixin):
         segment_us: the maximum time between a segment's first and last batch, µs.
         flush_messages: the number of unflushed records at which a log is flushed.
         flush_us: how long a log can go without a flush before the flush scheduler flushes it, µs.
-        retention_us: the maximum age of the newest record in a segment, µs. Older segments are deleted. -1 means no limit.
-        retention_bytes: the size to which retention reduces a log. It deletes the oldest segments as long as the rest of the log has at
-            least this size. -1 means no limit.
+        retention_us: the maximum age of the newest record in a segment, µs. Segments whose newest record is older than this age are
+            deleted. -1 means no limit.
+        retention_bytes: the size to which retention reduces a log. Retention deletes the oldest segments as long as the rest of the log has
+            at least this size. -1 means no limit.
         max_message_bytes: the maximum size of a record that a producer sends.
         index_interval_bytes: the number of bytes that are appended to a segment between two entries in its offset index.
         segment_index_bytes: the size of the active segment's offset index and of its time index. When an index is full, the next segment
             starts.
         compact: whether cleanup.policy contains `compact`.
-        delete: whether cleanup.policy contains `delete`, so that retention applies.
+        delete: whether cleanup.policy contains `delete`, in which case retention applies.
         min_cleanable_ratio: the fraction of dirty bytes above which a log is cleaned.
         delete_retention_us: the minimum time for which a tombstone or a marker stays in the cleaned part of a log, µs.
         min_compaction_lag_us: the minimum age at which a record can be cleaned, µs.

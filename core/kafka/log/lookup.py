@@ -40,7 +40,7 @@ class LookupStep(NamedTuple):
         position: the position in the segment file that the step finds; -1 if it finds none.
         probes: the number of index entries that the step compares.
         batches: the number of batch headers that the step reads.
-        bytes: the size, in the segment file, from the first of these batches up to the one that the step finds.
+        bytes: the number of bytes in the segment file from the first of these batches up to the batch that the step finds.
         sentence: the step in words.
     """
 

@@ -107,7 +107,7 @@ class ProducerStateManager:
     # --- what a leader checks --------------------------------------------------------------------------------------
 
     def duplicate(self, producer_id: int, epoch: int, first_sequence: int, records: int) -> BatchMetadata | None:
-        """Return the earlier batch that this batch retries (`UnifiedLog#analyzeAndValidateProducerState`)."""
+        """Return the earlier batch of which this batch is a retry (`UnifiedLog#analyzeAndValidateProducerState`)."""
         entry = self.entries.get(producer_id)
         last = increment_sequence(first_sequence, records - 1)
         return None if entry is None else entry.duplicate_of(epoch, first_sequence, last, self.release.retained_batches)
@@ -126,7 +126,8 @@ class ProducerStateManager:
 
         Args:
             transactional: whether the batch is part of a transaction.
-            verified: whether a batch that opens a transaction needs no guard, because this broker does not verify transactions.
+            verified: whether a batch that opens a transaction needs no guard, which is the case if this broker does not verify
+                transactions.
             guard: the verification number of the batch; NO_GUARD if the batch needed no verification.
         """
         entry = self.entries.get(producer_id)
@@ -320,7 +321,9 @@ class ProducerStateManager:
         self.aborted = [each for each in self.aborted if each.last_offset >= base]
 
     def remove_stray_snapshots(self, bases: tuple[int, ...]) -> None:
-        """Delete the snapshot files that belong to no segment, except the largest one above the last base (`#removeStraySnapshots`)."""
+        """Delete the snapshot files that belong to no segment, except the one with the largest offset above the base of the last segment
+        (`#removeStraySnapshots`).
+        """
         largest = max([each.offset for each in self.snapshots if each.offset > bases[-1]], default=NO_OFFSET)
         self.snapshots = tuple(each for each in self.snapshots if each.offset in bases or each.offset == largest)
 
@@ -341,7 +344,7 @@ class ProducerStateManager:
         """Go back to the newest snapshot at or before an offset, or to the log start. After that, the log replays its batches starting at
         `end_offset`.
 
-        If nothing was truncated, this happens only in a new process. Kafka: `ProducerStateManager#truncateAndReload`.
+        If nothing was truncated, only a new process goes back to a snapshot. Kafka: `ProducerStateManager#truncateAndReload`.
         """
         if offset == self.end_offset and not restarted:
             return

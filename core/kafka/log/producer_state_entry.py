@@ -11,7 +11,7 @@ NUM_BATCHES_TO_RETAIN: Final = 5
 """The number of batches that a log remembers for each producer (`ProducerStateEntry.NUM_BATCHES_TO_RETAIN`)."""
 
 MAX_SEQUENCE: Final = 2**31 - 1
-"""The largest sequence number. The sequence number after it is 0."""
+"""The largest sequence number. The sequence number after the largest one is 0."""
 
 NO_SEQUENCE: Final = -1
 """The value for a missing sequence number: nothing was appended in this producer epoch, or the batch is not idempotent."""
@@ -21,12 +21,16 @@ NO_TIMESTAMP: Final = -1
 
 
 def increment_sequence(sequence: int, by: int) -> int:
-    """Return the sequence number that is `by` later. MAX_SEQUENCE is followed by 0 (`DefaultRecordBatch#incrementSequence`)."""
+    """Return the sequence number that comes `by` numbers after the given one. MAX_SEQUENCE is followed by 0
+    (`DefaultRecordBatch#incrementSequence`).
+    """
     return sequence + by if sequence <= MAX_SEQUENCE - by else by - (MAX_SEQUENCE - sequence) - 1
 
 
 def decrement_sequence(sequence: int, by: int) -> int:
-    """Return the sequence number that is `by` earlier. 0 is preceded by MAX_SEQUENCE (`DefaultRecordBatch#decrementSequence`)."""
+    """Return the sequence number that comes `by` numbers before the given one. 0 is preceded by MAX_SEQUENCE
+    (`DefaultRecordBatch#decrementSequence`).
+    """
     return sequence - by if sequence >= by else MAX_SEQUENCE - (by - sequence) + 1
 
 
@@ -132,8 +136,8 @@ class VerificationStateEntry:
         self.begins_at_0 = begins_at_0
 
     def update(self, sequence: int, epoch: int) -> None:
-        """Register another batch. If its sequence number is lower or its epoch is higher, that value replaces the known one
-        (`#maybeUpdateLowestSequenceAndEpoch`)."""
+        """Register another batch. If the batch's sequence number is lower than the known one, or its epoch is higher, the new value
+        replaces the known one (`#maybeUpdateLowestSequenceAndEpoch`)."""
         if epoch > self.epoch:
             self.epoch, self.lowest_sequence = epoch, sequence
         elif epoch == self.epoch:

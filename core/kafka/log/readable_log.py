@@ -21,7 +21,7 @@ class ReadableLog:
         starts, terms: the start offsets and the terms of the runs, in offset order, starting at the first segment's base. Like `bases`,
             they are immutable and shared with snapshots.
         tail: the last run's term; None if the log is empty.
-        bases: the base offsets of the segments that have been computed (`ReplicaLog.roll`); None means a single segment that starts at the
+        bases: those base offsets of segments that have been computed (`ReplicaLog.roll`); None means a single segment that starts at the
             first offset.
     """
 
@@ -140,7 +140,7 @@ class ReadableLog:
         return runs if not runs or runs[0].start < runs[0].end else runs[1:]
 
     def term_at(self, offset: int) -> Term | None:
-        """Return the term of the record at an offset, even if log compaction has removed the record; None if there was none."""
+        """Return the term of the record at an offset, even if log compaction has removed the record; None if there was no record."""
         if not self.log_start <= offset < self.leo:
             return None
         return self.terms[bisect_right(self.starts, offset) - 1].origin

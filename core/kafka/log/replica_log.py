@@ -142,7 +142,7 @@ class ReplicaLog(ReadableLog):
         self.flush_at = None if messages == MAX_LONG else recovery_point + messages
 
     def _maybe_flush(self) -> None:
-        """Flush if at least flush.messages records are unflushed, unless a new segment started among them (`UnifiedLog#append`)."""
+        """Flush if at least flush.messages records are unflushed, unless one of these records started a new segment (`UnifiedLog#append`)."""
         self.roll()
         if self.leo - self.recovery_point >= self.config.flush_messages:
             self.flush()
@@ -175,7 +175,7 @@ class ReplicaLog(ReadableLog):
         return True
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
-        """Return (epoch, end offset) of the largest epoch up to the requested epoch (`LeaderEpochFileCache#endOffsetFor`)."""
+        """Return (epoch, end offset) for the largest epoch that is at most the requested epoch (`LeaderEpochFileCache#endOffsetFor`)."""
         return self.epochs.end_offset_for(epoch, self.leo)
 
     def truncate_to(self, offset: int) -> bool:
@@ -340,7 +340,7 @@ class ReplicaLog(ReadableLog):
         return True
 
     def _start_at(self, offset: int) -> None:
-        """Move the log start. Before 2.3, this forgets producers that have no records above it (KAFKA-7190)."""
+        """Move the log start. Before 2.3, this function forgets producers that have no records above the new log start (KAFKA-7190)."""
         self.log_start = offset
         self.epochs.truncate_from_start(offset)
         if not self.release.producers_outlive_segments:

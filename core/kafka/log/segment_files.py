@@ -40,11 +40,11 @@ class PositionedBatch(NamedTuple):
 
     Attributes:
         batch: the fields of the batch.
-        start: its first offset in the log.
-        end: the offset after its last record in the log. A log can contain only part of a batch if the size of a fetch was limited.
-        position: its position in the file.
-        bytes: its size in the file.
-        leader_epoch: the epoch of the leader that appended it.
+        start: the batch's first offset in the log.
+        end: the offset after the batch's last record in the log. A log can contain only part of a batch if the size of a fetch was limited.
+        position: the batch's position in the segment file.
+        bytes: the batch's size in the segment file.
+        leader_epoch: the epoch of the leader that appended the batch.
         offsets: the offsets of the records that are left after log compaction; empty if none is left.
         horizon: the delete horizon, µs; NO_HORIZON if none is set.
     """
@@ -157,7 +157,7 @@ class SegmentFiles:
 
 
 def segment_files(log: ReplicaLog) -> list[SegmentFiles]:
-    """Return the segments of a log, oldest first. The last one is the active segment. The log does not change."""
+    """Return the segments of a log, oldest first. The last one is the active segment. This function does not change the log."""
     bases, _ = log.known_segments()
     ends = [*bases[1:], log.leo]
     aborted = aborted_transactions(log)
@@ -165,7 +165,7 @@ def segment_files(log: ReplicaLog) -> list[SegmentFiles]:
 
 
 def aborted_transactions(log: ReplicaLog) -> tuple[AbortedTransaction, ...]:
-    """Return the entries of the transaction indexes of all segments, in the order of the markers. The log does not change."""
+    """Return the entries of the transaction indexes of all segments, in the order of the markers. This function does not change the log."""
     if not any(term.has_producer_ids for term in log.terms):
         return ()
     first, producers = log.first_offset, log.producers

@@ -1,4 +1,4 @@
-"""The base offsets of a log's segments. They are computed from the batches on demand, so that appends stay fast.
+"""The base offsets of a log's segments. The base offsets are computed from the batches on demand, so that appends stay fast.
 
 Kafka rolls segments while it appends. isrlab computes the bases when it needs them, for example for retention or recovery, by bisecting the
 batches that were appended since the last computation. The result is the same, because a base depends only on the settings and on the

@@ -1,4 +1,4 @@
-"""The interface of a broker that its transaction coordinator uses."""
+"""The interface through which a transaction coordinator uses its broker."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Completion(Protocol):
 
 
 class CoordinatorContext(Protocol):
-    """The interface of the broker that its transaction coordinator uses."""
+    """The interface through which a transaction coordinator uses its broker."""
 
     by_hand: bool
     request_timeout: int

@@ -16,7 +16,7 @@ def end_txn_answer(metadata: TransactionMetadata, request: EndTxnRequest, releas
 
 
 def _answer(metadata: TransactionMetadata, request: EndTxnRequest, release: Release) -> str | None:
-    """Return the answer in versions before transaction.version 2."""
+    """Return the answer to an EndTxn request in versions before transaction.version 2."""
     if metadata.producer_id != request.producer_id:
         return errors.INVALID_PRODUCER_ID_MAPPING
     exact = release.end_txn_epoch_must_match
@@ -28,7 +28,8 @@ def _answer(metadata: TransactionMetadata, request: EndTxnRequest, release: Rele
 
 
 def _answer_v2(metadata: TransactionMetadata, request: EndTxnRequest) -> str | None:
-    """Return the answer in transaction.version 2, where the epoch distinguishes a retry of the last EndTxn from the next EndTxn (KIP-890).
+    """Return the answer to an EndTxn request in transaction.version 2, where the epoch distinguishes a retry of the last EndTxn from the
+    next EndTxn (KIP-890).
 
     A pending transition is checked first, because the producer might already use a producer ID whose transition is still pending.
     """

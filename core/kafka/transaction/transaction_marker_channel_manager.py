@@ -1,8 +1,8 @@
 """Writes the markers of transactions that the coordinator has decided to commit or abort, and then completes the transactions (Kafka:
 `TransactionMarkerChannelManager`).
 
-Only one request to each broker is in flight at a time. It carries the markers of all transactions for the partitions that the broker leads.
-The manager resends markers until each partition has one, so a partition might get more than one.
+Only one request to each broker is in flight at a time. Each request carries the markers of all transactions for the partitions that the
+broker leads. The manager resends markers until each partition has one, so a partition might get more than one.
 """
 
 from __future__ import annotations

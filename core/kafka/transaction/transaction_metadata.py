@@ -13,10 +13,10 @@ from core.kafka.ids import TopicPartition
 from core.kafka.transaction.transaction_state import VALID_PREVIOUS_STATES, TransactionState
 
 NO_PRODUCER_ID: Final = -1
-"""The value that means no producer ID."""
+"""The value that stands for a missing producer ID."""
 
 NO_PRODUCER_EPOCH: Final = -1
-"""The value that means no producer epoch."""
+"""The value that stands for a missing producer epoch."""
 
 MAX_EPOCH: Final = 2**15 - 1
 """The largest producer epoch.
@@ -52,7 +52,8 @@ class TransactionMetadata:
         next_producer_id: the producer ID that replaces the current one, whose epochs are exhausted, when the transaction is complete
             (transaction.version 2).
         producer_epoch: the epoch of the current producer.
-        last_producer_epoch: the epoch before the last bump, which identifies a retry of InitProducerId. It is not stored in the log.
+        last_producer_epoch: the epoch before the last bump, which identifies a retry of InitProducerId. This epoch is not stored in the
+            log.
         timeout_us: transaction.timeout.ms of the producer, µs.
         state: the last state that was committed to the log.
         partitions: those partitions of the transaction whose marker is not confirmed yet, in the order in which they were added.

@@ -14,9 +14,9 @@ class TransactionState(enum.Enum):
     ONGOING = "Ongoing"
     """A transaction is open, and partitions have been added to it."""
     PREPARE_COMMIT = "PrepareCommit"
-    """The transaction is committed. Its markers are being written."""
+    """The coordinator has decided to commit the transaction, and the markers are being written."""
     PREPARE_ABORT = "PrepareAbort"
-    """The transaction is aborted. Its markers are being written."""
+    """The coordinator has decided to abort the transaction, and the markers are being written."""
     COMPLETE_COMMIT = "CompleteCommit"
     """All markers of a committed transaction have been written."""
     COMPLETE_ABORT = "CompleteAbort"
@@ -49,4 +49,4 @@ VALID_PREVIOUS_STATES: Final = {
     _S.DEAD: frozenset({_S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT}),
     _S.PREPARE_EPOCH_FENCE: frozenset({_S.ONGOING}),
 }
-"""The states that each state can follow (`TransactionState.VALID_PREVIOUS_STATES`)."""
+"""For each state, the states that can precede it (`TransactionState.VALID_PREVIOUS_STATES`)."""

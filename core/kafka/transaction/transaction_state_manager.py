@@ -46,7 +46,7 @@ APPEND_ERRORS: Final = {
 
 
 class Coordinator(Protocol):
-    """The interface of the coordinator that its state manager uses."""
+    """The interface through which a state manager uses its coordinator."""
 
     def continue_with(self, step: str, about: Any, error: str, /) -> None:
         """Perform the step that follows a write. `error` is NONE if the state was written."""
@@ -69,7 +69,7 @@ class TransactionLogAppend:
     """A state that is being written to the transaction log, and the step that follows the write.
 
     Attributes:
-        retries: whether the state stays pending after COORDINATOR_NOT_AVAILABLE, because the caller writes it again.
+        retries: whether the state stays pending after COORDINATOR_NOT_AVAILABLE, in which case the caller writes it again.
     """
 
     __slots__ = ("about", "coordinator_epoch", "manager", "partition", "retries", "step", "transactional_id", "transit")
@@ -190,7 +190,7 @@ class TransactionStateManager:
         return cache
 
     def unload(self, partition: int) -> bool:
-        """Drop the IDs in a partition. Return False if they were not loaded (`#removeTransactionsForTxnTopicPartition`)."""
+        """Drop the IDs in a partition. Return False if the IDs were not loaded (`#removeTransactionsForTxnTopicPartition`)."""
         cache = self.caches.pop(partition, None)
         if cache is None:
             return False

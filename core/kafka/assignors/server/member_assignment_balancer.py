@@ -9,12 +9,12 @@ from typing import Final
 class MemberAssignmentBalancer:
     """Sorts subscribers by their number of partitions, and keeps two ranges of them: the least loaded and the most loaded subscribers.
 
-    All members in the range of the least loaded members have the same number of partitions. When each of them has received one more
-    partition, the range is extended to include the members that already had that many. The range of the most loaded members grows in the
-    same way from the other end.
+    All members in the range of the least loaded members have the same number of partitions. When each of the least loaded members has
+    received one more partition, the range is extended to include the members that already had that many partitions. The range of the most
+    loaded members grows in the same way from the other end.
 
     Attributes:
-        imbalance: the initial difference in partitions between the most and the least loaded subscriber.
+        imbalance: the initial difference in the number of partitions between the most loaded and the least loaded subscriber.
     """
 
     __slots__ = (
@@ -37,7 +37,7 @@ class MemberAssignmentBalancer:
     def __init__(self, sizes: Sequence[int], members: Sequence[int]) -> None:
         """Start with the given members (`#initialize`).
 
-        `sizes` contains the number of partitions of each member and changes while partitions move.
+        `sizes` contains the number of partitions of each member and changes when partitions move.
         """
         self._sizes = sizes
         self._members = sorted(members, key=lambda member: (sizes[member], member))
@@ -83,5 +83,5 @@ class MemberAssignmentBalancer:
         self._most_end = last
 
     def is_balanced(self) -> bool:
-        """Return whether a member in one range has at most one partition more than a member in the other range (`#isBalanced`)."""
+        """Return whether the most loaded subscribers have at most one partition more than the least loaded subscribers (`#isBalanced`)."""
         return self._most_count - self._least_count <= 1

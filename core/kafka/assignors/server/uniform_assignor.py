@@ -16,7 +16,7 @@ def assign(topics: Topics, members: Members, *, extra_goes_to_any_member: bool =
         members: the members of the group in the order of the hash map. Each member counts as owning the partitions in its current target
             assignment.
         extra_goes_to_any_member: whether any member can have one more partition than others (KAFKA-18688, since 4.1), so that a balanced
-            assignment does not change. Before 4.1, only the first members can have one more.
+            assignment does not change. Before 4.1, only the first members can have one more partition than others.
     """
     topics = subscribed(topics, members)
     if not topics:
@@ -28,11 +28,11 @@ def assign(topics: Topics, members: Members, *, extra_goes_to_any_member: bool =
 
 
 def _assign_homogeneous(topics: Topics, members: Members, extra_goes_to_any_member: bool) -> Assignment:
-    """Assign partitions to members that have the same subscriptions (`UniformHomogeneousAssignmentBuilder#build`).
+    """Assign partitions to members that all have the same subscriptions (`UniformHomogeneousAssignmentBuilder#build`).
 
     If the number of partitions is not divisible by the number of members, some members get one more partition: first those that already own
     that many, and then those that come last. Each member keeps its own partitions up to its quota. Then the members below their quotas get
-    the remaining partitions: one member is filled up to its quota before the next one gets any.
+    the remaining partitions: one member gets partitions up to its quota before the next member gets any.
     """
     owned = {tp for member in members for tp in member.owned}
     every = (TopicPartition(topic, number) for topic, metadata in topics.items() for number in range(metadata.partitions))

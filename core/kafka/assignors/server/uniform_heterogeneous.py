@@ -16,7 +16,7 @@ class UniformHeterogeneousAssignmentBuilder:
     """Builds one assignment.
 
     Attributes:
-        member_ids: the members; the builder refers to them by their position.
+        member_ids: the IDs of the members; the builder refers to each member by its position in this list.
         subscribers: the members that subscribe to each topic.
         owners: for each topic, the member that each partition is assigned to; -1 if there is none.
         sizes: the number of partitions of each member (`memberTargetAssignmentSizes`).

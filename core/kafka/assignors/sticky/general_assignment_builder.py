@@ -1,7 +1,7 @@
 """Sticky assignment for members that subscribe to different topics (`AbstractStickyAssignor.GeneralAssignmentBuilder`).
 
-Members keep their own partitions. Each partition that has no owner goes to the least loaded subscriber. Then partitions move as long as
-some member has at least two more partitions than another member that could take one of them.
+Members initially keep the partitions that they own. Each partition that has no owner goes to the least loaded subscriber. Then partitions
+move as long as some member has at least two more partitions than another member that could take one of them.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from core.kafka.assignors.subscription import Assignment, Members, Topics
 from core.kafka.ids import TopicPartition
 
 ROUNDS_IN_VAIN: Final = 10
-"""The number of rounds after which the builder gives up a preference if the balance has not improved. The preference is to move back a
-partition that has already moved, instead of moving another one.
+"""The number of rounds without a better balance after which the builder no longer prefers to move back a partition that has already moved.
 """
 
 
@@ -77,7 +76,7 @@ class GeneralAssignmentBuilder:
         return {member: list(tps) for member, tps in self.assignment.items()}
 
     def _assign_owned_partitions(self) -> set[TopicPartition]:
-        """Take partitions from members that can no longer have them. Return the partitions that stay with their owners
+        """Take away partitions from members that can no longer own them. Return the partitions that stay with their owners
         (`#assignOwnedPartitions`)."""
         kept = set()
         for member, tps in self.assignment.items():
@@ -135,9 +134,9 @@ class GeneralAssignmentBuilder:
 
         Return whether any partition moved (`#performReassignments`).
 
-        Kafka also stops as soon as `#isBalanced` returns true. At that point, no partition could move anyway. In rare cases, Kafka moves
-        the same partition back and forth endlessly, because `#getTheActualPartitionToBeMoved` keeps choosing it. isrlab stops choosing it
-        if several rounds do not improve the balance (`ROUNDS_IN_VAIN`).
+        Kafka also stops as soon as `#isBalanced` returns true. When `#isBalanced` returns true, no partition could move anyway. In rare
+        cases, Kafka moves the same partition back and forth endlessly, because `#getTheActualPartitionToBeMoved` keeps choosing it. isrlab
+        stops choosing it if several rounds do not improve the balance (`ROUNDS_IN_VAIN`).
         """
         performed = False
         modified = True
@@ -160,7 +159,9 @@ class GeneralAssignmentBuilder:
         return performed
 
     def _sum_of_squares(self) -> int:
-        """Return a measure of imbalance. It decreases when a partition moves to a member that has at least two fewer partitions."""
+        """Return a measure of imbalance. The measure decreases when a partition moves to a member that has at least two fewer partitions
+        than the former owner.
+        """
         return sum(len(tps) ** 2 for tps in self.assignment.values())
 
     def _reassign(self, tp: TopicPartition, target: str, *, prefers_moved: bool) -> None:

@@ -36,7 +36,7 @@ class LeastLoaded:
         return member in self.counts
 
     def put(self, member: str, count: int) -> None:
-        """Set the number of partitions of a member."""
+        """Set the number of partitions that a member has."""
         known = self.counts.get(member)
         self.counts[member] = count
         if known is not None and count >= known:
@@ -46,7 +46,7 @@ class LeastLoaded:
             heapq.heappush(self._heaps.setdefault(topic, {}).setdefault(rack, []), (count, member))
 
     def remove(self, member: str) -> None:
-        """Exclude a member from now on."""
+        """Exclude a member from the rest of the assignment."""
         del self.counts[member]
 
     def first(self, topic: str, racks: Set[str] | None = None) -> str | None:

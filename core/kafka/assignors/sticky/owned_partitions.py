@@ -14,7 +14,8 @@ class OwnedPartitions(NamedTuple):
 
     Attributes:
         by_member: the partitions that each member owns, in the order in which the member reports them.
-        doubly_claimed: partitions that two members claim for the same generation. These partitions count as having no owner.
+        doubly_claimed: partitions that two members claim for the same generation. Partitions that two members claim count as having no
+            owner.
         subscriptions_equal: whether all members subscribe to the same topics.
         max_generation: the highest generation that any member reports.
     """
@@ -33,7 +34,7 @@ def owned_partitions(topics: Topics, members: Members, *, claims_by_partition: b
             created again with fewer partitions.
         members: the members of the group, in hash map order.
         claims_by_partition: whether, of two members that claim the same partition, the one with the higher generation owns it (KAFKA-14639,
-            3.5). Before that, only members of the highest generation own anything.
+            3.5). Before 3.5, only the members that report the highest generation own any partitions.
     """
     generations = {member.member_id: member.generation for member in members}
     highest = max(generations.values(), default=NO_GENERATION)

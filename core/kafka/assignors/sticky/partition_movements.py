@@ -28,7 +28,7 @@ class PartitionMovements:
         self._pairs = {}
 
     def move(self, tp: TopicPartition, source: str, target: str) -> None:
-        """Record a movement. A partition that returns to its first owner does not count as moved (`#movePartition`)."""
+        """Record a movement. A partition that returns to its original owner does not count as moved (`#movePartition`)."""
         former = self._pairs.pop(tp, None)
         if former is not None:
             topic = self._by_topic[tp.topic]

@@ -21,9 +21,9 @@ class StickyRules(NamedTuple):
         algorithm: the algorithm for members that all subscribe to the same topics.
         rack_aware: whether members get partitions in their racks (KIP-881, 3.5).
         claims_by_partition: whether, of two members that claim the same partition, the one with the higher generation owns it (KAFKA-14639,
-            3.5). Before that, only members of the highest generation own anything.
+            3.5). Before 3.5, only the members that report the highest generation own any partitions.
         sorts_owned: whether a member that owns too many partitions keeps the partitions with the lowest numbers, across all topics
-            (KAFKA-16277, 3.7.1). Before that, it keeps those that it reports first.
+            (KAFKA-16277, 3.7.1). Before 3.7.1, such a member keeps the partitions that it reports first.
     """
 
     algorithm: StickyAlgorithm = StickyAlgorithm.EXPECTED_MEMBERS

@@ -44,7 +44,7 @@ class AlterPartitionManager:
         broker.timers["alter-partition-timeout"] = self._timed_out
 
     def submit(self, item: AlterPartitionItem) -> bool:
-        """Submit a change. Return False if the partition already has a pending change (OPERATION_NOT_ATTEMPTED)."""
+        """Submit an ISR change. Return False if the partition already has a pending change (OPERATION_NOT_ATTEMPTED)."""
         if item.tp in self.unsent:
             return False
         self.unsent[item.tp] = item
@@ -52,7 +52,7 @@ class AlterPartitionManager:
         return True
 
     def reset(self) -> None:
-        """Forget all changes, because the process has ended."""
+        """Forget all pending ISR changes, because the process has ended."""
         self.unsent.clear()
         self.in_flight = 0
 

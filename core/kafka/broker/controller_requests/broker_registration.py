@@ -54,7 +54,7 @@ class BrokerRegistration:
         broker.timers["register"] = self._register_again
 
     def reset(self) -> None:
-        """Forget how often the controller refused to register the previous process."""
+        """Forget how many times the controller refused to register the previous process."""
         self._refused = False
         self._refusals = 0
 

@@ -2,7 +2,8 @@
 
 If there is only one controller, it is always the active one. In a quorum, a broker regards one voter as the active controller until this
 voter responds that it is not active, refuses the connection, or does not respond to a metadata fetch for
-`controller.quorum.fetch.timeout.ms`. Then the broker follows the voter's hint, or asks the next voter.
+`controller.quorum.fetch.timeout.ms`. Then the broker turns to the voter that the response names as the active controller. If the response
+names none, the broker asks the next voter.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from core.kafka.messages import MetadataFetchRequest, NotController
 from core.sim.units import US_PER_MS
 
 RETRY: Final = 50 * US_PER_MS
-"""The delay before the broker asks the next voter, µs. It applies if the last voter is not the active controller and does not know which
-voter is."""
+"""The delay before the broker asks the next voter, µs. This delay applies if the last voter that the broker asked is not the active
+controller and does not know which voter is.
+"""
 
 
 class ControllerChannel:

@@ -29,7 +29,7 @@ class ProducerIdManager:
     Attributes:
         next_id: the next ID.
         end: the end of the block.
-        following: (start, end) of the next block, if the broker already has one.
+        following: the (start, end) pair of the next block, if the broker already has this block.
     """
 
     __slots__ = ("_not_before", "_prefetch_at", "_waiting", "broker", "end", "following", "next_id")
@@ -50,7 +50,7 @@ class ProducerIdManager:
         broker.timers.update({"producer-ids": self._request_block})
 
     def reset(self) -> None:
-        """Forget the blocks, because the process has ended. Their remaining IDs are never assigned."""
+        """Forget the blocks, because the process has ended. The remaining IDs in these blocks are never assigned."""
         self.next_id = self.end = self._prefetch_at = self._not_before = 0
         self.following = None
         self._waiting.clear()

@@ -127,7 +127,7 @@ def complete_consumers(fetcher: Fetcher) -> None:
     """Complete the delayed fetches of consumers that were waiting for a high watermark that has now advanced
     (`ReplicaFetcherThread#doWork`, KIP-392).
 
-    This runs once per response.
+    This function runs once per fetch response.
     """
     journal = fetcher.broker.journal
     arrived = journal.cause
@@ -140,7 +140,7 @@ def complete_consumers(fetcher: Fetcher) -> None:
 
 
 def throttle(fetcher: Fetcher, response: FetchResponse) -> None:
-    """If the quota is exceeded, delay the throttled partitions that lag (`ReplicaFetcherThread#shouldFollowerThrottle`)."""
+    """If the follower's quota is exceeded, delay the throttled partitions that lag (`ReplicaFetcherThread#shouldFollowerThrottle`)."""
     broker = fetcher.broker
     quota, now = broker.follower_quota, broker.journal.now
     assert quota is not None, "only throttled followers reach this point"

@@ -22,7 +22,7 @@ from core.sim.long_polling import NOT_YET, LongPoll
 from core.sim.messages import Timer
 
 tuple_of: Final = tuple.__new__
-"""A function that makes a NamedTuple from a tuple of its fields. It is twice as fast as the constructor."""
+"""A function that makes a NamedTuple from a tuple of its fields. This function is twice as fast as the constructor."""
 
 FOREVER: Final = 10**15
 """A maximum wait and a minimum size that are never reached. In by-hand mode, fetches have these limits, so that they wait until a command
@@ -36,15 +36,15 @@ class Fetcher:
         leader, number: the id of the leader, and the fetcher's number among num.replica.fetchers.
         sends_epoch: whether fetches carry the epoch of the last record (since 2.7).
         states: the fetch states of the fetcher's partitions.
-        failed: the broker's partitions that the fetchers stopped fetching after an error, until new metadata arrives.
+        failed: the partitions that the broker's fetchers have stopped fetching because of an error, until new metadata arrives.
         in_flight: the correlation ID of the request in flight; 0 if there is none.
         sent_at, sent_cause: the time when the request in flight was sent, and its cause.
         timeout_at: the time when the armed timer checks whether the request has timed out; -1 if no timer is armed, for example while
             fetches are elided.
         preparing: partitions that need a truncation point or the bounds of the leader's log before they can be fetched (ordered set).
         waking_at: the time when the armed timer ends a back-off; -1 if no timer is armed.
-        unsent: partitions whose state the leader's session does not know yet, in order. The value is the partition's part of the next
-            fetch, if it is already computed.
+        unsent: partitions whose state the leader's session does not know yet, in order. Each value is the partition's part of the next
+            fetch, if that part has already been computed.
         prepared: whether the values in `unsent` have been computed for all partitions.
         moved: the parts of the next fetch for partitions whose state changed because of a fetch response. In the fetch, they follow the
             parts in `unsent`.
@@ -134,7 +134,7 @@ class Fetcher:
         self.maybe_send()
 
     def continue_in_epoch(self, tp: TopicPartition, leader_epoch: int) -> None:
-        """Keep fetching from the same leader in its next epoch, without truncating.
+        """Keep fetching from the same leader in the leader's next epoch, without truncating the log.
 
         In releases in which fetches carry no epoch, the response to the request in flight is still valid.
         """
@@ -160,7 +160,7 @@ class Fetcher:
         self.poll.withdraw()
 
     def polls_resume(self, sent_at: int, cause: int) -> None:
-        """Resume real fetches after the network elided some. The last elided fetch counts as sent at `sent_at`."""
+        """Resume real fetches after the network has elided some fetches. The last elided fetch counts as sent at `sent_at`."""
         if sent_at != NOT_YET:
             self.sent_at, self.sent_cause = sent_at, cause
         if self.timeout_at < 0:
@@ -176,7 +176,7 @@ class Fetcher:
         self.failed[tp] = None
 
     def update_preparing(self, state: PartitionFetchState) -> None:
-        """Record whether a partition needs a truncation point or the bounds of the leader's log before it can fetch."""
+        """Record whether a partition needs a truncation point or the bounds of the leader's log before it can be fetched."""
         if state.state is TRUNCATING or state.out_of_range:
             self.preparing[state.partition.tp] = None
         else:
@@ -190,7 +190,7 @@ class Fetcher:
         self.forgotten.pop(tp, None)
 
     def record_failure(self, tp: TopicPartition, error: str) -> None:
-        """Record that the leader refused a partition, or that its records were corrupt."""
+        """Record that the leader refused to serve a partition, or that the fetched records were corrupt."""
         self.broker.journal.emit(events.FetchFailed.kind, self.broker.id, tp.topic, tp.partition, self.leader, error)
 
     def _queue_moved(self) -> None:
@@ -224,7 +224,9 @@ class Fetcher:
         return (bool(self.preparing) and self._request_offsets()) or self._fetch(max_wait, min_bytes, max_records)
 
     def _request_offsets(self) -> bool:
-        """Request truncation points or the bounds of the leader's log. Return False if all partitions that need them are in a back-off."""
+        """Request truncation points or the bounds of the leader's log. Return False if all partitions that need a truncation point or
+        bounds are in a back-off.
+        """
         now = self.broker.journal.now
         asking = []
         lookup = None

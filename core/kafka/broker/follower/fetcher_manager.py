@@ -19,7 +19,8 @@ class ReplicaFetcherManager:
 
     Attributes:
         fetchers: the fetchers by (leader, fetcher id).
-        failed_partitions: followed partitions that the broker stopped fetching after an error, until new metadata arrives (ordered set).
+        failed_partitions: the followed partitions that the broker has stopped fetching because of an error, until new metadata arrives
+            (ordered set).
     """
 
     __slots__ = ("broker", "failed_partitions", "fetchers")

@@ -22,13 +22,13 @@ class PartitionFetchState:
     Attributes:
         partition, topic, number: the partition, its topic, and its number.
         log: the partition's log on this broker.
-        leader_epoch: the leader epoch that the fetcher fetches in.
+        leader_epoch: the leader epoch in which the fetcher fetches.
         state: TRUNCATING or FETCHING.
         asked_epoch: the epoch whose end offset the fetcher requests while it truncates.
         leader_high_watermark: the leader's high watermark in the last response; -1 before the first response.
         sent_epoch: the leader epoch in the last request that contained the partition; -1 during a back-off. A response is valid only if
-            this equals `leader_epoch`; otherwise, its request belongs to a former epoch.
-        delayed_until: the time when the back-off ends, µs; 0 if there is none.
+            `sent_epoch` equals `leader_epoch`; otherwise, the request belongs to a former epoch.
+        delayed_until: the time when the back-off ends, µs; 0 if the partition is not in a back-off.
         out_of_range: whether the fetcher must first ask for the bounds of the leader's log.
         checked: whether the durability account knows that the follower has received its first response from this leader.
     """
@@ -59,5 +59,7 @@ class PartitionFetchState:
 
     @property
     def lag(self) -> int | None:
-        """The number of committed records that the follower lacks as of the last response; None before the first one (`FetcherLagMetrics#lag`)."""
+        """The number of committed records that the follower lacks as of the last response; None before the first response
+        (`FetcherLagMetrics#lag`).
+        """
         return None if self.leader_high_watermark < 0 else max(0, self.leader_high_watermark - self.log.leo)

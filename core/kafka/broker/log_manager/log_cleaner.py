@@ -1,7 +1,7 @@
 """A broker's log cleaner (Kafka: `LogCleaner`, `LogCleanerManager`).
 
-It repeatedly cleans the dirtiest log that has enough to clean. If no log has enough to clean, it waits for log.cleaner.backoff.ms.
-Leaders and followers clean their own logs, so replicas can hold different records of a partition.
+The log cleaner repeatedly cleans the dirtiest log that has enough to clean. If no log has enough to clean, it waits for
+log.cleaner.backoff.ms. Leaders and followers clean their own logs, so replicas can hold different records of a partition.
 """
 
 from __future__ import annotations

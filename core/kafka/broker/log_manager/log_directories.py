@@ -189,7 +189,7 @@ class LogDirectories:
             broker.handlers[kind] = self._write if delay or self.busy_until > broker.journal.now else handler
 
     def write_wait(self) -> int:
-        """Return how long a write that arrives now takes, including the wait for earlier writes, µs."""
+        """Return the time that a write takes if it arrives now, including the wait for earlier writes, µs."""
         return max(self.busy_until - self.broker.journal.now, 0) + self.slow
 
     def _record_if_behind(self) -> None:

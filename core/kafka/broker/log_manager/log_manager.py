@@ -107,7 +107,9 @@ class LogManager:
         self.delete_old_segments()
 
     def delete_old_segments(self) -> None:
-        """Apply retention to the logs of all replicas, led or followed, each up to its own high watermark (`LogManager#cleanupLogs`)."""
+        """Apply retention to the logs of all replicas, whether the broker leads or follows the partition, each up to its own high watermark
+        (`LogManager#cleanupLogs`).
+        """
         broker = self._broker
         now, disk, journal = broker.settings.clock.read(broker.journal.now), broker.disk, broker.journal
         configs = broker.log_configs.values()

@@ -28,7 +28,9 @@ class DelayedConsumerFetch:
         self.done = False
 
     def read(self) -> ConsumerFetchResponse:
-        """Return the current response. It omits partitions that have nothing new and partitions that another replica should serve."""
+        """Return the current response. The response omits partitions that have nothing new and partitions that another replica should
+        serve.
+        """
         broker, hosted, rack = self.broker, self.hosted, self.request.rack
         found = []
         preferred = []
@@ -84,8 +86,8 @@ def read_for_consumer(
     With `read_committed`, the records end at the last stable offset, and the response lists the aborted transactions among them. The
     consumer itself must skip the records of these transactions.
 
-    Kafka: `UnifiedLog#read` with `FetchIsolation`. A follower serves only clients that send their rack, even an empty one (fetch version
-    11, since 2.4). Other clients must fetch from the leader.
+    Kafka: `UnifiedLog#read` with `FetchIsolation`. A follower serves only clients that send their rack, even if the rack is empty (fetch
+    version 11, since 2.4). Other clients must fetch from the leader.
     """
     partition = hosted.online.get(tp)
     if partition is None:

@@ -1,4 +1,4 @@
-"""The part of a leader that serves followers' fetches. It keeps the fetch sessions, makes the responses, and delays fetches.
+"""The part of a leader that serves followers' fetches. The fetch manager keeps the fetch sessions, makes the responses, and delays fetches.
 
 Kafka: `FetchManager`, `DelayedFetch`.
 """
@@ -56,7 +56,7 @@ class FetchManager:
         self.possibly_late.clear()
 
     def drop_parked(self) -> None:
-        """Drop all delayed fetches. Their senders fetch again."""
+        """Drop all delayed fetches. The followers that sent these fetches fetch again."""
         for session in self.sessions.values():
             session.parked = None
 
@@ -139,7 +139,7 @@ class FetchManager:
         return late
 
     def broker_epoch_is_stale(self, request: FetchRequest) -> bool:
-        """Return whether a fetch comes from a previous process of a broker that is alive, according to this broker's metadata.
+        """Return whether, according to this broker's metadata, a fetch comes from a previous process of a broker that is alive.
 
         Kafka: `Replica#updateFetchStateOrThrow` (KIP-903).
         """
@@ -190,16 +190,17 @@ class FetchManager:
         """Read partitions for a follower, and update what the leader knows about the follower from its fetch
         (`ReplicaManager#readFromLog`).
 
-        The order of steps is Kafka's: read the log, update the follower's state, maybe expand the ISR (using the high watermark from before
-        this fetch), and then maybe raise the high watermark. The response contains what is new to the follower
+        The steps are in the same order as in Kafka: read the log, update the follower's state, maybe expand the ISR (using the high
+        watermark from before this fetch), and then maybe raise the high watermark. The response contains what is new to the follower
         (`CachedPartition#maybeUpdateResponseData`). A partition with more to send stays dirty.
 
         Args:
             taken: the session's dirty partitions.
-            entries: the partitions in `taken` to read.
+            entries: those partitions in `taken` that the call reads.
             arrives: whether the fetch has just arrived. If not, it was delayed, and this call only reads the log and always completes the
                 fetch.
-            sends: whether the response is sent to the follower. If it is not sent, the leader does not record its values as sent.
+            sends: whether the response is sent to the follower. If the response is not sent, the leader does not record the values in it as
+                sent.
 
         Returns:
             The parts of the response, or None if the fetch must wait.
@@ -359,7 +360,7 @@ class FetchManager:
             poll.fall_silent()
 
     def _within_quota(self, entries: list[SessionPartition], session: FetchSession, request: FetchRequest | None) -> list[SessionPartition]:
-        """Return the partitions that the leader's throttle permits (`ReplicaManager#shouldLeaderThrottle`).
+        """Return the partitions that the leader's throttle allows the leader to send (`ReplicaManager#shouldLeaderThrottle`).
 
         A throttled partition is not read, but the fetch still updates its follower's state. The partition stays dirty until the rate falls
         below the limit.

@@ -1,12 +1,12 @@
 """The leader's state for a follower's fetch session (KIP-227), including the delayed fetch of this session.
 
 The leader reads only partitions that have something new: those that the follower included in its fetch because their state changed, and
-those that have become `dirty` on the leader because of new records, a new high watermark, or a new leader epoch. Idle partitions cost
-nothing. If no partition in a session is dirty, the leader tells the network (`core.sim.long_polling`), which then elides idle fetches.
+those that have become `dirty` on the leader because of new records, a new high watermark, or a new leader epoch. Idle partitions take no
+computation time. If no partition in a session is dirty, the leader tells the network (`core.sim.long_polling`), which then elides idle
+fetches.
 
-Partitions keep their order. If the leader has sent records of a partition and has more to send, the partition moves to the end, so that no
-partition starves.
-Kafka: `FetchSession`, `IncrementalFetchContext#PartitionIterator`.
+Partitions keep their order. If the leader has sent records of a partition and has more to send, the partition moves to the end of the
+order, so that every partition gets its turn. Kafka: `FetchSession`, `IncrementalFetchContext#PartitionIterator`.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class FetchSession(FollowerSession):
         self.timer_due = -1
 
     def fetched_at(self) -> int:
-        """Return the time when the last fetch arrived, µs. Elided fetches count."""
+        """Return the time when the last fetch arrived, µs. Fetches that the network has elided also count as having arrived."""
         if self.poll.elided:
             arrived_at = self.poll.arrived_at()
             if arrived_at != NOT_YET:
@@ -130,7 +130,7 @@ class FetchSession(FollowerSession):
         return -1 if self.parked is None else self.deadline
 
     def polls_resume(self, arrived_at: int) -> None:
-        """Resume real fetches after the network elided some. The last elided fetch counts as having arrived at `arrived_at`."""
+        """Resume real fetches after the network has elided some fetches. The last elided fetch counts as having arrived at `arrived_at`."""
         if arrived_at != NOT_YET:
             self.last_fetch_time = arrived_at
         self.purgatory.mark_possibly_late(self)
@@ -172,14 +172,15 @@ class FetchSession(FollowerSession):
         self.purgatory.complete_fetch(self)
 
     def take_dirty(self) -> list[SessionPartition]:
-        """Remove and return the dirty partitions to read now. Each one stays marked as dirty until it is sent; only then can it be marked
-        again."""
+        """Remove and return the dirty partitions to read now. Each of these partitions stays marked as dirty until it is sent; only then
+        can it be marked again.
+        """
         entries = self.dirty.copy()
         self.dirty.clear()
         return entries
 
     def put_back(self, entries: list[SessionPartition]) -> None:
-        """Put back partitions that were taken but not sent. They come before partitions that became dirty later."""
+        """Put back partitions that were taken but not sent. These partitions come before partitions that became dirty later."""
         since = {id(entry) for entry in self.dirty}
         self.dirty[:0] = [entry for entry in entries if entry.dirty and id(entry) not in since]
 

@@ -75,7 +75,7 @@ class ProduceVerification:
 
     @property
     def retries_concurrent(self) -> bool:
-        """Whether the leader repeats the request on behalf of the producer. It does so with transaction.version 2."""
+        """Whether the leader repeats the request on behalf of the producer. The leader does so with transaction.version 2."""
         return self.request.adds_partition
 
     def verified(self, error: str, guard: int) -> None:
@@ -161,7 +161,8 @@ class AddPartitionsToTxnManager:
     def _queue(self, verification: Verification) -> None:
         """Queue a request.
 
-        If there are several requests for one ID, keep only those with the newest epoch, one for each partition (`#addTxnData`).
+        If there are several requests for one transactional.id, keep only those with the newest epoch, one for each partition
+        (`#addTxnData`).
         """
         queue = self.queued.setdefault(verification.node, {})
         batch = verification.batch

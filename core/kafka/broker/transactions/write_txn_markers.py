@@ -24,7 +24,7 @@ class MarkersWrite:
     Attributes:
         owners: the coordinators by internal topic.
         results: (producer ID, partition, error) of each marker that has been written or refused.
-        missing: the number of markers without a result.
+        missing: the number of markers that have no result yet.
     """
 
     __slots__ = ("broker", "correlation", "missing", "owners", "results", "sender")

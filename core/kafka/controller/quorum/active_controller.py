@@ -1,12 +1,13 @@
 """The active controller, a role that the leader of the metadata quorum has (Kafka: `QuorumController`, `KafkaRaftClient.Listener`).
 
-It receives requests from brokers, appends the requests that change metadata, and responds when they are committed.
+The active controller receives requests from brokers, appends the requests that change metadata, and responds when these requests are
+committed.
 
-Kafka's active controller immediately generates records from a state that can still be rolled back. It holds its responses in a purgatory
-until the records are committed. In isrlab, the request itself is appended, and it is executed when it is committed. The records are the
-same, because requests take effect in log order in both cases. However, isrlab never shows a state that could be rolled back. As in Kafka,
-heartbeats that change nothing are not written to the log. Because only the active controller knows which brokers have been silent, its
-successor starts with new sessions (`ClusterControlManager#activate`).
+Kafka's active controller immediately generates records from a state that can still be rolled back. Kafka's active controller holds its
+responses in a purgatory until the records are committed. In isrlab, the request itself is appended, and it is executed when it is
+committed. The records are the same, because requests take effect in log order in both cases. However, isrlab never shows a state that could
+be rolled back. As in Kafka, heartbeats that change nothing are not written to the log. Because only the active controller knows which
+brokers have been silent, its successor starts with new sessions (`ClusterControlManager#activate`).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ METADATA_WAIT: Final = 500 * US_PER_MS
 
 
 class LeaderVoter(Protocol):
-    """The interface of the voter that leads the epoch, which its active controller uses."""
+    """The interface through which an active controller uses the voter that leads the epoch."""
 
     @property
     def host(self) -> Node: ...
@@ -54,7 +55,7 @@ class LeaderVoter(Protocol):
 
 
 class CommittedState(Protocol):
-    """The interface of the quorum's committed state, which an active controller uses."""
+    """The interface through which an active controller uses the quorum's committed state."""
 
     @property
     def controller(self) -> QuorumController: ...
@@ -200,7 +201,7 @@ class ActiveController:
             self.schedule_task(delay, "session-check")
 
     def _session_check(self) -> None:
-        """If the session of the broker that has been silent longest has expired, fence this broker.
+        """If the session of the broker that has been silent the longest has expired, fence this broker.
 
         Kafka: `ReplicationControlManager#maybeFenceOneStaleBroker`.
         """

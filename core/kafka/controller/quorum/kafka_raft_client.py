@@ -76,7 +76,7 @@ class FollowerProgress:
 
 
 class QuorumContext(CommittedState, Protocol):
-    """The interface of the quorum that its voters use: the voters, the timeouts, and the committed state."""
+    """The interface through which voters use their quorum: the voters, the timeouts, and the committed state."""
 
     @property
     def voters(self) -> Collection[str]: ...
@@ -94,7 +94,7 @@ class QuorumContext(CommittedState, Protocol):
 
 
 class KafkaRaftClient:
-    """A voter. Its epoch, vote, leader, and log are on disk, so they survive the process.
+    """A voter. The voter's epoch, vote, leader, and log are on disk, so they survive when the process ends.
 
     Attributes:
         host: the node that the voter runs in: its own node, or a broker in combined mode.

@@ -53,7 +53,8 @@ class MetadataQuorum:
         self._first_end = 0
 
     def boot(self, hosts: Sequence[Node], seed: int, first: str) -> None:
-        """Create a voter on each host. If a majority of the hosts is running, one of their voters is already the active controller.
+        """Create a voter on each host. If a majority of the hosts is running, the voter on one of these hosts is already the active
+        controller.
 
         Raises:
             ValueError: `first` is not one of the running voters.

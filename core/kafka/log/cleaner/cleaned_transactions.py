@@ -32,7 +32,7 @@ class CleanedTransactions:
         return anew
 
     def read_batch(self, retained: RetainedBatch) -> bool:
-        """Register a batch of records. Return True if its transaction is aborted, so that the records can be removed."""
+        """Register a batch of records. Return whether the records can be removed, which is the case if their transaction is aborted."""
         batch = retained.batch
         self._begin_up_to(retained.end)
         if not batch.transactional:
@@ -44,7 +44,7 @@ class CleanedTransactions:
         return False
 
     def read_marker(self, retained: RetainedBatch) -> bool:
-        """Register a marker. Return True if no batch of its transaction was read, so that the marker can be removed."""
+        """Register a marker. Return whether the marker can be removed, which is the case if no batch of its transaction was read."""
         self._begin_up_to(retained.end)
         marker = retained.batch.marker
         if not retained.offsets or marker is None:

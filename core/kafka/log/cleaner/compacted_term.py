@@ -1,4 +1,4 @@
-"""A leadership term in a cleaned log: the batches that are left in it, some of which have fewer records.
+"""A leadership term in a cleaned log: the batches that are left in it, some of which have fewer records than when they were written.
 
 Terms are shared between replicas, but each replica cleans its own log. Therefore, cleaning does not change a term. Instead, cleaning
 replaces the term in the runs of one log with a `CompactedTerm`, which refers to the original. Followers that fetch from a cleaned log
@@ -79,7 +79,7 @@ def _readable(each: RetainedBatch) -> Batch:
 
 
 class CompactedTerm(Term):
-    """The batches of a term that are left in a cleaned log. They never change.
+    """The batches of a term that are left in a cleaned log. These batches never change.
 
     Attributes:
         source: the term as its leader wrote it.

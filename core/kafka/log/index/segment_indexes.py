@@ -41,7 +41,7 @@ class SegmentIndexes:
 
     @property
     def is_full(self) -> bool:
-        """Whether one of the indexes is full, so that the next batch starts a new segment."""
+        """Whether one of the indexes is full, in which case the next batch starts a new segment."""
         return self.offsets.is_full or self.times.is_full
 
     def append(self, last_offset: int, timestamp_us: int, size: int) -> None:

@@ -1,7 +1,7 @@
 """The base class for a segment's offset index and time index (Kafka: `AbstractIndex`).
 
 An index is a file of entries that have the same size and are in ascending order. Because not every record has an entry, a lookup finds the
-last entry before the record. A scan of the segment, which starts there, then finds the record.
+last entry before the record. A scan of the segment that starts at this entry then finds the record.
 """
 
 from __future__ import annotations

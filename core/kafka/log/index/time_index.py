@@ -50,7 +50,7 @@ class TimeIndex(SparseIndex):
         Args:
             timestamp: the largest timestamp so far, ms.
             offset: the last offset of the batch with this timestamp.
-            skip_full_check: whether the entry can take the reserved slot, because the segment is being closed.
+            skip_full_check: whether the entry can take the reserved slot, which is the case while the segment is being closed.
 
         Raises:
             ValueError: the index is full, or the timestamp or the offset is smaller than the last one.

@@ -21,8 +21,8 @@ class CompletedTransaction(NamedTuple):
 class AbortedTransaction(NamedTuple):
     """An entry of the transaction index (`AbortedTxn`).
 
-    `last_stable_offset` is the first offset of the oldest transaction that was still open when this one was aborted. If there was none, it
-    is the offset after the marker.
+    `last_stable_offset` is the first offset of the oldest transaction that was still open when this one was aborted. If no other
+    transaction was open, `last_stable_offset` is the offset after the marker.
     """
 
     producer_id: int

@@ -92,7 +92,7 @@ _TABLE: Final = _crc_table()
 
 
 def crc32c(data: bytes) -> int:
-    """Return the CRC-32C (Castagnoli) checksum of some bytes."""
+    """Return the CRC-32C (Castagnoli) checksum of the given bytes."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc = crc >> 8 ^ _TABLE[(crc ^ byte) & 0xFF]

@@ -142,7 +142,7 @@ def wire_size(batch: Batch, records: int, size: int) -> int:
 
     Args:
         batch: the simulated batch.
-        records: the number of records in the batch that the log has.
+        records: the number of those records in the batch that are in the log.
         size: the bytes of these records.
     """
     if batch.marker is not None:

@@ -79,14 +79,15 @@ class Transfer(NamedTuple):
 
 
 def transfer(method: Method, size: int, *, cached: bool = True, scatter_gather: bool = True, chunk: int = SOCKET_BUFFER) -> Transfer:
-    """Return the cost of sending some bytes of a segment.
+    """Return the cost of sending a number of bytes from a segment.
 
     Args:
         method: the way in which the bytes are sent.
         size: the number of bytes.
-        cached: whether the bytes are in the page cache, for example because they were written recently. If not, the disk copies them there
-            first.
-        scatter_gather: whether the network card can read from the page cache. If it cannot, sendfile copies the bytes to the socket buffer.
+        cached: whether the bytes are in the page cache, for example because they were written recently. If the bytes are not in the page
+            cache, the disk copies them there first.
+        scatter_gather: whether the network card can read from the page cache. If the network card cannot do so, sendfile copies the bytes
+            to the socket buffer.
         chunk: the number of bytes that one call sends if TLS is not used.
     """
     dma = 1 if cached else 2
@@ -103,5 +104,5 @@ def transfer(method: Method, size: int, *, cached: bool = True, scatter_gather: 
 
 
 def transfers(size: int, *, cached: bool = True, scatter_gather: bool = True) -> tuple[Transfer, ...]:
-    """Return the cost of sending some bytes with each method."""
+    """Return the cost of sending a number of bytes with each method."""
     return tuple(transfer(method, size, cached=cached, scatter_gather=scatter_gather) for method in Method)
