@@ -153,7 +153,7 @@ class ClientConfig(ReprMixin):
         max_poll_records: max.poll.records of a consumer.
         auto_commit_interval: auto.commit.interval.ms of a consumer.
         default_api_timeout: default.api.timeout.ms of a consumer.
-        batches: whether a producer collects records in batches, because linger.ms, batch.size, or buffer.memory was given.
+        batches: whether a producer collects records in batches, which it does if linger.ms, batch.size, or buffer.memory was given.
         linger: linger.ms of a producer.
         batch_size: batch.size of a producer, bytes.
         buffer_memory: buffer.memory of a producer, bytes.

@@ -84,8 +84,8 @@ _BROKERS_DID: Final = {
     " registered anew": ("registered again", "registered again"),
     " shuts down": ("is shutting down", "are shutting down"),
 }
-"""How sentences express reasons that begin with the names of brokers. The keys are the ends of the reasons in the log. The values are the
-wordings for a single broker and for several brokers.
+"""How sentences express reasons that begin with the names of brokers. The keys are the phrases with which the reasons in the log end. The
+values are the wordings for a single broker and for several brokers.
 """
 
 _REPHRASED: Final = {
@@ -94,7 +94,8 @@ _REPHRASED: Final = {
     " does without": " excludes it",
     " has it in a log directory that works": " has it in a working log directory",
 }
-"""How sentences express other reasons. The keys are the ends of the reasons in the log, and the values replace these ends."""
+"""How sentences express other reasons. The keys are the phrases with which the reasons in the log end, and the values replace these
+phrases."""
 
 
 def _because(reason: str) -> str:

@@ -113,7 +113,7 @@ class DelayedForwarded(WorkerRecords, kind="delayed-forwarded", source="delay se
 
 
 class RecordsTried(WorkerRecords, kind="records-tried", source="retry service"):
-    """A worker tried to process records. `reason` says why they failed; it is empty if they succeeded."""
+    """A worker tried to process records. `reason` says why the records failed; it is empty if they succeeded."""
 
     number: int
     reason: str

@@ -1,4 +1,4 @@
-"""The interface of a broker that its group coordinator uses."""
+"""The part of a broker's interface that the group coordinator uses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.kafka.transaction.verification import TransactionalBatch, Verification
 
 
 class GroupCoordinatorContext(CoordinatorContext, Protocol):
-    """The interface of the broker that its group coordinator uses."""
+    """The part of the broker's interface that the group coordinator uses."""
 
     @property
     def account(self) -> DurabilityObserver:

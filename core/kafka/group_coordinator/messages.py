@@ -95,7 +95,7 @@ class OffsetFetchRequest(NamedTuple):
         group: the ID of the group.
         partitions: the partitions whose committed offsets the client requests.
         require_stable: whether a partition gets UNSTABLE_OFFSET_COMMIT if an open transaction contains an offset for it (KIP-447).
-        membership: the member ID and the member epoch of a member of the consumer protocol, which the coordinator checks (KIP-848).
+        membership: the member ID and the member epoch of a member that uses the consumer protocol, which the coordinator checks (KIP-848).
     """
 
     correlation: int

@@ -23,7 +23,7 @@ from core.kafka.ids import TopicPartition
 
 
 class Deletion:
-    """A request whose tombstones are being written. `response` is the response to send when they are committed."""
+    """A request whose tombstones are being written. `response` is the response to send when the tombstones are committed."""
 
     __slots__ = ("broker", "response", "sender")
 

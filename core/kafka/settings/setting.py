@@ -144,7 +144,7 @@ class Setting(ReprMixin):
         return float(text)
 
     def _class(self, text: str) -> str:
-        """Return the full name of a class, or an empty name."""
+        """Return the full name of a class. The empty name stays empty."""
         names = {name: name for name in ("", *self.classes)} | {name.rpartition(".")[2]: name for name in self.classes}
         if text not in names:
             raise ValueError(

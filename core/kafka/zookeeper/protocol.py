@@ -48,8 +48,8 @@ class GetData(NamedTuple):
 
 
 class GetChildren(NamedTuple):
-    """A read of the names of a znode's children, in the order in which they were created. If `watch` is true, ZooKeeper sends one
-    notification when the names change."""
+    """An operation that reads the names of a znode's children, in the order in which the children were created. If `watch` is true,
+    ZooKeeper sends one notification when the names change."""
 
     path: str
     watch: bool = False

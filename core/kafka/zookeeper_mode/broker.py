@@ -114,7 +114,7 @@ class ZooKeeperBroker(Broker):
     # --- life of the process ---------------------------------------------------------------------------------------
 
     def boot_with(self, session: int, broker_epoch: int) -> None:
-        """Start the simulation as a running broker that has this session and broker epoch."""
+        """At the start of the simulation, let the broker run with the given session and broker epoch."""
         self.state = BrokerState.RUNNING
         self.fenced = False
         self.broker_epoch = broker_epoch

@@ -19,7 +19,7 @@ class BufferedBatch(ProducerBatch):
         buffer: the size of the batch's buffer, bytes. Records are appended as long as they fit.
         written: the size of the batch's records in the log's format, before compression, bytes.
         estimated_ratio: the producer's estimate of the compression ratio.
-        closed: whether the batch accepts no more records, because one did not fit or the batch was sent.
+        closed: whether the batch accepts no more records. A batch is closed when a record does not fit or when the batch is sent.
         application_wait: the time between the call to send() and the creation of the batch, summed over all records, µs. A record for which
             send() was called after the batch was created contributes a negative time.
     """

@@ -28,7 +28,7 @@ class ProducerBatch:
         producer_epoch: the producer epoch that the sequence numbers belong to; -1 without idempotence.
         sequence: the first sequence number; -1 if the batch has none.
         renumbered: whether the batch got new sequence numbers after it was last sent (`ProducerBatch#sequenceHasBeenReset`).
-        content: the keys and values of the records; None if they do not matter.
+        content: the keys and values of the records; None if the simulation does not need them.
         cause: the event that caused the batch or, after a failed attempt, the event that caused the last failure.
         overdue: whether a `produce-waiting` event has reported the batch.
     """

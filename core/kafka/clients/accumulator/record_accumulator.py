@@ -55,8 +55,8 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         self.batching: Batching | None = None
 
     def enqueue(self, tp: TopicPartition, count: int, record_bytes: int, content: object = None) -> None:
-        """Create a batch, and queue it behind the other batches for its partition (`RecordAccumulator#append`). `content` is None if it
-        does not matter."""
+        """Create a batch, and queue it behind the other batches for its partition (`RecordAccumulator#append`). `content` is None if the
+        simulation does not need the keys and values."""
         self._batch_id += 1
         self.sent += count
         journal = self.journal
@@ -78,7 +78,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         Args:
             topic: the topic of the record.
             partition: the partition; None if the partitioner is to choose one.
-            record: the key and the value of the record; None if they do not matter.
+            record: the key and the value of the record; None if the simulation does not need them.
             record_bytes: the size of the key and the value, bytes.
             called: the time when the application called send(), µs.
 
@@ -141,7 +141,8 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         return first.created + batching.linger
 
     def flushes(self) -> bool:
-        """Return whether batches are sent immediately, because the memory is full or a transaction is ending (`#flushInProgress`)."""
+        """Return whether to send batches immediately, which is necessary if the memory is full or a transaction is ending
+        (`#flushInProgress`)."""
         return False
 
     def incomplete_batches(self) -> list[ProducerBatch]:

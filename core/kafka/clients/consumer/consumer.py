@@ -244,8 +244,8 @@ class Consumer(Client):
     # --- validating what was read (KIP-320) --------------------------------------------------------------------------
 
     def _must_validate(self, partition: int) -> bool:
-        """Return whether the consumer must validate its position, because the leader epoch is newer than the epoch of the last record that
-        was read.
+        """Return whether the consumer must validate its position, which is necessary if the leader epoch is newer than the epoch of the
+        last record that was read.
 
         Kafka: `SubscriptionState#maybeValidatePositionForCurrentLeader`.
         """

@@ -47,7 +47,7 @@ class PolledRecords(NamedTuple):
 
 
 class Owner(Protocol):
-    """The interface of the process that the consumer uses."""
+    """The part of the process's interface that the consumer uses."""
 
     def next_correlation(self) -> int:
         """Return a new correlation ID that no other request in the process has."""

@@ -21,7 +21,7 @@ NO_DEADLINE: Final = 10**15
 
 
 class Application(CallingClient, Protocol):
-    """The interface of the consumer that its membership uses."""
+    """The part of the consumer's interface that the membership uses."""
 
     @property
     def handlers(self) -> dict[type, Any]:

@@ -21,7 +21,7 @@ DISCONNECTED: Final = "the connection broke"
 
 
 class CallingClient(Protocol):
-    """The interface of the client that the requests use."""
+    """The part of the client's interface that the requests use."""
 
     @property
     def name(self) -> str:
@@ -45,7 +45,7 @@ class CallingClient(Protocol):
         """Set a timer that fires after a delay, given in µs."""
 
     def least_loaded_node(self) -> str:
-        """The broker to ask for the coordinator."""
+        """The broker to which a coordinator lookup is sent."""
 
     def reconnect_time(self, node: str, /) -> int:
         """The time when the client tries to reconnect, µs; 0 if the connection is not broken."""

@@ -31,7 +31,7 @@ from core.sim.network import Network
 
 
 class MemberOwner(Owner, Protocol):
-    """The interface of the worker that its consumer uses."""
+    """The part of the worker's interface that the worker's consumer uses."""
 
     def partitions_revoked(self, partitions: tuple[int, ...], /) -> None:
         """Forget all state of partitions that the process no longer owns."""

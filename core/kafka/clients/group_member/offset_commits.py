@@ -61,7 +61,7 @@ class Commit:
 
 
 class CommittingApplication(CallingClient, Protocol):
-    """The interface of the consumer that its commits use."""
+    """The part of the consumer's interface that commits use."""
 
     @property
     def handlers(self) -> dict[type, Any]:

@@ -36,7 +36,7 @@ class PolledRange(NamedTuple):
 
 
 class Owner(Protocol):
-    """The interface of the member that its readers use."""
+    """The part of the member's interface that the member's readers use."""
 
     def next_correlation(self) -> int:
         """A new correlation ID that no other request from the member has."""

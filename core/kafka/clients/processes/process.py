@@ -67,7 +67,7 @@ class Process(ConsumingProcess):
         step: the current step.
         rounds: the number of completed rounds of the loop.
         polled: the input records in the current round.
-        crash_after: the step after which the instance crashes; None if it does not.
+        crash_after: the step after which the instance crashes; None if it does not crash.
         checks: the number of further rounds in which the account looks for records that were not processed exactly once.
         failed_before: the value of `failed` before the current round.
     """

@@ -13,7 +13,7 @@ from core.sim.journal import Journal
 
 
 class TransactionalClient(Protocol):
-    """The interface of the producer that its transaction manager uses."""
+    """The part of the producer's interface that the transaction manager uses."""
 
     config: ClientConfig
     api_versions: ApiVersions | None
@@ -47,7 +47,7 @@ class TransactionalClient(Protocol):
         """Return the time when the producer tries to reconnect, µs."""
 
     def least_loaded_node(self) -> str:
-        """Return the broker to ask for a coordinator."""
+        """Return the broker to which a coordinator lookup is sent."""
 
     def abandon_connection(self, node: str, /) -> None:
         """Close the connection to a broker that has not responded in time."""
@@ -107,7 +107,7 @@ class CoordinatorRequests:
             self.enqueue(FindCoordinator(key, key if group else ""))
 
     def send(self, request: TxnRequest) -> None:
-        """Send a request now or after its back-off. If its coordinator is unknown, look up the coordinator first."""
+        """Send a request now or after its back-off. If the request's coordinator is unknown, look up the coordinator first."""
         key, group = request.group or self.manager.transactional_id, bool(request.group)
         if not request.needs_coordinator:
             node = self.client.least_loaded_node()

@@ -1,5 +1,4 @@
-"""The interface of a producer that its application uses (Kafka: `KafkaProducer`). `core.kafka.clients.producer.sender` sends the
-batches."""
+"""The part of a producer that the application calls (Kafka: `KafkaProducer`). `core.kafka.clients.producer.sender` sends the batches."""
 
 from __future__ import annotations
 
@@ -315,13 +314,14 @@ class Producer(Sender):
         self._append_calls()
 
     def flushes(self) -> bool:
-        """Return whether batches are sent before linger.ms has elapsed, because the memory is full or the transaction is ending."""
+        """Return whether to send batches before linger.ms has elapsed, which is necessary if the memory is full or the transaction is
+        ending."""
         return self.blocked_since >= 0 or super().flushes()
 
     # --- what the sender asks --------------------------------------------------------------------------------------
 
     def keeps_checking(self) -> bool:
-        """Return whether timeouts are checked even if no batch is incomplete, because a load is running."""
+        """Return whether to check timeouts even if no batch is incomplete, which is necessary while a load is running."""
         return self.rate > 0
 
     def metadata_updated(self) -> None:

@@ -242,7 +242,8 @@ class ProducerSequences:
         self.to_restart.setdefault(partition, error)
 
     def bump(self) -> dict[TopicPartition, str]:
-        """If another epoch was requested, begin it or forget the producer ID (`#bumpIdempotentEpochAndResetIdIfNeeded`).
+        """If another epoch was requested, begin it or, if that is impossible, forget the producer ID
+        (`#bumpIdempotentEpochAndResetIdIfNeeded`).
 
         Returns:
             The partitions whose sequence numbers restart, each with its error. If `producer_id` is NONE after this call, the producer needs

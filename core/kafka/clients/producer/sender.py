@@ -164,7 +164,7 @@ class Sender(RecordAccumulator):
         journal.cause = outer_cause
 
     def flushes(self) -> bool:
-        """Return whether batches are sent before linger.ms has elapsed, because the transaction is ending."""
+        """Return whether to send batches before linger.ms has elapsed, which is necessary if the transaction is ending."""
         return self.transactions is not None and self.transactions.state.is_completing
 
     def _report_batch(self, batch: BufferedBatch) -> None:
@@ -396,7 +396,7 @@ class Sender(RecordAccumulator):
         self.refresh_metadata_soon()  # leaders might have changed (`NetworkClient.DefaultMetadataUpdater#handleServerDisconnect`)
 
     def keeps_checking(self) -> bool:
-        """Return whether to check timeouts even if no batch is incomplete, because more batches will follow."""
+        """Return whether to check timeouts even if no batch is incomplete, which is necessary if more batches will follow."""
         return False
 
     def abort_batches(self, error: str, *, unsent_only: bool) -> None:

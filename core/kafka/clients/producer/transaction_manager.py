@@ -249,7 +249,7 @@ class TransactionManager:
     # --- what the producer reports ---------------------------------------------------------------------------------
 
     def is_send_allowed(self, tp: TopicPartition) -> bool:
-        """Return whether batches can be sent to a partition, because it belongs to the transaction (`#isSendToPartitionAllowed`).
+        """Return whether batches can be sent to a partition, which must belong to the transaction (`#isSendToPartitionAllowed`).
 
         While a request to a coordinator is in flight or is waiting for its back-off to end, nothing else is sent (`Sender#runOnce`).
         """

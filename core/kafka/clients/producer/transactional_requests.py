@@ -50,7 +50,7 @@ class Priority(enum.IntEnum):
 
 
 class RequestContext(Protocol):
-    """The interface of the transaction manager that its requests use."""
+    """The part of the transaction manager's interface that requests use."""
 
     transactional_id: str
     timeout_us: int
@@ -154,7 +154,7 @@ class TxnRequest(metaclass=ABCMeta):
 
 
 class FindCoordinator(TxnRequest):
-    """A request to any broker for the coordinator of a transactional.id or a group (`FindCoordinatorHandler`)."""
+    """A request that asks any broker for the coordinator of a transactional.id or a group (`FindCoordinatorHandler`)."""
 
     __slots__ = ("key",)
 

@@ -63,7 +63,7 @@ class RetryConfig(NamedTuple):
         number: the number of the try: 1 for the original topic, 2 for the first retry topic, and so on.
         blocking: the delays of blocking retries, µs; empty if retries use topics.
         dead_letters: whether the target is the dead-letter topic.
-        skips: whether records that fail for the last time are skipped, because there is no dead-letter topic.
+        skips: whether records that fail for the last time are skipped, which requires that there is no dead-letter topic.
         starts: the maximum number of tries that the worker starts for a record, if it counts tries before it starts them; 0 if it does not
             count them.
         dead_letter_topic: the dead-letter topic.

@@ -214,7 +214,7 @@ def _epoch_is_valid(member: ConsumerGroupMember, request: ConsumerGroupHeartbeat
 
 
 def _updated(member: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupMember:
-    """Return the member, updated from the fields in a request that are not None."""
+    """Return the member, updated with those fields of a request that are not None."""
     return member._replace(
         client=request.client,
         instance_id=request.instance_id or member.instance_id,

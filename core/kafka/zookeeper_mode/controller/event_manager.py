@@ -1,6 +1,7 @@
 """The controller's event queue, which handles one event at a time (Kafka: `ControllerEventManager`).
 
-An event that reads or writes ZooKeeper continues when the response arrives. The next event starts only when the current one is complete.
+If the handling of an event reads from or writes to ZooKeeper, it continues when the response arrives. The next event starts only when the
+current one is complete.
 """
 
 from __future__ import annotations

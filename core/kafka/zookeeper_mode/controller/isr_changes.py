@@ -1,6 +1,6 @@
 """How a ZooKeeper-mode controller handles ISR changes.
 
-Before 2.7, leaders write the changes to ZooKeeper and publish them. Since 2.7, leaders propose them to the controller with AlterIsr
+Before 2.7, leaders write the changes to ZooKeeper and publish them. Since 2.7, leaders propose the changes to the controller with AlterIsr
 (KIP-497).
 """
 
