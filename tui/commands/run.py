@@ -121,7 +121,7 @@ def _refuse_options_of_kafka(arguments: argparse.Namespace, scenarios: Sequence[
     """Refuse options that make no sense for scripts of other replication models."""
     from scenarios.errors import InputError
 
-    for option, lacks in (("release", "releases of Kafka"), ("feature", "features of Kafka"), ("log", "event log in Kafka's format")):
+    for option, lacks in (("release", "Kafka releases"), ("feature", "Kafka features"), ("log", "event log in Kafka's format")):
         if getattr(arguments, option):
             raise InputError(f"--{option}: {scenarios[0].source} runs other replication models, which have no {lacks}")
 

@@ -19,7 +19,7 @@ _LOST: Final = ("records-lost", "records-recovered", "lost-records-seen")
 
 
 def _of_lost(name: str) -> Column:
-    """Return the number of lost records from a column, or null for a log of an earlier isrlab version, which lacks the column."""
+    """Return the number of lost records from a column, or null for a log from an earlier isrlab version, which lacks the column."""
     kind, value = F.col("kind"), F.col(name)
     unknown = count_if(kind.isin(*_LOST) & value.isNull())
     count = sum_if(kind.isin(*_LOST), F.when(kind == "records-recovered", -value).otherwise(value))
@@ -52,7 +52,7 @@ RECORDS: Final = Summary(
         "(acks 1 or all). `unconfirmed` counts records that the producer sent with acks=0, which are never acknowledged. `lost` counts "
         "records that were acknowledged or read, and that the leader's log lacks at the end. Each record counts once. "
         "`lost_acknowledged` counts lost records that were acknowledged, and `lost_read` counts lost records that a consumer read. A "
-        "record can be both. `lost_acknowledged` and `lost_read` are empty for logs of earlier isrlab versions, which did not "
+        "record can be both. `lost_acknowledged` and `lost_read` are empty for logs from earlier isrlab versions, which did not "
         "distinguish such records. `recovered` counts records that were temporarily lost. `duplicated` counts records that a retry "
         "appended again. `diverged` counts offsets at which replicas have different records and replication does not detect it."
     ),

@@ -31,7 +31,7 @@ DUPLICATES: Final = Summary(
     notes=(
         "A leader recognizes the retry of a batch by its producer ID and its sequence number, and does not append it again. `batches` "
         "counts these retries, and `records` counts their records. `partitions` is the number of distinct partitions. Records that a "
-        "retry appended again are in the column `duplicated` of the table `records`."
+        "retry appended again are counted in the column `duplicated` of the table `records`."
     ),
     kinds=("duplicate-dropped",),
     columns=("producer", "topic", "partition", "from_offset", "to_offset"),

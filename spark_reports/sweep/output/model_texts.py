@@ -87,7 +87,7 @@ def model_notes(outcome: ModelSweepResult) -> list[str]:
     ]
     if any(cell.cell.variant.model == "mysql" for cell in cells):
         notes.append(
-            f"An operator promotes a replica of MySQL {format_duration(grid.operator_after)} after its source died or was cut off, and "
+            f"An operator promotes a MySQL replica {format_duration(grid.operator_after)} after the source died or was cut off, and "
             f"rebuilds "
             "the former source. The other systems replace their primary without an operator."
         )
