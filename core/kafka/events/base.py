@@ -34,7 +34,7 @@ INSTANCE_ENDINGS: Final = {
     "stopped": "stopped",
     "failed": "failed",
 }
-"""How an instance of a process or a worker can end, in words."""
+"""The phrases that describe how an instance of a process or a worker ended."""
 
 
 def name_of(topic: str, partition: int) -> str:

@@ -10,7 +10,7 @@ STEPS: dict[str, str] = {
     "UnrevokedPartitions": "must give up {pending}",
     "UnreleasedPartitions": "is waiting for other members to give up partitions",
 }
-"""The meaning of each state of a member, in words."""
+"""The phrases that describe the states of a member."""
 
 
 class GroupEpochBumped(Event, kind="group-epoch", source="GroupMetadataManager#consumerGroupHeartbeat", level=NOTABLE):

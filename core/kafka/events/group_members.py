@@ -12,7 +12,7 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "delete-offsets": ("deleted offsets of", "delete offsets of"),
     "delete-group": ("deleted", "delete"),
 }
-"""What an administrator did or could not do with a group, in words."""
+"""The phrases that describe what an administrator did, or could not do, with a group."""
 
 REMOVALS: dict[str, str] = {
     "left": "it left the group",
@@ -24,10 +24,10 @@ REMOVALS: dict[str, str] = {
     "revocation-timeout": "it did not give up partitions within its rebalance timeout",
     "join-timeout": "it waited for its first generation for too long",
 }
-"""Why a coordinator removed a member, in words."""
+"""The phrases that describe why a coordinator removed a member."""
 
 ENDINGS: dict[str, str] = {"closed": "closed", "killed": "was killed", "crashed": "crashed, as requested", "failed": "failed and closed"}
-"""How a consumer in a group can end, in words."""
+"""The phrases that describe how a consumer in a group ended."""
 
 _REPHRASED: Final = {
     "the group rebalances": "the group is rebalancing",

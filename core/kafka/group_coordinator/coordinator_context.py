@@ -26,7 +26,7 @@ class GroupCoordinatorContext(CoordinatorContext, Protocol):
         """Return the number of partitions of a topic; 0 if it does not exist."""
 
     def verify_transaction(self, batch: TransactionalBatch, completion: VerificationCompletion, /) -> None:
-        """Verify that a batch's partition belongs to its transaction, or add the partition.
+        """Verify that a batch's partition belongs to its transaction or, with transaction.version 2, add the partition to the transaction.
 
         The completion is called immediately if neither is necessary.
         """

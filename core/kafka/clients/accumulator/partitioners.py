@@ -1,8 +1,9 @@
 """How a producer chooses a partition for records that have no key (Kafka: `DefaultPartitioner`, `StickyPartitionCache`,
 `BuiltInPartitioner`).
 
-Up to 2.3, each record goes to the next partition. Since 2.4, all records go to one partition until its batch is full or sent (KIP-480).
-Since 3.3, the producer switches to another partition after batch.size bytes, and chooses partitions with long queues less often (KIP-794).
+Up to 2.3, the producer takes the partitions in turn, one record at a time. Since 2.4, all records go to one partition until its batch is
+full or sent (KIP-480). Since 3.3, the producer switches to another partition after batch.size bytes, and chooses partitions with long
+queues less often (KIP-794).
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
             (KAFKA-15415), since 3.7.
         sent: the number of records produced.
         timeout_check_armed: whether the timer for the next timeout check is armed.
-        batching: the open batches and their memory; None if the producer does not collect records, so that each act creates its own
+        batching: the open batches and their memory; None if the producer does not collect records, in which case each act creates its own
             batches.
     """
 

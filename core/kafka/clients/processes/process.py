@@ -28,8 +28,8 @@ from core.sim.network import Network
 READY, OPEN = ProducerTransactionState.READY, ProducerTransactionState.IN_TRANSACTION
 
 CHECKED_ROUNDS: Final = 3
-"""The number of rounds, after a start or after a return to the committed offsets, in which the account looks for records that were not
-processed exactly once.
+"""The number of rounds, after a start or after a return to the committed offsets, in which the durability account looks for records that
+were not processed exactly once.
 """
 
 
@@ -68,7 +68,7 @@ class Process(ConsumingProcess):
         rounds: the number of completed rounds of the loop.
         polled: the input records in the current round.
         crash_after: the step after which the instance crashes; None if it does not crash.
-        checks: the number of further rounds in which the account looks for records that were not processed exactly once.
+        checks: the number of further rounds in which the durability account looks for records that were not processed exactly once.
         failed_before: the value of `failed` before the current round.
     """
 
@@ -194,7 +194,7 @@ class Process(ConsumingProcess):
             self._begin(following)
 
     def _check_input(self) -> None:
-        """Make the account check whether input records were processed twice, only partly, or never.
+        """Make the durability account check whether input records were processed twice, only partly, or never.
 
         Such records can occur only in the first rounds after a start or after a return to the committed offsets.
         """

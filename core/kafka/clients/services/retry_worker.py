@@ -225,7 +225,7 @@ class RetryWorker(ServiceWorker):
         self.queue.push(again, again=True)
 
     def _send_on(self, failed: HeldRecords, number: int, event: int) -> None:
-        """Send the records to the next topic, or skip them."""
+        """Send the records to the next topic. If there is no such topic, skip the records."""
         if self.plan.skips:
             self._report(failed, number, "skipped")
             self._done(failed)
@@ -262,7 +262,7 @@ class RetryWorker(ServiceWorker):
         return event
 
     def _report(self, records: HeldRecords, number: int, outcome: str) -> None:
-        """Report to the account that the worker has finished trying records."""
+        """Report to the durability account that the worker has finished trying records."""
         original, first = self._original(records)
         since = self.journal.now - records.content.created if isinstance(records.content, RetriedRecords) else 0
         self.account.records_done(

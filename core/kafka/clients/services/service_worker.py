@@ -464,12 +464,12 @@ class ServiceWorker(ConsumingProcess):
         return False
 
     def _committed(self) -> None:
-        """After a commit, make the account look for records that the service handled more than once or never."""
+        """After a commit, make the durability account look for records that the service handled more than once or never."""
         self._check()
         self._reached(ServiceStep.COMMIT)
 
     def _check(self) -> None:
-        """Make the account check for records that the service handled twice or never."""
+        """Make the durability account check for records that the service handled twice or never."""
 
     def _flush(self) -> bool:
         """If all batches are acknowledged, commit the offsets in the transaction."""

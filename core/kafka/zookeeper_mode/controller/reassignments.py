@@ -168,5 +168,5 @@ def reassign_to(original: tuple[int, ...], target: tuple[int, ...]) -> ReplicaAs
 
 
 def _keep_leader_and_isr(_tp: TopicPartition, state: PartitionRegistration) -> Decision:
-    """Keep the leader and the ISR in a new leader epoch, so that the brokers use the new replica list."""
+    """Raise the leader epoch without changing the leader or the ISR, so that the brokers use the new replica list."""
     return state.leader, state.isr, ""
