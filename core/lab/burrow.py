@@ -1,5 +1,5 @@
-"""The status that Burrow gives to a consumer group. It comes from a sliding window of the group's commits, and needs no threshold for the
-lag.
+"""The status that Burrow gives to a consumer group. The status comes from a sliding window of the group's commits, and needs no threshold
+for the lag.
 
 LinkedIn's Burrow evaluates each partition by its last commits (`core/internal/evaluator/caching.go`). The function `evaluate` checks the
 rules in Burrow's order.

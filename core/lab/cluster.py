@@ -137,8 +137,9 @@ class Cluster(ClusterNodes):
         return transaction_report(self)
 
     def group_report(self) -> tuple[GroupReport, ...]:
-        """Return the groups: their members, and their partitions with the lags. If no member reads a partition, the report gives the
-        reason."""
+        """Return the groups, with their members, their partitions, and the lag of each partition. If no member reads a partition, the
+        report gives the reason.
+        """
         from core.lab.reports.group_report import group_report
 
         return group_report(self)

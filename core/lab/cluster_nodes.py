@@ -45,7 +45,7 @@ ENDLESS_HINT: Final = "; a latency of 0 with replica.fetch.wait.max.ms 0, for ex
 
 
 class ClusterNodes(Simulation):
-    """Base of `Cluster`. It imports no act handlers, control planes, or view builders, so that those modules can import it.
+    """Base of `Cluster`. This module imports no act handlers, control planes, or view builders, so that those modules can import it.
 
     Attributes:
         spec: the specification that the cluster was built from.

@@ -27,7 +27,7 @@ RECORD_BYTES: Final = 100
 MAX_BATCHES: Final = 1_000
 """The maximum number of batches for the records of one leader epoch.
 
-If there are at most that many records, each record is its own batch.
+If an epoch has at most this many records, each record is its own batch.
 """
 
 MOST_BATCHES: Final = 200_000
@@ -57,7 +57,7 @@ def _place(cluster: ClusterNodes, tp: TopicPartition, partition: PartitionSpec, 
 
 
 def _terms(logs: tuple[LogSpec, ...], leader: int, most_batches: int) -> dict[int, Term]:
-    """Return a term for each leader epoch. It contains all records from this epoch that any replica has."""
+    """Return a term for each leader epoch. The term contains all records from this epoch that any replica has."""
     found: dict[int, tuple[int, int]] = {}
     for log in logs:
         for start, end, epoch in log.epoch_ranges():

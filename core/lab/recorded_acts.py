@@ -1,4 +1,4 @@
-"""Reads an act from the form in which the journal records it. It is the inverse of `core.lab.act_handlers.act_arguments`."""
+"""Reads an act from the form in which the journal records it. This module is the inverse of `core.lab.act_handlers.act_arguments`."""
 
 from __future__ import annotations
 

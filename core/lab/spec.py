@@ -44,7 +44,7 @@ class Pace(enum.StrEnum):
     """The pace of a cluster."""
 
     TIMELINE = "timeline"
-    """Virtual time passes. Fetchers, heartbeats, and checks run by themselves."""
+    """Virtual time passes. Fetchers, heartbeats, and checks run automatically."""
     BY_HAND = "by-hand"
     """Each fetch, response, fencing, and check is a step. All other messages arrive immediately. Time passes only with `wait`."""
 
@@ -129,7 +129,7 @@ class ClusterSpec(ReprMixin):
         clients: default settings of producers and consumers, by Kafka name (`core.kafka.clients.client_config`).
         controller: the address of the controller that is active at the start, such as `b2` or `c2`; empty for the first one that is
             running.
-        groups: the groups that have committed offsets at the start. They need the topic `__consumer_offsets`.
+        groups: the groups that have committed offsets at the start. Such groups need the topic `__consumer_offsets`.
     """
 
     brokers: tuple[BrokerSpec, ...]

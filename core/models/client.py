@@ -1,4 +1,4 @@
-"""A client that writes versions of keys and reads them back. It knows only what servers tell it.
+"""A client that writes versions of keys and reads them back. A client knows only what servers tell it.
 
 Each request ends once: *ok*, *fail* (a definite refusal), or *unknown* (no answer within the time limit, or a broken connection).
 """

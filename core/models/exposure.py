@@ -52,7 +52,7 @@ class Replicated(Protocol):
 
 
 class Exposure:
-    """The exposure of a system over time. It is exact if `run_until` runs the system.
+    """The exposure of a system over time. The exposure is exact if `run_until` runs the system.
 
     Attributes:
         most: the highest number of exposed writes at one moment.

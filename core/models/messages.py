@@ -45,7 +45,7 @@ class Read(NamedTuple):
 
 
 class Connect(NamedTuple):
-    """A client opens a connection again after the former one broke. It sends requests only after the server has answered."""
+    """A client opens a connection again after the former one broke. The client sends requests only after the server has answered."""
 
 
 class Connected(NamedTuple):

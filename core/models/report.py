@@ -59,7 +59,8 @@ class Report:
         exposed: the highest number, at one moment, of acknowledged writes that were missing from every copy that could replace the primary
             (`Exposure`); 0 if this was not observed.
         exposed_us: the sum, over all writes, of how long each one was exposed in this way, versions · µs.
-        authority: the authoritative server. If there is none, the data is not available, and nothing counts as lost or dirty.
+        authority: the authoritative server. If there is no authoritative server, the data is not available, and nothing counts as lost or
+            dirty.
     """
 
     acked: int

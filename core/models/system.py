@@ -40,7 +40,7 @@ class ReplicationSystem(Simulation):
 
     model: ClassVar[str]
     READS: ClassVar[tuple[str, ...]]
-    """The read modes. The first is the default."""
+    """The read modes. The first mode is the default."""
 
     __slots__ = ("account", "clients", "dead_for_good", "seed", "servers", "traffic")
 

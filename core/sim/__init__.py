@@ -1,1 +1,1 @@
-"""The simulation kernel: agenda, network, nodes, clocks, journal, snapshots, and search. It is independent of any protocol."""
+"""The simulation kernel: agenda, network, nodes, clocks, journal, snapshots, and search. The kernel is independent of any protocol."""

@@ -2,7 +2,7 @@
 
 A client polls a server repeatedly. It sends a request. The server answers as soon as it has news. If the request has waited for as
 long as the client allows, the server sends an empty answer. Then the client sends the next request. While neither side has news,
-the three stages of this cycle repeat without end. They change nothing but the time of the last request:
+the three stages of this cycle repeat without end. The stages change nothing but the time of the last request:
 
     the empty answer travels (`there`) → the next request travels (`back`) → the request waits at the server (`wait`) → …
 
@@ -108,7 +108,7 @@ class LongPoll:
         server_end: the server that serves the polls; None if there is none.
         silent: whether the server's statement holds.
         request: the request that the client sends again.
-        left_at: the time at which that request left, virtual µs. It is not updated during an elision.
+        left_at: the time at which that request left, virtual µs. This time is not updated during an elision.
         allowed_wait: how long the server can let the request wait, µs.
         timeout: the time from sending the request to the moment when the client gives up, µs.
         elided: whether none of the poll's messages is in the agenda. The next attributes apply only if the poll is elided.

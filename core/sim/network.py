@@ -76,7 +76,7 @@ class Network:
         deaths: the number of times that each process has died. A connection's ticket depends on this number.
         disconnects: the number of times that the opener of a connection closed it, by (opener, other).
         zero_latency: whether messages take no time on any link, as in by-hand mode.
-        lose_next: the directions that lose their next message for good, in by-hand mode.
+        lose_next: the directions that permanently lose their next message, in by-hand mode.
         polls: the long polls over the network. Their elision ends before a link or connection changes.
     """
 
@@ -151,8 +151,8 @@ class Network:
     def disconnect(self, opener: str, other: str) -> None:
         """Close a connection from the side that opened it. Messages that are in transit or waiting on the connection are dropped.
 
-        Messages from the opener that `hold` holds back are an exception. They are in the network already, and TCP delivers what was sent
-        before the connection was closed.
+        Messages from the opener that `hold` holds back are an exception. Such messages are in the network already, and TCP delivers what
+        was sent before the connection was closed.
         """
         self.polls.interrupt(opener, other)
         link = self.links.get((opener, other))
@@ -198,7 +198,7 @@ class Network:
         self._transmit(sender, node, link, ticket, message, now, cause)
 
     def lose(self, sender: str, node: str) -> None:
-        """Lose the next message in a direction for good."""
+        """Permanently lose the next message in a direction."""
         self.polls.interrupt(sender, node)
         self.lose_next.add((sender, node))
 

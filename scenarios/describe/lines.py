@@ -90,7 +90,7 @@ def shown(text: str) -> str:
 
 
 def split_lines(text: str, note: Callable[[int, str], None]) -> list[DescribeLine]:
-    """Return the describe lines of a text, in order.
+    """Return the describe lines of pasted text, in order.
 
     A row that does not name its topic is assigned to the last topic above the row. A note reports the rows that do not name their topic.
 
@@ -116,7 +116,7 @@ def is_prompt(bare: str) -> bool:
 
 
 class _Splitter:
-    """A splitter that collects the describe lines of a text, line by line.
+    """A splitter that collects the describe lines of pasted text, line by line.
 
     Attributes:
         found: the describe lines so far.

@@ -1,7 +1,7 @@
 """Parses the output of `kafka-topics --describe` from any release, as people copy it from terminals, web pages, and tickets.
 
-If the text contradicts itself, an error names the line and a remedy. A note reports each line or column that cannot be used. The work is
-linear in the length of the text.
+If the text contradicts itself, an error gives the line number and a remedy. A note reports each line or column that cannot be used. The
+work is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NAMED: Final = 8
 
 
 def parse_describe(text: str, source: str = "<stdin>") -> DescribeImport:
-    """Return the topics that a text describes, with notes of the form `source:line: ...` about the parts that could not be used.
+    """Return the topics that the given text describes, with notes of the form `source:line: ...` about the parts that could not be used.
 
     Rows are in order of partition numbers, and topics in order of appearance. If the summary line of a topic is missing because a filter
     omits it, the topic is built from its rows. If the rows are missing, the topic has only its summary line. If some rows are missing, a

@@ -35,13 +35,13 @@ _RANDOM_ID: Final = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
 def parse_groups(texts: Sequence[tuple[str, str]]) -> GroupsImport:
-    """Return the groups that texts describe, with notes of the form `source:line: ...` about the parts that could not be used.
+    """Return the groups that the given texts describe, with notes of the form `source:line: ...` about the parts that could not be used.
 
     Args:
         texts: the texts, each with the name of its source. Together, the texts describe one moment.
 
     Raises:
-        GroupsError: a text contains no row of a table.
+        GroupsError: one of the texts contains no row of a table.
     """
     reader = _Reader()
     for text, source in texts:
@@ -223,8 +223,9 @@ class _Reader:
             self._own(group, member_id, member, tp, line)
 
     def _listed(self, group: _GroupDraft, text: str, line: int) -> list[TopicPartition]:
-        """Return the partitions in a text such as `orders:0,1;pay:2` or `orders(0,1), pay(2)`. Releases 3.8 and 3.9 print no topics:
-        `(0,1), (2)`."""
+        """Return the partitions in a string such as `orders:0,1;pay:2` or `orders(0,1), pay(2)`. Releases 3.8 and 3.9 print no topics:
+        `(0,1), (2)`.
+        """
         if text in ("", "-"):
             return []
         if CELLS["CURRENT-ASSIGNMENT"].fullmatch(text):

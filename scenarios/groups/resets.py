@@ -42,7 +42,8 @@ def reset(
 ) -> Printed:
     """Return what a dry run prints.
 
-    The tool goes through the groups in the order of a hash table. It refuses to reset a group that has members, and continues with the next one.
+    The tool goes through the groups in the order of a hash table. The tool refuses to reset a group that has members, and continues with
+    the next group.
 
     Args:
         tool: the form of the output.

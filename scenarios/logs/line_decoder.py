@@ -101,7 +101,7 @@ class _Kind(msgspec.Struct):
 
 
 class LineDecoder:
-    """Decodes lines into event tuples. It must be called with all lines of a log in order.
+    """Decodes lines into event tuples. The decoder must be called with all lines of a log in order.
 
     Raises:
         WrongEvent: no session of the cluster can have recorded the event.

@@ -14,7 +14,7 @@ _struct_types: Final[dict[str, Callable[..., msgspec.Struct]]] = {}
 
 
 def _struct_type(kind: str) -> Callable[..., msgspec.Struct]:
-    """Return the msgspec struct for a kind. It is created on first use. A struct is encoded about ten times as fast as a dict."""
+    """Return the msgspec struct for a kind. The struct is created on first use. A struct is encoded about ten times as fast as a dict."""
     made = _struct_types.get(kind)
     if made is None:
         made = _struct_types[kind] = msgspec.defstruct(KINDS[kind].__name__, STAMP + columns_of(KINDS[kind]), gc=False)

@@ -69,7 +69,7 @@ class ReadRequest:
 
 @attrs.frozen
 class Load:
-    """A client writes versions of a key at fixed times. It skips the times at which its last write is still outstanding.
+    """A client writes versions of a key at fixed times. The client skips the times at which its last write is still outstanding.
 
     Attributes:
         client, key, limit: as for a write.
@@ -122,7 +122,7 @@ class Probe:
 
 @attrs.frozen
 class Destroy:
-    """Kill a server's process and lose its machine with all data. It never starts again."""
+    """Kill a server's process and lose its machine with all data. The server never starts again."""
 
     word: ClassVar[str] = "destroy"
     server: str

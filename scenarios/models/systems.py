@@ -20,7 +20,7 @@ from scenarios.language.nodes import Fields, Items, Node, shortened
 from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_text, as_word, each
 
 READS: Final[dict[str, tuple[str, ...]]] = {each.model: each.READS for each in (KafkaSystem, MySQL, Elasticsearch, Quorum)}
-"""The read modes of each model. The first is the default."""
+"""The read modes of each model. The first mode is the default."""
 
 DURATIONS: Final = frozenset({
     "timeout", "os_flush", "net_timeout", "connect_retry", "apply_time", "write_timeout", "refresh_interval", "sync_interval", "check_interval",
@@ -107,7 +107,7 @@ def _settings(node: Fields, model: str) -> ModelSettings:
 
 
 def _value(node: Node, name: str, default: object) -> Any:
-    """Read the value of a setting. Its default determines the type."""
+    """Read the value of a setting. The setting's default determines the type."""
     if name == "acks":
         return ACKS[as_word(node, ACKS)]
     if name in DURATIONS:

@@ -103,7 +103,7 @@ class PartitionConsumption:
         self.before = before
 
     def add_bound(self, offset: int, event: int) -> None:
-        """Record a committed offset or a position. If it equals the last recorded offset or position, do nothing."""
+        """Record a committed offset or a position. If the value equals the last recorded offset or position, do nothing."""
         if not self.bounds or self.bounds[-1][0] != offset:
             self.bounds.append((offset, event))
 
@@ -131,7 +131,7 @@ class ConsumptionAccount:
     """The consumption account of all groups.
 
     Attributes:
-        groups: the progress of each group, by partition. It includes only groups that have had members in the laboratory.
+        groups: the progress of each group, by partition. The account includes only groups that have had members in the laboratory.
         before: the offsets that groups consumed before the simulation started, by (group, partition) and leader epoch.
     """
 

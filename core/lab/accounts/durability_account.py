@@ -1,6 +1,6 @@
 """The durability account of a cluster: which records were accepted, acknowledged, duplicated, and lost, and how long partitions were available.
 
-The account is exact, record by record. It only observes the nodes: it reads all logs, but nothing that it knows flows back into
+The account is exact, record by record. The account only observes the nodes: it reads all logs, but nothing that it knows flows back into
 the protocol. A record is identified by its term and its offset (`core.kafka.log.leader_term`).
 
 There are two levels of harm:

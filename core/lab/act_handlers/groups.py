@@ -142,7 +142,7 @@ def _awake(cluster: ClusterNodes, name: str) -> GroupMember:
     """Return a running consumer that is not frozen.
 
     Raises:
-        ActRefused: there is none.
+        ActRefused: there is no such consumer.
     """
     member = running_member(cluster, name)
     if member.address in cluster.paused:

@@ -3,8 +3,8 @@
 The tiers are: *produced* (passed to send()), *acked* (acknowledged to the producer by a broker), *stored* (committed), and one tier for
 each group (processed by a member), for each consumer without a group (received), and for each delay service (*delayed*: forwarded to the real
 topic; *dead-lettered*: sent to the dead-letter topic). The audit observes a session from its start, as the
-sink of its events and as the observer of its durability account. It knows each record by its identity (`core.lab.audit.produced_records`),
-so a loss and a duplicate never cancel each other out, as they would in counts.
+sink of its events and as the observer of its durability account. The audit knows each record by its identity
+(`core.lab.audit.produced_records`), so a loss and a duplicate never cancel each other out, as they would in counts.
 
 A record belongs to the bucket of its event time, which is its timestamp according to the producer's clock. A bucket closes when the allowed
 lateness has elapsed after its end. A record that reaches a tier after that is late. A late record reopens the bucket, which closes again
@@ -94,7 +94,7 @@ class MessageAudit:
         buckets: the state of each bucket.
         acknowledgments: the acknowledgment of each batch, by producer and first counter.
         committed: the offsets that were committed, by partition and term. Offsets that a later leader's log lacks are left out.
-        deleted: the records of deleted topics, by partition and term. They count as stored.
+        deleted: the records of deleted topics, by partition and term. These records count as stored.
         cut: the parts of the newest leader's log that a power loss removed, by partition; kept until a broker leads again.
     """
 

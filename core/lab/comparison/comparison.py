@@ -28,7 +28,7 @@ EVERY: Final = 20 * US_PER_MS
 """The time between two writes by a client, µs."""
 
 LIMIT: Final = 12 * SECOND
-"""The time limit of a write, µs. It is longer than MySQL's default timeout of semi-synchronous replication."""
+"""The time limit of a write, µs. The limit is longer than MySQL's default timeout for semi-synchronous replication."""
 
 READ_EVERY: Final = 37 * US_PER_MS
 """The time between two reads by a client, µs."""

@@ -23,7 +23,7 @@ FOLLOWER_HW: Final = "follower-hw"
 FOLLOWER_LEO: Final = "follower-leo"
 
 READS: Final = (LEADER, KIP_392, FOLLOWER_HW, FOLLOWER_LEO)
-"""The read modes. The first is the default."""
+"""The read modes. The first mode is the default."""
 
 
 class Replicas:

@@ -39,7 +39,7 @@ class TermRows:
 
 
 class RowIndex:
-    """An index of the rows in all logs of a partition. It reads each batch once, however many replicas hold it."""
+    """An index of the rows in all logs of a partition. The index reads each batch once, however many replicas hold the batch."""
 
     def __init__(self) -> None:
         self._terms: Final[dict[Term, TermRows]] = {}

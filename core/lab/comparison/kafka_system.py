@@ -1,5 +1,6 @@
-"""Kafka under the common workload. It offers the acts, clients, and counts of the other models, and runs on the laboratory's own
-cluster."""
+"""Kafka under the common workload. The system offers the acts, clients, and counts of the other models, and runs on the laboratory's own
+cluster.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +95,7 @@ class KafkaSystem:
         return self.cluster.next_time()
 
     def step(self) -> bool:
-        """Handle the next event, and count the traffic. Return False if there is none."""
+        """Handle the next event, and count the traffic. Return False if there is no event."""
         entries = self.cluster.agenda.entries
         if entries:
             self.traffic.count(self.cluster, entries[0])

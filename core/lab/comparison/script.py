@@ -1,5 +1,6 @@
-"""The faults of a Kafka scenario, translated for the other models. These are its acts on brokers and links, without its load and its
-conditions."""
+"""The faults of a Kafka scenario, translated for the other models. The faults are the scenario's acts on brokers and links, without its
+load and its conditions.
+"""
 
 from __future__ import annotations
 

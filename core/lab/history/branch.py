@@ -109,7 +109,7 @@ class EventLogWriter(Protocol):
 
 
 class BranchLogWriter:
-    """A writer that writes each event of a branch once, no matter how often the session repeats it.
+    """A writer that writes each event of a branch once, no matter how many times the session repeats the event.
 
     Attributes:
         log: the writer of the event log; None if there is no log.

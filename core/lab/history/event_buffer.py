@@ -1,4 +1,5 @@
-"""The events of a session that are still in memory. Their number is limited for each level. The index of an event never changes.
+"""The events of a session that are still in memory. The number of events in memory is limited for each level. The index of an event never
+changes.
 
 A busy cluster records thousands of events per second, mostly fetches. Three rings keep the last events: of all levels, of at least
 level normal, and of level notable. An election that happened minutes ago therefore stays in memory, however much traffic follows.

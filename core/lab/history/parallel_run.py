@@ -1,7 +1,6 @@
-"""A second run alongside the session, for comparison. It performs the same acts under another release, or follows another branch.
-
-It has its own cluster, to which it applies the acts at the same virtual times. It runs in slices, so that it does not delay key presses.
-When the session goes back or starts a new branch, the second run restarts.
+"""A second run alongside the session, for comparison. The second run performs the same acts under another release, or follows another
+branch. The run has its own cluster, to which it applies the acts at the same virtual times. It is computed in slices, so that it does not
+delay key presses. When the session goes back or starts a new branch, the second run restarts.
 """
 
 from __future__ import annotations
@@ -135,7 +134,8 @@ class ParallelRun:
 
         Args:
             event_buffer: the events of the session.
-            settled: whether both runs have handled everything up to the same moment. If so, an event that only one run has is a difference.
+            settled: whether both runs have handled everything up to the same moment. If they have, an event that only one run has is a
+                difference.
         """
         if self.parted is not None:
             return self.parted

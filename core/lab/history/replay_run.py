@@ -20,7 +20,7 @@ from core.sim.journal import null_sink
 
 
 class EventTap:
-    """The sink of a cluster's journal. It counts events and passes them on.
+    """The sink of a cluster's journal. The sink counts events and passes them on.
 
     Attributes:
         seq: the sequence number of the last event; 0 before the first.
@@ -152,7 +152,7 @@ class ReplayRun:
         return self.playable.next_due() if coming is None else max(coming.time, self.cluster.now)
 
     def step(self) -> bool:
-        """Execute the next recorded act or step. Return False if there is none."""
+        """Execute the next recorded act or step. Return False if there is neither."""
         coming = self._next_recorded_act()
         if coming is not None:
             self.move_clock(coming.time)
@@ -204,7 +204,7 @@ class ReplayRun:
         self.move_clock(time_us)
 
     def move_clock(self, time_us: int) -> None:
-        """Move the clock to a virtual time, µs. It stops before the next due event or recorded act."""
+        """Move the clock to a virtual time, µs. The clock stops before the next due event or recorded act."""
         coming = self._next_recorded_act()
         if coming is not None:
             time_us = min(time_us, coming.time)

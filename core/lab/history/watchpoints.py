@@ -52,8 +52,8 @@ class ValueChanges(Watchpoint):
 
 
 class AnyPartitionChanges(Watchpoint):
-    """A watchpoint that comes true when a column of any partition's state changes. It reads events, so it does not need a view after each
-    step.
+    """A watchpoint that comes true when a column of any partition's state changes. This watchpoint reads events, so it does not need a view
+    after each step.
     """
 
     def __init__(self, column: str) -> None:

@@ -1,4 +1,4 @@
-"""Gauges that cannot be computed from events: waiting fetches and metadata offsets. They are read from the running cluster.
+"""Gauges that cannot be computed from events: waiting fetches and metadata offsets. These gauges are read from the running cluster.
 
 Kafka's metrics for metadata timestamps and lags are left out. In Kafka, they stay small because the active controller writes a NoOpRecord
 every metadata.max.idle.interval.ms. The laboratory's controller writes no such records.

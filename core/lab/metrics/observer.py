@@ -29,7 +29,7 @@ HIGH_WATERMARK: Final = events.HighWatermarkAdvanced.kind
 """The most frequent event kind. Its events are read without decoding."""
 
 REQUEST_BYTES: Final = 200
-"""The size of a request or response, excluding its records, bytes. It is an input to the model of the request queue."""
+"""The size of a request or response, excluding its records, bytes. This size is an input to the model of the request queue."""
 
 
 class Sample(NamedTuple):
@@ -103,7 +103,7 @@ class _Partition:
 
 
 class MetricsObserver:
-    """The observer that computes the metrics of one session. It must receive every event, in order."""
+    """The observer that computes the metrics of one session. The observer must receive every event, in order."""
 
     def __init__(self, spec: ClusterSpec, release: Release, costs: RequestCosts = COSTS) -> None:
         self._release = release

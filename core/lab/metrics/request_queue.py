@@ -2,8 +2,8 @@
 them from a queue.
 
 Each request costs a fixed time and a time per byte. The costs are the laboratory's assumptions, not measurements of Kafka. The numbers of
-threads come from Kafka's settings. Work that exceeds the capacity of the threads waits. The model only shows how busy a broker would be. It
-does not delay anything.
+threads come from Kafka's settings. Work that exceeds the capacity of the threads waits. The model only shows how busy a broker would be,
+and does not delay anything.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COSTS: Final = RequestCosts()
 
 
 class ThreadPool:
-    """Threads that share a queue of work. They are simulated in steps of five seconds, the tick of meters.
+    """Threads that share a queue of work. The threads are simulated in steps of five seconds, the tick of meters.
 
     Attributes:
         backlog: the waiting work, ns.

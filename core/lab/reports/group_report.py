@@ -1,7 +1,7 @@
 """The groups of a cluster at one moment: which member has which partition, what is stalled, and until when.
 
-`Cluster.group_report` makes the report. It contains what `kafka-consumer-groups --describe` would show, and also what only the simulation
-knows: what each consumer is doing, and which deadlines are running.
+`Cluster.group_report` makes the report. The report contains what `kafka-consumer-groups --describe` would show, and also what only the
+simulation knows: what each consumer is doing, and which deadlines are running.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class OwnedPartition:
 
     @property
     def lag(self) -> int | None:
-        """The high watermark minus the committed offset; None if one of them is missing. It is negative if the log was truncated."""
+        """The high watermark minus the committed offset; None if one of them is missing. The lag is negative if the log was truncated."""
         return None if NO_OFFSET in (self.committed, self.log_end) else self.log_end - self.committed
 
 

@@ -1,6 +1,7 @@
 """The transactions of a cluster: each transactional ID as its coordinator knows it, and each partition whose last stable offset is held back.
 
-`Cluster.transaction_report` makes the report. It contains what `kafka-transactions list`, `describe`, and `find-hanging` would show.
+`Cluster.transaction_report` makes the report. The report contains what `kafka-transactions list`, `describe`, and `find-hanging` would
+show.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class Life:
     """The history of a record.
 
     Attributes:
-        term: the term in which the record was written. It identifies the record at its offset.
+        term: the term in which the record was written. The term identifies the record at its offset.
         batch: the batch of the record.
         counter: the number of the record among its producer's records (`core.lab.audit.produced_records`); -1 if the session did not
             produce it.

@@ -128,7 +128,7 @@ class RecordTrace:
                 life.acknowledged_by = node
 
     def records_sent_on(self, service: str, tp: TopicPartition, records: FetchedRange, *, dead: bool) -> None:
-        """Do nothing: an event records this."""
+        """Do nothing, because an event records this."""
 
     def log_cut(self, tp: TopicPartition, broker: int, removed: tuple[Run, ...]) -> None:
         """Do nothing: the event for the truncation comes first, and the trace handles it."""
@@ -148,7 +148,7 @@ class RecordTrace:
                     self._reads[consumer] = life
 
     def records_processed(self, group: str, tp: TopicPartition, records: FetchedRange) -> None:
-        """Do nothing: an event already reports this."""
+        """Do nothing, because an event already reports this."""
 
     # --- lives -----------------------------------------------------------------------------------------------------
 

@@ -103,7 +103,7 @@ Counts = tuple[int, int, int, int, int, int]
 
 
 class IncrementalView:
-    """The incremental view of one cluster. It must receive every event of the cluster (`on_event`).
+    """The incremental view of one cluster. The view must receive every event of the cluster (`on_event`).
 
     Attributes:
         cluster: the cluster.

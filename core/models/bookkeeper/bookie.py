@@ -97,7 +97,8 @@ class Bookie(Server):
 
 
 class MetadataStore(Server):
-    """ZooKeeper, as writers see it. It holds the metadata of ledgers, and accepts a change only if the writer has read the latest version.
+    """ZooKeeper, as writers see it. The store holds the metadata of ledgers, and accepts a change only if the writer has read the latest
+    version.
 
     Attributes:
         ledgers: the ledgers, by number.

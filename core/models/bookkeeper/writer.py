@@ -1,4 +1,4 @@
-"""A writer: the client of BookKeeper that owns a ledger, as a Pulsar broker does. It serves the writes and reads of its own clients."""
+"""A writer: the client of BookKeeper that owns a ledger, as a Pulsar broker does. It serves the requests of its own clients."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ class Writer(Server):
             self._change_ensemble()
 
     def _change_ensemble(self) -> None:
-        """Replace failed bookies with spare ones. If there are too few spare ones, continue with a smaller ensemble, as long as it has
+        """Replace failed bookies with spare ones. If there are too few spare bookies, continue with a smaller ensemble, as long as it has
         enough bookies for a write quorum. Otherwise, wait.
 
         In BookKeeper itself, the ensemble cannot shrink. The application, for example Pulsar, closes the ledger and opens a smaller one instead.

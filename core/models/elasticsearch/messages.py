@@ -154,7 +154,7 @@ class PrimaryFailed(NamedTuple):
 
 
 class PrimaryRefused(NamedTuple):
-    """The primary refuses the write for good, because too few copies are active. Nothing was written."""
+    """The primary permanently refuses the write, because too few copies are active. Nothing was written."""
 
     number: int
     reason: str

@@ -1,5 +1,5 @@
 """The coordinating node: it sends its clients' writes to the primary, and tries again when the primary changes
-(`TransportReplicationAction.ReroutePhase`). It continues even if the client has given up."""
+(`TransportReplicationAction.ReroutePhase`). The coordinating node continues even if the client has given up."""
 
 from __future__ import annotations
 

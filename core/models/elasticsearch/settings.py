@@ -13,7 +13,7 @@ class ElasticsearchSettings:
 
     Attributes:
         nodes: the number of nodes, all of which can become the master.
-        copies: the number of copies of the shard (number_of_replicas + 1), on the first nodes. 0 stands for one on each node.
+        copies: the number of copies of the shard (number_of_replicas + 1), on the first nodes. 0 means one copy on each node.
         master: the node that is the master at the start.
         wait_for_active_shards: the number of copies that must be active before a write begins.
         write_timeout: how long a write waits for active copies or for a primary, µs.

@@ -15,7 +15,7 @@ from core.sim.journal import Sink, null_sink
 
 
 class Elasticsearch(ReplicationSystem):
-    """Nodes `n1`, `n2`, and so on. The first has the primary at the start, in term 1."""
+    """Nodes `n1`, `n2`, and so on. The first node has the primary at the start, in term 1."""
 
     model = "elasticsearch"
     READS: ClassVar = (GET, SEARCH)

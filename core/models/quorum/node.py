@@ -26,7 +26,7 @@ class QuorumNode(Server):
     """A node.
 
     Attributes:
-        term, voted_for: the highest term that the node knows, and the node's vote in that term. Both are on disk.
+        term, voted_for: the highest term that the node knows, and the node's vote in that term. The term and the vote are on disk.
         log: the log, on disk.
         role: follower, candidate, or leader.
         leader: the leader of the term; empty if the node knows of none.

@@ -27,7 +27,7 @@ class StartElection(acts.Act):
 
 
 class Quorum(ReplicationSystem):
-    """Nodes `n1`, `n2`, and so on. The nodes elect a leader by themselves; `elect_first` skips this election."""
+    """Nodes `n1`, `n2`, and so on. The nodes elect a leader automatically; `elect_first` skips this election."""
 
     model = "quorum"
     READS: ClassVar = READS

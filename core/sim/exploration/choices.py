@@ -20,7 +20,7 @@ class Choice(NamedTuple):
     """An event or act that can happen next.
 
     Attributes:
-        name: the name of the choice. It is the same in every run, and unique among the choices of one moment.
+        name: the name of the choice. The name is the same in every run, and unique among the choices of one moment.
         entry: the entry that is handed to a node; None for an act.
         act: the act that the caller offered; None for an entry.
     """

@@ -51,8 +51,8 @@ def search(
     Args:
         simulation: the simulation in the state where the search begins.
         bad: a function that returns a description of what is bad in the current state or on the path to it, or an empty string if nothing
-            is bad. It is called after each choice.
-        acts: a function that returns the acts to offer in the current state, in addition to what the simulation does by itself.
+            is bad. The function is called after each choice.
+        acts: a function that returns the acts to offer in the current state, in addition to what the simulation does without acts.
         also: objects outside the simulation that `bad` and `acts` depend on. Their state counts as part of the simulation's state, and is
             restored with it.
         first: a function that returns whether a choice must be taken before all others. This makes the search smaller, but the search then

@@ -44,7 +44,7 @@ class Codec:
         self.cls = cls
 
     def read_final(self, each: object) -> State:
-        """Return the values of an object that never change. They are not part of its states."""
+        """Return the values of an object that never change. These values are not part of the object's states."""
         return ()
 
     def read(self, objects: list[FieldValue], states: list[State]) -> list[State]:

@@ -204,7 +204,7 @@ class Objects:
         return len(self) > self.first + self.first // 8 + 64 or len(self._known) > 3 * self.first + 10_000
 
     def pruned(self) -> Objects:
-        """Return the objects that can still be reached. Earlier snapshots keep the others."""
+        """Return the objects that can still be reached. Objects that can no longer be reached remain in earlier snapshots."""
         return Objects(self.roots, self)
 
     def update(self) -> int:
