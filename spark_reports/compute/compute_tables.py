@@ -136,7 +136,7 @@ class Computation:
         return Result("sessions", "Sessions", "", SESSION_SHOWN, rows, overview.more, worst=overview.worst)
 
     def _overview(self, tables: Mapping[str, Table]) -> tuple[Result, dict[str, int | None]]:
-        """Return the figures of each session, worst first, and the figures of all sessions together."""
+        """Return the figures of each session, with the worst session first, and the figures of all sessions together."""
         frames = {"sessions": self.inputs.sessions} | {name: tables[name].frame for name in sorted(SOURCES & tables.keys())}
         every = overview(frames, single_partition=self.inputs.single_partition)
         if self.write:

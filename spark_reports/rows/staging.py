@@ -83,7 +83,7 @@ def stage_logs(
     """Stage the events of the given kinds, with the envelope and the given columns, in a directory. Logs that cannot be staged are skipped.
 
     Args:
-        stop: an event; when it is set, staging stops.
+        stop: a threading event; when it is set, staging stops.
     """
     stop = stop or Event()
     staged = StagedLogs([], directory / "events", directory / "rare", {})

@@ -27,7 +27,7 @@ class ActionContext(ReprMixin):
     """The state of the session at the time of an action.
 
     Attributes:
-        view: the cluster.
+        view: the frozen state of the cluster.
         broker, partition, event: the selected broker, partition, and event, or None.
         focus: the panel that has the keyboard focus: `brokers`, `grid`, `events`, or `timeline`.
         playing: whether virtual time is advancing.
@@ -74,7 +74,7 @@ class ActionContext(ReprMixin):
         return self.partition
 
     def unclean_election(self, p: PartitionView) -> UncleanElection | None:
-        """Return the outcome of unclean election for a partition.
+        """Return the outcome of an unclean election in a partition.
 
         Return None if the partition has a leader, or if unclean election is not allowed.
         """

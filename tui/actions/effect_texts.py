@@ -135,7 +135,7 @@ def unclean(context: ActionContext) -> str:
 
 
 def elect_unclean(context: ActionContext) -> str:
-    """Describe which records an unclean election of the selected partition would lose."""
+    """Describe which records an unclean election in the selected partition would lose."""
     p = context.partition
     assert p is not None
     return f"{p.tp} gets a leader from the live replicas; up to {only_on_stopped_brokers(p):,} records that only dead replicas hold would be lost."

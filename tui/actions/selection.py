@@ -111,7 +111,7 @@ class Selection:
         """Describe the filter and the order of the list. Return an empty string if all partitions are listed in order of name.
 
         Args:
-            view: the cluster.
+            view: the frozen state of the cluster.
             back_key: the display name of the key that removes the word filter.
         """
         order = "worst first" if self.worst_first else ""

@@ -275,7 +275,7 @@ class MetricsHistory:
         """Take a sample if the interval since the last sample has passed.
 
         Args:
-            view: the cluster.
+            view: the frozen state of the cluster.
             branch, origin: the current branch, and the branch from which the current branch started.
             lags: the function that returns the lag of each broker (`Session.lags`), for views whose offsets can be outdated.
         """

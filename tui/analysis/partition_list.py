@@ -44,7 +44,7 @@ def in_order(view: ClusterView, worst_first: bool, which: str = "", words: str =
     """Return the listed partitions, by name or with the worst first. Among partitions of equal rank, internal topics come last.
 
     Args:
-        view: the cluster.
+        view: the frozen state of the cluster.
         worst_first: whether the worst partitions come first.
         which: the name of a filter in `FILTERS`; empty for no filter.
         words: words that a listed partition must contain; empty for no filter.

@@ -19,7 +19,7 @@ def cached_per_state(view: ClusterView, name: Hashable, make: Callable[[], T]) -
     """Return the result of `make`, which is called only if the view's version has changed.
 
     Args:
-        view: the cluster.
+        view: the frozen state of the cluster.
         name: the key of the result in the cache.
         make: the function that computes the result.
     """

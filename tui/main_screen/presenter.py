@@ -43,7 +43,7 @@ class Frame(ReprMixin):
     """The data from which a frame is painted.
 
     Attributes:
-        view: the cluster.
+        view: the frozen state of the cluster.
         status: the status of the session.
         settings: the current settings.
         event_buffer: the events in memory.

@@ -37,7 +37,7 @@ BUDGET: Final = 0.010
 
 
 def facts(p: PartitionView) -> list[tuple[str, str]]:
-    """Return the compared facts of a partition, as (name, text)."""
+    """Return the compared facts about a partition, as (name, text) pairs."""
     leader = next((replica for replica in p.replica_views if replica.broker == p.leader), None)
     return [
         ("leader", "none" if p.offline else f"b{p.leader}"),
@@ -51,7 +51,7 @@ def facts(p: PartitionView) -> list[tuple[str, str]]:
 
 
 def totals(view: ClusterView) -> list[tuple[str, str]]:
-    """Return the compared totals of the cluster, as (name, text)."""
+    """Return the compared totals of the cluster, as (name, text) pairs."""
     return [
         ("acked", f"{view.acked:,}"), ("lost", lost_words(view)), ("exposed", f"{view.exposed:,}"), ("duplicated", f"{view.duplicated:,}"),
         ("diverged", f"{view.diverged:,}"), ("unclean elections", f"{view.unclean_elections}"), ("ISR shrinks", f"{view.isr_shrinks}"),

@@ -235,7 +235,7 @@ class GridPainter:
         """Paint the panel.
 
         Args:
-            view: the cluster.
+            view: the frozen state of the cluster.
             order: the partitions in the order of the list.
             size: the width and height in cells.
             top: the index of the first partition shown.

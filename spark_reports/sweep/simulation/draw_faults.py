@@ -83,7 +83,7 @@ class _BrokenParts:
     others: list[DrawnFault] = attrs.field(factory=list)
 
     def is_down(self, broker: int, time: int) -> bool:
-        """Whether the broker's process is down at a time."""
+        """Whether the broker's process is down at the given time."""
         return any(interval.end > time for interval in self.down.get(broker, ())[-1:])
 
     def stop(self, broker: int, start: int, end: int, how: FaultKind, act: Act) -> None:
@@ -188,7 +188,7 @@ def _apply(broken: _BrokenParts, arrival: _Arrival) -> None:
 
 
 def _cut(broken: _BrokenParts, arrival: _Arrival, broker: int, end: int) -> None:
-    """Cut a link of a broker, or all its links. If the broker or the selected peer is still affected by an earlier cut, do nothing."""
+    """Cut one link of a broker, or all of its links. If the broker or the selected peer is still affected by an earlier cut, do nothing."""
     name, time = broker_address(broker), arrival.time
     peers = [broker_address(each.id) for each in broken.spec.brokers if each.id != broker] if arrival.fault.brokers else []
     if arrival.fault.controller:
