@@ -128,7 +128,7 @@ class LogEnds:
         return times[at] if at < len(ends) else None
 
     def passed_before(self, tp: TopicPartition, offset: int) -> bool:
-        """Whether the high watermark was above an offset before the first event. If it was, `passed` can return a time that is too late."""
+        """Whether the high watermark was above an offset before the first event. If so, `passed` can return a time that is too late."""
         return self._first.get(tp, offset) > offset and all(end > offset for end in self._offsets[tp])
 
     def recent(self, tp: TopicPartition, now: int) -> list[int]:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from core.kafka.zookeeper_mode.control_plane import ZooKeeperControlPlane
 
 ENDLESS_HINT: Final = "; a latency of 0 with replica.fetch.wait.max.ms 0, for example, takes no time: make one of them larger"
-"""The hint in the error message for a cluster that never finishes the events of one moment."""
+"""The hint that the error message contains if a cluster never finishes the events of one moment."""
 
 
 class ClusterNodes(Simulation):

@@ -115,7 +115,7 @@ def counts(
         authority: the authoritative server; empty if there is none.
         final: the rows of the authoritative copy.
         places: the same rows by place.
-        copies: the rows of each other live copy by place.
+        copies: the rows of every other live copy, by place.
         bytes_sent: the bytes of the messages that servers received from each other.
     """
     found = Counter(row.uid for row in final)

@@ -65,12 +65,12 @@ class LinkState:
 
 
 class Network:
-    """All links between nodes. A direction that has no `LinkState` has the default values.
+    """All links between nodes. If a direction of a link has no `LinkState`, the default values apply.
 
     Attributes:
         latency, jitter: the default delays of a link, µs.
         loss_ppm, duplicate_ppm, reorder_ppm: the default shares of messages that a link loses, duplicates, and reorders, parts per million.
-        plain: whether every message on a link with the default values takes exactly the latency.
+        plain: whether every message on a link with the default values arrives after exactly the link's latency.
         proxied: the types of messages that a proxy can repeat or reorder.
         alive: whether each node's process is running, by address.
         deaths: the number of times that each process has died. A connection's ticket depends on this number.
@@ -121,7 +121,7 @@ class Network:
         self.polls = LongPolls(self)
 
     def link(self, direction: Direction) -> LinkState:
-        """Return the state of a direction. If the direction has no state, create one with the default values."""
+        """Return the state of one direction of a link. If the direction has no state, create one with the default values."""
         state = self.links.get(direction)
         if state is None:
             self.polls.interrupt(*direction)
@@ -198,19 +198,19 @@ class Network:
         self._transmit(sender, node, link, ticket, message, now, cause)
 
     def lose(self, sender: str, node: str) -> None:
-        """Permanently lose the next message in a direction."""
+        """Permanently lose the next message in one direction of a link."""
         self.polls.interrupt(sender, node)
         self.lose_next.add((sender, node))
 
     def steady_latency(self, sender: str, node: str) -> int:
-        """Return the time that every message in a direction takes, µs; -1 if that time is not certain."""
+        """Return the time that every message in one direction of a link takes, µs; -1 if that time is not certain."""
         direction = (sender, node)
         if self.zero_latency or not self.plain or direction in self.links or direction in self.lose_next:
             return -1
         return self.latency
 
     def _forget_if_plain(self, direction: Direction, link: LinkState, now: int) -> None:
-        """Drop the state of a direction if all of its values are the defaults again."""
+        """Drop the state of one direction of a link if all of its values are the defaults again."""
         if (
             not (link.cut or link.held or link.waiting)
             and (link.latency, link.jitter, link.loss_ppm) == (self.latency, self.jitter, self.loss_ppm)
@@ -247,13 +247,13 @@ class Network:
         self.agenda.add(arrival, node, sender, ticket, message, cause)
 
     def cut(self, direction: Direction) -> bool:
-        """Cut a direction. Return False if the direction was already cut."""
+        """Cut one direction of a link. Return False if the direction was already cut."""
         link = self.link(direction)
         before, link.cut = link.cut, True
         return not before
 
     def heal(self, direction: Direction, now: int) -> bool:
-        """Heal a direction and retransmit the waiting messages. Return False if the direction was not cut."""
+        """Heal one direction of a link, and retransmit the waiting messages. Return False if the direction was not cut."""
         link = self.links.get(direction)
         if link is None or not link.cut:
             return False
@@ -263,7 +263,7 @@ class Network:
         return True
 
     def hold(self, direction: Direction) -> bool:
-        """Hold the messages of a direction. Return False if they were already held."""
+        """Hold the messages in one direction of a link. Return False if these messages were already held."""
         link = self.link(direction)
         before, link.held = link.held, True
         return not before

@@ -26,7 +26,7 @@ def subscriptions(
         assignors: the assignors that the text names; if empty, the default of the release is used.
         counts: the number of partitions of each topic.
         release: the release under which the group is to run.
-        notes: the list that gets a note if the assignor assigns different partitions than in the text.
+        notes: the list that gets a note if the partitions that the assignor assigns differ from those in the text.
     """
     owned = {tp.topic for member in group.members for tp in member.assignment}
     shared = tuple(sorted(owned or {tp.topic for tp in group.offsets}))

@@ -215,7 +215,7 @@ OF_WRITE: Final[dict[str, Reading]] = {
     "outcome": Reading(WORD, lambda w: w.outcome, "ok, fail, or unknown"),
     "took": Reading(DURATION, lambda w: w.ended - w.invoked, "how long the write took"),
 }
-"""The readings of the write of a version."""
+"""The readings about the write of a version."""
 
 OF_READ: Final[dict[str, Reading]] = {
     "outcome": Reading(WORD, lambda r: r.outcome, "ok, fail, or unknown"),

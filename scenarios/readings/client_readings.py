@@ -43,8 +43,8 @@ def _latency(share: float) -> Callable[..., Any]:
     """Return a function that reads a percentile (by the nearest-rank method) of the time in µs that a producer's batches waited for a
     response.
 
-    A batch that the producer gave up on counts with the time until the producer gave up. A batch that is still waiting after `STALL_BOUND`
-    counts with its wait so far. If only acknowledged batches counted, the percentile would be too low.
+    For a batch that the producer gave up on, the time until the producer gave up is used. For a batch that is still waiting after
+    `STALL_BOUND`, the time that it has waited so far is used. If only acknowledged batches counted, the percentile would be too low.
     """
 
     def read(moment: Moment, client: str) -> Any:

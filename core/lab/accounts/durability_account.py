@@ -387,7 +387,7 @@ class DurabilityAccount:
         self.consumption.position_set(group, tp, position, event, committed=committed)
 
     def group_checked(self, group: str, tps: Iterable[TopicPartition], below: int | None = None) -> None:
-        """Report the records that a group has skipped in some partitions; with `below`, only those at lower offsets."""
+        """Report the records that a group has skipped in some partitions; if `below` is given, only those at offsets below it."""
         logs = {tp: log for tp in tps if (log := self.of(tp).log) is not None}
         if logs:
             self.consumption.check(group, logs, self.polled_by_members(group), below)

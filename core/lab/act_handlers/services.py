@@ -119,7 +119,7 @@ def check_workers(cluster: ClusterNodes, service: str, names: list[str]) -> None
 
 
 def ended(cluster: ClusterNodes, configs: Sequence[tuple[str, WorkerConfig]]) -> list[tuple[str, WorkerConfig]]:
-    """Return the workers that are not running."""
+    """Return the workers of the service that are not running."""
     running = {worker.name for worker in cluster.workers(configs[0][1].service) if worker.running}
     return [(name, does) for name, does in configs if name not in running]
 

@@ -69,7 +69,7 @@ class Bounce(Act, word="bounce", does="restart a broker faster than the controll
     """Restart a broker's process so fast that the controller does not notice.
 
     With `clean`, the broker first writes the high-watermark checkpoint, as in a clean shutdown. Otherwise, it uses the last
-    checkpoint. With `keep`, the machine restarts instead of the process. The given partitions then keep only the records below the
+    checkpoint. With `keep`, the whole machine restarts, not only the process. The given partitions then keep only the records below the
     given offsets.
     """
 

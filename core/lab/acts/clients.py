@@ -100,7 +100,7 @@ class Consume(Act, word="consume", does="start a consumer on a topic"):
 
     `reset` is its auto.offset.reset: `earliest` or `latest`. `rack` is its client.rack. With `replica.selector.class:
     RackAwareReplicaSelector`, leaders redirect the consumer to a replica in this rack (KIP-392). With `since`, the consumer starts at the
-    first record whose timestamp is that virtual time or later (offsetsForTimes). If no such record exists, it starts at the end.
+    first record whose timestamp is that virtual time or later (offsetsForTimes). If no such record exists, the consumer starts at the end.
     `isolation` is its isolation.level: with `read_committed`, it skips the records of aborted transactions, and does not read past the
     first open one. `config` contains settings by their Kafka names: request.timeout.ms, metadata.max.age.ms.
     """

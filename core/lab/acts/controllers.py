@@ -23,7 +23,7 @@ class StartController(Act, word="start-controller", does="start a killed control
 
 @attrs.frozen(eq=False, repr=False)
 class PauseController(Act, word="pause-controller", does="pause a dedicated controller, as a long GC pause does"):
-    """Pause a dedicated controller. After it resumes, it keeps its old state until it learns of a newer epoch."""
+    """Pause a dedicated controller. After the controller resumes, it keeps its old state until it learns of a newer epoch."""
 
     node: str
 

@@ -23,7 +23,7 @@ class JoinGroup(Act, word="join-group", does="start a consumer that is a member 
     `protocol: consumer`, the consumer uses the protocol of KIP-848 (since 4.0): the coordinator assigns the partitions, with the assignor
     that most members name as `remote-assignor` (`uniform` or `range`); `member-id` is then the ID of the member. If the last process with
     this name has ended, another process starts. A topic that does not exist is refused, because its name is probably mistyped. With
-    `allow-missing-topics: true`, the consumer subscribes to it, and gets its partitions when the topic is created.
+    `allow-missing-topics: true`, the consumer subscribes to such a topic, and gets its partitions when the topic is created.
     """
 
     topics: tuple[str, ...]

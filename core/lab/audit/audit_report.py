@@ -8,8 +8,8 @@ In a bucket:
 - A record is *unsure* if it was not acknowledged. An unsure record is *present* if the newest leader's log has it; otherwise, it is
   *absent*. Unsure records never count as lost.
 - A record is *uncommitted* if it is in the newest leader's log above the high watermark.
-- `duplicated` is the number of further copies of stored records. `foreign` is the number of stored records that no producer in the session
-  created, such as records in a log that the session starts with.
+- `duplicated` is the number of additional copies of stored records. `foreign` is the number of stored records that no producer in the
+  session created, such as records in a log that the session starts with.
 
 For a consumer, a stored record that it has not read is *skipped* if it is below the consumer's position, and *pending* otherwise. For a group,
 a record that no member has processed is skipped if it is below an offset that the group has committed, or below a position that auto.offset.reset

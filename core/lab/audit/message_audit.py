@@ -63,7 +63,7 @@ class Tier:
 
     Attributes:
         records: the records that passed.
-        repeated: the number of further deliveries of records that had passed before, by bucket.
+        repeated: the number of additional deliveries of records that had passed before, by bucket.
         latencies: the time from the timestamp of each record until the record first passed, by bucket.
         late: the number of records that passed after their bucket had closed, by bucket.
     """

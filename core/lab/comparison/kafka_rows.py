@@ -12,7 +12,7 @@ from core.models.messages import NOTHING, Row
 
 
 class TermRows:
-    """The rows that a leader appended in one term. A term only grows, and all replicas share it.
+    """The rows that a leader appended in one term. Batches are only added to a term, and all replicas share the term.
 
     Attributes:
         read: the number of the term's batches that have been read so far.

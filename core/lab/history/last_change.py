@@ -159,7 +159,7 @@ def _of_broker(broker: int) -> ValueAfter:
 
 
 class LastChangeWatchpoint(Watchpoint):
-    """A watchpoint that comes true when a value becomes what it is now."""
+    """A watchpoint that comes true when a value changes to its current value."""
 
     def __init__(self, cell: TrackedValue) -> None:
         self._cell = cell

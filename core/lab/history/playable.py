@@ -96,7 +96,7 @@ class Playable(Protocol):
         """Return the current state as a value; None if it cannot be captured."""
 
     def after_act(self) -> None:
-        """React to an act by a person. The plan might be waiting for what the act changes."""
+        """Respond to an act that a person has performed. The plan might be waiting for what the act changes."""
 
 
 @attrs.frozen(repr=False)

@@ -26,7 +26,7 @@ class TravelTask:
         destination: the moment to reach.
         replay_run: the run that the session adopts on arrival.
         event_buffer: the events that the session adopts on arrival.
-        events_known: whether the events on the way are in memory. If they are, the run need not send them again.
+        events_known: whether the events on the way are in memory. If they are, the run need not send these events again.
         in_place: whether the task changes the cluster that the screen shows.
         found: the last moment at which `watchpoint` came true; None if there is none.
         new_events: the events that the log does not have yet.

@@ -1,5 +1,5 @@
-"""A model of a broker's threads, for Kafka's two idle percentages. Network threads read and write requests, and handler threads process
-them from a queue.
+"""A model of a broker's threads, from which Kafka's two idle percentages are computed. Network threads read and write requests, and handler
+threads process them from a queue.
 
 Each request costs a fixed time and a time per byte. The costs are the laboratory's assumptions, not measurements of Kafka. The numbers of
 threads come from Kafka's settings. Work that exceeds the capacity of the threads waits. The model only shows how busy a broker would be,

@@ -1,7 +1,6 @@
 """A frozen view of the segments of one replica, and of a lookup in them.
 
-`Cluster.segment_report` makes the report. To make the report, all batches of the listed segments are visited, so it is made only on
-request.
+`Cluster.segment_report` makes the report. The report needs a pass over all batches of the listed segments, so it is made only on request.
 """
 
 from __future__ import annotations

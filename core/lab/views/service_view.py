@@ -23,7 +23,7 @@ class ServiceView(ReprMixin):
         forwarded_twice: the number of records that these consumers see more than once in the real topic.
         never_forwarded: the number of records that are below the committed offset, but neither in the real topic nor in the dead-letter topic.
         dead: the number of different records that consumers with read_committed see in the dead-letter topic.
-        dead_twice: the number of further copies of records that these consumers see in the dead-letter topic.
+        dead_twice: the number of additional copies of records that these consumers see in the dead-letter topic.
         expired: the number of records that were deleted from the level's topic before they were forwarded.
         too_early: the number of records that were forwarded before they were due.
         too_soon: the number of records that reached the real topic before the requested delay had really passed, regardless of what clocks

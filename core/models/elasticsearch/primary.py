@@ -125,7 +125,7 @@ class Primary:
             self._begin(coordinator, number, row, since)
 
     def _removed(self) -> set[str]:
-        """Return the copies that failed and that the state in force no longer lists."""
+        """Return the copies that failed and are no longer listed in the state in force."""
         return {copy for copy in self.failing if copy not in self.state.started}
 
     def _activate(self) -> None:

@@ -17,8 +17,8 @@ class ShardCopy:
         synced: the numbers of those that are on disk, if they are not synced immediately.
         indexed: the operations in the index. After a rollback, the translog still has operations that the index lacks.
         primary_term: the highest primary term that the copy knows.
-        local_checkpoint: the highest number up to which all operations are indexed; -1 if there is none.
-        global_checkpoint: the highest number that all in-sync copies have, according to the last message from the primary.
+        local_checkpoint: the highest sequence number up to which all operations are indexed; -1 if there is none.
+        global_checkpoint: the highest sequence number that all in-sync copies have, according to the last message from the primary.
         documents: what a GET by id sees.
         searchable: what a search sees: the documents at the last refresh.
     """

@@ -311,7 +311,7 @@ class QuorumNode(Server):
         self.reads.heard(peer, answer.round)
 
     def _advance_commit(self) -> None:
-        """Commit what a majority has stored, if its last entry is from this leader's own term (Raft §5.4.2)."""
+        """Commit the entries that a majority has stored, if the last of these entries is from this leader's own term (Raft §5.4.2)."""
         stored = sorted((self.log.written, *self.match_index.values()), reverse=True)
         index = stored[len(self.peers) // 2]
         if index > self.commit and (self.settings.commit_old_terms or self.log.term_at(index) == self.term):
