@@ -61,7 +61,7 @@ class ClusterNodes(Simulation):
         snapshots: the object that takes snapshots of the cluster; not part of the cluster's state.
         page_cache: the random stream that decides how much of an unflushed tail survives a power loss.
         brokers: the brokers, by id.
-        controller: the controller. In a quorum, it is the state that the committed log produces.
+        controller: the controller. In a quorum, the controller is the state that results from the committed log.
         clients: the producers and consumers, by name.
         quorum: the metadata quorum; None if there is none.
         controllers: the processes of dedicated controllers, by name.

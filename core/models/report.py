@@ -48,7 +48,7 @@ class Report:
             earlier read by the same client.
         stale_because_lost: the stale reads that missed only writes that are lost in the final state.
         stale_versions: the largest number of versions by which a read was behind.
-        stale_us: the longest time for which a version had been acknowledged when a read missed it, µs.
+        stale_us: the longest time between the acknowledgment of a version and a read that missed this version, µs.
         unacknowledged: the reads that returned a row before its write was acknowledged.
         dirty: the reads that returned a row that is not in the final state.
         divergence: the number of places at which a copy differs from the authoritative one, summed over the copies.

@@ -227,7 +227,7 @@ class ReplicationSystem(Simulation):
     def repair(self) -> None:
         """End all faults.
 
-        Heal the links, resume paused servers, start dead servers that are not gone for good, and make slow disks and links fast again.
+        Heal the links, resume paused servers, start dead servers that are not permanently lost, and make slow disks and links fast again.
         """
         self.do(acts.HealAll())
         for name in list(self.paused):

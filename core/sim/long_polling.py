@@ -15,12 +15,12 @@ about itself:
 A statement holds until its node withdraws it. Suppose that both statements hold, both nodes are running, and the link between them takes a
 fixed time in each direction. Then the network knows each message of the cycle in advance. From then on, the poll is *elided*: none of its
 messages is in the agenda. From the time at which the elision began, the kernel calculates where the one message of the cycle is at any
-moment, and when the last request was sent and arrived.
+moment, when the last request was sent, and when it arrived.
 
 The elision ends before anything can break the cycle: a node withdraws its statement, pauses, or dies, a link changes, or a
-connection is given up. The kernel then makes up for what it skipped. It tells each node the time of its last request. It puts the
-message that is in transit into the agenda, or has the server let the request wait. The simulation continues as if every message had
-been sent. The events are the same with and without elision. Only the time that a run takes differs.
+connection is given up. The kernel then makes up for what it skipped. The kernel tells each node the time of its last request. The kernel
+puts the message that is in transit into the agenda, or has the server let the request wait. The simulation continues as if every message
+had been sent. The events are the same with and without elision. Only the time that a run takes differs.
 
 For exact results, the order of entries that are due at the same time must not depend on when they were scheduled. Therefore, the
 empty messages of long polls and their timers have fixed places in the agenda: before everything else that is due at that time,
@@ -111,7 +111,7 @@ class LongPoll:
         left_at: the time at which that request left, virtual µs. This time is not updated during an elision.
         allowed_wait: how long the server can let the request wait, µs.
         timeout: the time from sending the request to the moment when the client gives up, µs.
-        elided: whether none of the poll's messages is in the agenda. The next attributes apply only if the poll is elided.
+        elided: whether none of the poll's messages is in the agenda. The following attributes apply only if the poll is elided.
         there, back, wait: how long each stage takes, µs.
         began: the time at which the first skipped answer would have been sent. If the elision began with a request, it is the time at which
             an answer would have had to be sent to trigger that request.

@@ -60,7 +60,7 @@ def format_duration(us: int) -> str:
 
 
 def format_clock(us: int) -> str:
-    """Return a moment of virtual time with millisecond digits: `00:12.345`, `1:02:03.004`."""
+    """Return a moment of virtual time with milliseconds: `00:12.345`, `1:02:03.004`."""
     ms = us // US_PER_MS
     seconds, ms = divmod(ms, 1_000)
     minutes, seconds = divmod(seconds, 60)

@@ -24,7 +24,7 @@ PORT: Final = 9092
 """The port of each broker."""
 
 DEFAULT_ASSIGNOR: Final = "uniform"
-"""The assignor of a group whose members do not ask for one."""
+"""The assignor of a group whose members do not request a specific assignor."""
 
 CLIENT_HOST: Final = "/127.0.0.1"
 """The address of each client."""

@@ -201,7 +201,7 @@ class _Parser:
         return self.literal(token, reading) or literal
 
     def literal(self, token: Token, like: Term | None) -> Term | None:
-        """Read a literal that is compared with the term `like`. Return None if the token is not a literal."""
+        """Read a literal that is compared with a term (`like`). Return None if the token is not a literal."""
         text = token.text
         if like is not None and like.type == BROKER:
             if text == "none":

@@ -1,7 +1,7 @@
 """Writes the event log of a session as JSON Lines. The log is written during the session, and is readable even if the process is killed.
 
 Line 1 is the header: format and version, release, seed, settings, and the cluster as scripts write it. Each further line is one event with
-its columns by name. A log that was closed ends with the line `{"end": true, ...}`. If this line is missing, the process was killed. The
+its columns by name. A log that was closed ends with the line `{"end": true, ...}`. If the end line is missing, the process was killed. The
 columns are those of `core.kafka.events` and are listed in EVENTLOG.md.
 """
 

@@ -52,8 +52,8 @@ class ClientSpec:
 
     Attributes:
         name: its name.
-        servers: the servers that it can connect to, in order of preference; empty for all.
-        session: whether it refuses servers that are behind what it has seen.
+        servers: the servers that the client can connect to, in order of preference; empty for all.
+        session: whether the client refuses servers that are behind what the client has seen.
     """
 
     name: str

@@ -107,7 +107,7 @@ def _replicas(scenario: Scenario) -> tuple[int, ...]:
 
 
 def _timed_steps(scenario: Scenario) -> list[tuple[int, Step]]:
-    """Return the steps with the times at which they happen, µs.
+    """Return the steps, each with the time at which it happens, µs.
 
     If steps wait for a state of Kafka (`until`), the scenario runs under Kafka first, and the times from that run apply to all models.
     Steps that are done by hand take no time under Kafka; for the other models, at least a second passes before each.

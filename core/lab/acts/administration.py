@@ -103,8 +103,8 @@ class UpdateFeature(Act, word="update-feature", does="change the level of a feat
 class Unregister(Act, word="unregister", does="unregister a broker"):
     """Unregister a broker (`kafka-cluster unregister`, only with KRaft). The broker loses leadership of its partitions and leaves all ISRs.
 
-    Its replicas remain assigned to it, so reassign them first. If the broker's process is still running, the controller refuses its
-    heartbeats. The broker does not join any ISR, and registers again only after a restart.
+    The broker's replicas remain assigned to it, so reassign the replicas first. If the broker's process is still running, the controller
+    refuses its heartbeats. The broker does not join any ISR, and registers again only after a restart.
     """
 
     broker: int

@@ -40,7 +40,7 @@ class CommitTransaction(Act, word="commit-transaction", does="commit a producer'
 
 @attrs.frozen(eq=False, repr=False)
 class AbortTransaction(Act, word="abort-transaction", does="abort a producer's transaction"):
-    """Abort the transaction of a producer. Batches that it has not sent yet are dropped."""
+    """Abort the transaction of a producer. Batches that the producer has not sent yet are dropped."""
 
     producer: str = "producer"
 

@@ -14,7 +14,9 @@ from core.lab.history.replay_run import ReplayRun, StepIndex
 from core.sim.repr_mixin import ReprMixin
 
 MAX_STEPS_IN_PLACE: Final = 16_000
-"""The maximum number of steps or events that are repeated without a pause. The repetition takes about a tenth of a second."""
+"""The maximum number of steps or events that are repeated without a pause. Repeating that many steps or events takes about a tenth of a
+second.
+"""
 
 OBJECTS_PER_STEP: Final = 4
 """How many objects can be restored from a keyframe in the time that one step or event takes."""

@@ -1,4 +1,5 @@
-"""Watchpoints: conditions that stop a run when they come true. A search can also find the last time that they came true in the past.
+"""Watchpoints: conditions that stop a run when they come true. A search can also find the last time that a watchpoint came true in the
+past.
 
 `scenarios.running.watchpoint_parser` parses watchpoints from text.
 """

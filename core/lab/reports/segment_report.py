@@ -35,7 +35,7 @@ class SegmentRow:
         offset_entries: the number of entries of the offset index.
         time_entries: the number of entries of the time index.
         aborted: the number of entries of the transaction index; 0 if there is no such file.
-        snapshot: whether there is a snapshot of the producers at the base offset.
+        snapshot: whether there is a producer snapshot at the base offset.
     """
 
     base: int

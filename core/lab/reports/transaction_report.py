@@ -66,7 +66,7 @@ class HeldPartition:
         last_stable_offset: the LSO, at which consumers with read_committed stop.
         high_watermark: the high watermark.
         first_offset: the first offset of the oldest open transaction; the LSO if the only thing still uncommitted is a marker.
-        producer_id: the producer ID of that transaction; -1 if only a marker is not committed yet.
+        producer_id: the producer ID of that transaction; -1 if the only thing that is not committed yet is a marker.
         producer_epoch: the producer epoch of that transaction.
         coordinator_epoch: the epoch of the last coordinator that wrote a marker for that producer; -1 if none did.
         idle_us: the time since that producer's last batch, µs.

@@ -107,8 +107,8 @@ class IncrementalView:
 
     Attributes:
         cluster: the cluster.
-        version: a number that is replaced by a new, unique one when anything except offsets, counters, and ages changes. A result
-            that depends on nothing else can be cached under this number.
+        version: a number that is replaced by a new, unique one when anything except offsets, counters, and ages changes. A result that does
+            not depend on offsets, counters, or ages can be cached under this number.
     """
 
     def __init__(self, cluster: ClusterNodes) -> None:

@@ -106,7 +106,7 @@ class ShardStarted(NamedTuple):
 
 
 class NoLongerPrimary(NamedTuple):
-    """The master or a copy refuses a primary: there is a newer one."""
+    """The master or a copy refuses a primary, because there is a newer primary."""
 
     primary_term: int
 
