@@ -228,7 +228,9 @@ class RecordObserver(Protocol):
         """Record that a partition's topic was deleted together with the records in its log."""
 
     def records_consumed(self, consumer: str, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
-        """Record that a consumer received records. The application of a group's member has not polled them yet."""
+        """Record that a consumer received records. If the consumer is a member of a group, its application has not polled these records
+        yet.
+        """
 
     def records_processed(self, group: str, tp: TopicPartition, records: FetchedRange) -> None:
         """Record that the application of a group's member processed records."""

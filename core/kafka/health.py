@@ -26,14 +26,16 @@ from core.kafka.settings.registry import setting_named
 from core.sim.units import SECOND
 
 STALL_BOUND: Final = SECOND
-"""The maximum time that the high watermark can stay below the log end without moving, µs. After that, writes with acks=all are stalled.
+"""The maximum time that the high watermark can stay below the log end without moving, µs. After this time, writes with acks=all are
+stalled.
 
-A healthy follower fetches at least once per replica.fetch.wait.max.ms, which is 500 ms by default. This bound is twice as long.
+A healthy follower fetches at least once per replica.fetch.wait.max.ms, which is 500 ms by default. This bound is twice as long as that
+default.
 """
 
 
 class LedPartition(Protocol):
-    """A partition that has a leader (NO_LEADER if there is none) and an ISR."""
+    """A partition whose leader (NO_LEADER if there is none) and ISR are known."""
 
     @property
     def leader(self) -> int: ...

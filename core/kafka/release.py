@@ -65,7 +65,7 @@ class GroupsTool(enum.IntEnum):
     GROUP_COLUMN = 3
     """`--describe` accepts several groups, and its tables begin with the column GROUP (KIP-222, between 2.0.1 and 2.3.1)."""
     JAVA = 4
-    """The tool is written in Java. It prints partitions in the order of a hash table, and `--list` supports `--type` (3.8)."""
+    """The tool is rewritten in Java. It prints partitions in the order of a hash table, and `--list` supports `--type` (3.8)."""
     EPOCHS = 5
     """`--verbose` prints epochs (KIP-1099, 4.0)."""
     SORTED = 6

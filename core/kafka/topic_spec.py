@@ -41,7 +41,7 @@ class LogSpec(ReprMixin):
     epochs: tuple[tuple[int, int], ...] = ()
 
     def epoch_ranges(self) -> list[tuple[int, int, int]]:
-        """Return (start, end, leader epoch) of each range of records, in offset order."""
+        """Return (start, end, leader epoch) for each range of records, in offset order."""
         ends = [*(start for _, start in self.epochs), self.leo][1:]
         found = [(max(start, self.log_start), end, epoch) for (epoch, start), end in zip(self.epochs, ends, strict=True)]
         return [each for each in found if each[0] < each[1]]
@@ -124,7 +124,7 @@ class PartitionSpec(ReprMixin):
             up: the brokers that are running at the start.
 
         Raises:
-            ValueError: no controller could register them. The message starts with the partition's name.
+            ValueError: no controller could register this leader, ISR, and ELR together. The message starts with the partition's name.
         """
         isr = tuple(broker for broker in self.replicas if broker in up) if self.isr is None else self.isr
         if self.leader is not None and self.leader != NO_LEADER and self.leader not in isr:

@@ -65,7 +65,7 @@ class Disk:
     Attributes:
         logs: the logs in working directories, by partition.
         offline: the logs in failed directories.
-        placed: the directory of each partition, if there are several directories.
+        placed: the directory that holds each partition, if the broker has several directories.
         futures: replicas that are being moved to another directory.
         high_watermarks: the checkpoint file `replication-offset-checkpoint`.
         recovery_points: the checkpoint file of recovery points.
@@ -147,7 +147,9 @@ class Disk:
             moved.pop(tp, None)
 
     def fail(self, number: int) -> list[TopicPartition]:
-        """Fail a directory and take its logs offline (`ReplicaManager#handleLogDirFailure`). Return the partitions of these logs."""
+        """Fail a directory and take its logs offline (`ReplicaManager#handleLogDirFailure`). Return the partitions of the logs that go
+        offline.
+        """
         failed = self.dirs[number - 1]
         failed.online, failed.repaired = False, ""
         gone = [tp for tp in self.logs if self.dir_of(tp) == number]
@@ -260,7 +262,7 @@ class Disk:
     def lose_unflushed(
         self, keep: dict[TopicPartition, int], how: str, draw: random.Random | None
     ) -> list[tuple[TopicPartition, tuple[Run, ...], int, int]]:
-        """Lose the page cache. Return (partition, former content, new end, recovery point) for each log that lost records.
+        """Simulate the loss of the page cache. Return (partition, former content, new end, recovery point) for each log that lost records.
 
         Args:
             keep: the new end offset of each log that loses records; other logs keep all of their records. If `keep` is empty, `how` applies

@@ -53,7 +53,7 @@ class FollowerSession(metaclass=ABCMeta):
 
 
 class SessionEntry(metaclass=ABCMeta):
-    """A partition's entry in a follower's fetch session. It is `dirty` while the leader has something new to send."""
+    """A partition's entry in a follower's fetch session. The entry is `dirty` while the leader has something new to send."""
 
     __slots__ = ("dirty", "session")
 

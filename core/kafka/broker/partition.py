@@ -241,9 +241,9 @@ class Partition:
     def out_of_sync_replicas(self) -> tuple[int, ...]:
         """Return the members of the ISR that lag (`Partition#getOutOfSyncReplicas`). The result is empty while a change is pending.
 
-        A follower lags if it last caught up with the leader's LEO more than replica.lag.time.max.ms ago. Before 0.9, a follower lags if it has
-        not fetched for that long, or if it is more than replica.lag.max.messages records behind. Some releases never remove a follower
-        whose LEO equals the leader's LEO.
+        A follower lags if it last caught up with the leader's LEO more than replica.lag.time.max.ms ago. Before 0.9, a follower lags if it
+        has not fetched for replica.lag.time.max.ms, or if it is more than replica.lag.max.messages records behind the leader. Some releases
+        never remove a follower whose LEO equals the leader's LEO.
         """
         if self.pending:
             return ()
@@ -352,12 +352,12 @@ class Partition:
     # --- followers' fetches ----------------------------------------------------------------------------------------
 
     def mark_sessions_dirty(self) -> None:
-        """Include this partition in every follower's next response."""
+        """Include this partition in the next response to every follower."""
         for entry in self.sessions:
             entry.session.mark_dirty(entry)
 
     def log_start_moved(self) -> None:
-        """Checkpoint a new log start, and send it to followers with their next response."""
+        """Checkpoint a new log start, and send it to each follower with the next response."""
         self.mark_sessions_dirty()
         self.broker.log_start_moved(self.tp)
 
@@ -429,7 +429,7 @@ class Partition:
         return producers
 
     def update_last_stable_offset(self) -> None:
-        """Update the LSO after a change in the HW. If transactions held back the LSO, and the LSO now rises, record the rise
+        """Update the LSO after a change to the HW. If transactions held back the LSO, and the LSO now rises, record the rise
         (`UnifiedLog#lastStableOffset`)."""
         log, held_back_at = self.log, self.held_back_at
         if log.producers is None:

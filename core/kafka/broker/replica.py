@@ -68,7 +68,8 @@ class Replica:
         return self.last_caught_up_time if session is None else max(self.last_caught_up_time, session.fetched_at())
 
     def fetched_time(self) -> int:
-        """Return the time of the last fetch, or the time when this leadership began if the follower counted as caught up then.
+        """Return the time of the follower's last fetch. If the follower has not fetched since this leadership began, but counted as caught
+        up at that time, return that time.
 
         Before 0.9: `Replica#logEndOffsetUpdateTimeMs`.
         """

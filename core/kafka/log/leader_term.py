@@ -60,7 +60,8 @@ class Term:
     Attributes:
         epoch: the leader epoch.
         leader: the leader's broker id.
-        written: the fields of each `Batch`, in offset order without gaps. They are plain tuples, which are four times as fast to create.
+        written: the fields of each `Batch`, in offset order without gaps. They are plain tuples, which are four times as fast to create as
+            a `Batch`.
         bytes: the size of all batches.
         latest: the last batch in the form in which a fetch carries it; most fetches read this batch.
         stamped: whether some timestamps come from producers whose clocks are wrong, so that timestamps can decrease.
@@ -105,7 +106,7 @@ class Term:
 
     @property
     def origin(self) -> Term:
-        """The term as its leader wrote it, before log compaction. It identifies the records."""
+        """The term as its leader wrote it, before log compaction. This term identifies the records."""
         return self
 
     @property

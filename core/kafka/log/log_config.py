@@ -14,7 +14,7 @@ from core.sim.units import US_PER_MS
 
 @attrs.frozen(repr=False)
 class LogConfig(ReprMixin):
-    """The settings, in the units that the log uses. All logs of a topic on a broker share one object.
+    """The settings, in the units that the log uses. All logs of a topic on a broker share one `LogConfig` object.
 
     Attributes:
         segment_bytes: the maximum size of a segment; a batch that would exceed it starts the next segment.
@@ -27,8 +27,8 @@ class LogConfig(ReprMixin):
             at least this size. -1 means no limit.
         max_message_bytes: the maximum size of a record that a producer sends.
         index_interval_bytes: the number of bytes that are appended to a segment between two entries in its offset index.
-        segment_index_bytes: the size of the active segment's offset index and of its time index. When an index is full, the next segment
-            starts.
+        segment_index_bytes: the size of the active segment's offset index and of its time index. When one of these indexes is full, the
+            next segment starts.
         compact: whether cleanup.policy contains `compact`.
         delete: whether cleanup.policy contains `delete`, in which case retention applies.
         min_cleanable_ratio: the fraction of dirty bytes above which a log is cleaned.
@@ -57,7 +57,9 @@ class LogConfig(ReprMixin):
 
     @property
     def index_can_fill(self) -> bool:
-        """Whether an index can become full before the segment reaches segment.bytes. With the default settings, this cannot happen."""
+        """Whether an index can become full before the segment reaches segment.bytes. With the default settings, the segment always reaches
+        segment.bytes first.
+        """
         return min(self.segment_index_bytes // 8, self.segment_index_bytes // 12 - 1) <= self.segment_bytes // (
             self.index_interval_bytes + 1
         )

@@ -41,7 +41,7 @@ class LookupStep(NamedTuple):
         probes: the number of index entries that the step compares.
         batches: the number of batch headers that the step reads.
         bytes: the number of bytes in the segment file from the first of these batches up to the batch that the step finds.
-        sentence: the step in words.
+        sentence: a sentence that describes the step.
     """
 
     step: str

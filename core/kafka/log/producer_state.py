@@ -48,8 +48,8 @@ the partition.
 """
 
 CHECK_NOW: Final = -1
-"""The value that replaces the time of the last check after a new process or a truncation has reloaded the producers. It makes the next
-check due immediately.
+"""The value that replaces the time of the last check after a new process or a truncation has reloaded the producers. This value makes the
+next check due immediately.
 """
 
 
@@ -286,8 +286,8 @@ class ProducerStateManager:
     def remove_expired_if_due(self, now: int, expiration: int, interval: int = EXPIRATION_CHECK) -> None:
         """Apply the effects of all periodic checks that were due by now.
 
-        The checks have no timer. Because the state changes only when something is appended, it is enough that each reader first runs the
-        last check that was due.
+        These checks do not use a timer. Because the state changes only when something is appended, it is enough that each reader first runs
+        the last check that was due.
         """
         if self._checked == CHECK_NOW:
             self.remove_expired(now, expiration)

@@ -19,7 +19,7 @@ class ReadableLog:
         leo: the log end offset, which is the offset of the next record.
         log_start: the first readable offset; records below it are waiting to be deleted.
         starts, terms: the start offsets and the terms of the runs, in offset order, starting at the first segment's base. Like `bases`,
-            they are immutable and shared with snapshots.
+            these tuples are immutable and shared with snapshots.
         tail: the last run's term; None if the log is empty.
         bases: those base offsets of segments that have been computed (`ReplicaLog.roll`); None means a single segment that starts at the
             first offset.

@@ -1,4 +1,6 @@
-"""The messages that clients, brokers, and coordinators exchange for transactions. Times are in µs. An ID or epoch of -1 means none."""
+"""The messages that clients, brokers, and coordinators exchange for transactions. Times are in µs. An ID or epoch of -1 means that there is
+none.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ class FindCoordinatorRequest(NamedTuple):
 
 
 class FindCoordinatorResponse(NamedTuple):
-    """The response to FindCoordinator: the broker that coordinates the key, or -1 if there is an error."""
+    """The response to FindCoordinator: the broker that coordinates the transactional.id or group, or -1 if there is an error."""
 
     correlation: int
     key: str
@@ -65,7 +67,7 @@ class AddPartitionsToTxnRequest(NamedTuple):
         producer_id: the producer ID.
         producer_epoch: the producer epoch.
         partitions: the partitions to add or to verify.
-        verify_only: whether the coordinator only checks that the transaction contains the partitions (KIP-890).
+        verify_only: whether the coordinator adds nothing, and only checks that the transaction contains the partitions (KIP-890).
         version: the transaction.version of the client.
     """
 

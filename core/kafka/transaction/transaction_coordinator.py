@@ -122,7 +122,7 @@ class TransactionCoordinator:
     # --- InitProducerId --------------------------------------------------------------------------------------------
 
     def _init_producer_id(self, request: InitTransactionalIdRequest, sender: str) -> None:
-        """Give a producer its ID and the next epoch. If its predecessor left a transaction open, abort this transaction
+        """Give a producer its ID and the next epoch. If the producer's predecessor left a transaction open, abort this transaction
         (`#handleInitProducerId`)."""
         error = self._check_init(request)
         if error != errors.NONE:

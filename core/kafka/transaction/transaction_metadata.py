@@ -175,8 +175,8 @@ class TransactionMetadata:
     def prepare_fence(self, now: int, *, bump_again: bool = False) -> TransactionTransit:
         """Prepare PREPARE_ABORT for an open transaction whose producer is fenced (`#prepareFenceProducerEpoch`, `#prepareAbortOrCommit`).
 
-        The epoch rises by one. With transaction.version 2, the former epoch is kept as the last epoch, so that the producer can recognize
-        the abort and continue. In earlier versions, the epoch rises in memory even if the write fails.
+        The producer epoch rises by one. With transaction.version 2, the former epoch is kept as the last epoch, so that the producer can
+        recognize the abort and continue. In earlier versions, the epoch rises in memory even if the write fails.
 
         Args:
             now: the current time, µs.

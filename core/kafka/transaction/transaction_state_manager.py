@@ -152,7 +152,7 @@ class TransactionStateManager:
         return self.caches.get(self.partition_for(transactional_id))
 
     def get(self, transactional_id: str) -> TransactionMetadata | None:
-        """Return the state of an ID; None if it is unknown here (`#getTransactionState`)."""
+        """Return the state of an ID; None if this broker does not know the ID (`#getTransactionState`)."""
         cache = self.cache_of(transactional_id)
         return None if cache is None else cache.entries.get(transactional_id)
 

@@ -54,4 +54,4 @@ class VerificationCompletion(Protocol):
         """Whether the leader, rather than the client, repeats the request for a while after the error CONCURRENT_TRANSACTIONS."""
 
     def verified(self, error: str, guard: int, /) -> None:
-        """Handle the answer. If `error` is NONE, the batch can be appended with this guard."""
+        """Handle the answer. If `error` is NONE, the batch can be appended with the given guard."""

@@ -1,8 +1,8 @@
 """A follower's handling of a fetch response, partition by partition.
 
-The follower appends the records and then updates the high watermark. If records are corrupt, it fetches them again. If the leader returns
-an error for a partition, the follower backs off or truncates its log. Once per response, the follower completes the delayed fetches of
-consumers that were waiting for its high watermark to advance.
+The follower appends the records and then updates the high watermark. If records are corrupt, the follower fetches them again. If the leader
+returns an error for a partition, the follower backs off or truncates its log. Once per response, the follower completes the delayed fetches
+of consumers that were waiting for its high watermark to advance.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A follower's fetcher (Kafka: `ReplicaFetcherThread`, `AbstractFetcherThread`), which truncates logs and then fetches repeatedly.
 
-There is one fetcher per leader and fetcher id. It fetches the leader's partitions that this broker follows and that are assigned to this
-fetcher id. A request contains only partitions whose state has changed; the leader's fetch session keeps the others.
+There is one fetcher per leader and fetcher id. Each fetcher fetches those partitions of its leader that this broker follows and that are
+assigned to the fetcher's id. A request contains only partitions whose state has changed; the leader's fetch session keeps the others.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Fetcher:
         states: the fetch states of the fetcher's partitions.
         failed: the partitions that the broker's fetchers have stopped fetching because of an error, until new metadata arrives.
         in_flight: the correlation ID of the request in flight; 0 if there is none.
-        sent_at, sent_cause: the time when the request in flight was sent, and its cause.
+        sent_at, sent_cause: the time when the request in flight was sent, and the cause of this request.
         timeout_at: the time when the armed timer checks whether the request has timed out; -1 if no timer is armed, for example while
             fetches are elided.
         preparing: partitions that need a truncation point or the bounds of the leader's log before they can be fetched (ordered set).

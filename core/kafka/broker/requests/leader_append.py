@@ -137,7 +137,7 @@ def _append(partition: Partition, term: Term, batch: BatchFields, acks: int) -> 
 
 
 def _after_append(partition: Partition) -> None:
-    """Raise the high watermark if possible, and wake the fetches from followers."""
+    """Raise the high watermark if possible, and tell the followers' fetch sessions that records were appended."""
     partition.maybe_increment_leader_hw()
     for entry in partition.sessions:
         if not entry.dirty or entry.session.parked is not None:  # otherwise the follower's next fetch finds the records

@@ -76,7 +76,7 @@ class ActiveController:
         claimed: whether the first entry of the controller's epoch is committed; the controller is active only after that.
         heartbeats: the heartbeat state of the brokers.
         last_contact: the time of each broker's last heartbeat, µs.
-        waiting_fetches: (offset, number) of each metadata fetch that is waiting, by broker.
+        waiting_fetches: (offset, fetch number) of each metadata fetch that is waiting, by broker.
         scheduled: the due time of each scheduled periodic task, µs.
     """
 

@@ -1,10 +1,10 @@
 """A voter of the metadata quorum (Kafka: `KafkaRaftClient`, KIP-595): epochs, elections, and its replica of the log.
 
 Voters fetch from their leader. When a majority has an entry from the leader's own epoch, this entry and all earlier entries are committed.
-If a voter receives nothing from its leader for `controller.quorum.fetch.timeout.ms`, it first asks whether it would be elected (pre-vote,
-KIP-996), and then becomes a candidate. A leader resigns if a majority has not fetched from it for 1.5 times that timeout (KAFKA-15489), so
-that a controller that cannot reach a majority does not remain active. The module `active_controller` describes what the leader does as the
-active controller.
+If a voter receives nothing from its leader for `controller.quorum.fetch.timeout.ms`, it first asks the other voters whether they would
+elect it (pre-vote, KIP-996), and then becomes a candidate. A leader resigns if a majority has not fetched from it for 1.5 times that
+timeout (KAFKA-15489), so that a controller that cannot reach a majority does not remain active. The module `active_controller` describes
+what the leader does as the active controller.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class Role(enum.StrEnum):
     FOLLOWER = "follower"
     """The voter fetches from the leader."""
     PROSPECTIVE = "prospective"
-    """The voter is asking whether it would be elected (KIP-996)."""
+    """The voter is asking the other voters whether they would elect it (KIP-996)."""
     CANDIDATE = "candidate"
-    """The voter is asking for votes."""
+    """The voter is asking the other voters for their votes."""
     LEADER = "leader"
     """The voter has won the election of its epoch."""
 

@@ -17,7 +17,7 @@ class OffsetsToClean(NamedTuple):
     Attributes:
         first_dirty: the first offset that has never been cleaned.
         first_uncleanable: the first offset that cannot be cleaned yet.
-        resets_checkpoint: whether the cleaner resets the checkpoint to the log start, because the checkpoint is outside the log.
+        resets_checkpoint: whether the cleaner resets the checkpoint to the log start, which it does if the checkpoint is outside the log.
     """
 
     first_dirty: int

@@ -15,7 +15,7 @@ from core.kafka.log.producer_state_entry import NO_SEQUENCE, increment_sequence
 from core.kafka.log.wire.record_format import HEADER_BYTES, LOG_OVERHEAD, decode_varint, encode_varint
 
 MAGIC: Final = 2
-"""The version of the format."""
+"""The version of the batch format."""
 
 NONE: Final = 0
 """The codec of an uncompressed batch."""

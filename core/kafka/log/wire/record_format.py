@@ -100,8 +100,8 @@ def record_size_upper_bound(shape: RecordShape) -> int:
 
 
 def records_size(count: int, shape: RecordShape, timestamp_step: int = 0) -> int:
-    """Return the size of `count` records that have the same shape (key, value, and header sizes). Each record is `timestamp_step` ms later
-    than the one before.
+    """Return the size of `count` records that have the same shape (key, value, and header sizes). The timestamp of each record is
+    `timestamp_step` ms later than that of the record before it.
 
     The computation time does not depend on `count`, because the size of a record changes only when a delta needs one more byte.
     """
