@@ -19,7 +19,7 @@ class ElectionMode(enum.StrEnum):
     PREFERRED = "PREFERRED"
     """Elect the first assigned replica if it can lead; otherwise, do the same as for ONLINE.
 
-    This election is never unclean, regardless of the topic's configuration.
+    A preferred election is never unclean, regardless of the topic's configuration.
     """
 
 

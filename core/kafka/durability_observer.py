@@ -76,7 +76,9 @@ class DurabilityObserver(Protocol):
 
     @property
     def requests_may_repeat(self) -> bool:
-        """Whether a proxy can repeat requests. If so, nodes report every append, even if no producer is waiting for the response."""
+        """Whether a proxy can repeat requests. If a proxy can repeat requests, nodes report every append, even if no producer is waiting
+        for the response.
+        """
 
     def of(self, tp: TopicPartition) -> PartitionObserver:
         """Return the observer of one partition."""
@@ -140,7 +142,7 @@ class DurabilityObserver(Protocol):
         """Record that the controller committed a new state of a partition."""
 
     def partition_deleted(self, tp: TopicPartition, /) -> None:
-        """Record that a partition's topic was deleted together with the partition's records. These records do not count as lost."""
+        """Record that a partition's topic was deleted together with the partition's records. The deleted records do not count as lost."""
 
     def offset_committed(self, group: str, tp: TopicPartition, offset: int, event: int) -> None:
         """Record that a group coordinator committed or loaded an offset. `event` is the sequence number of the event that records the

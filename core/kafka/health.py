@@ -29,7 +29,7 @@ STALL_BOUND: Final = SECOND
 """The maximum time that the high watermark can stay below the log end without moving, µs. After this time, writes with acks=all are
 stalled.
 
-A healthy follower fetches at least once per replica.fetch.wait.max.ms, which is 500 ms by default. This bound is twice as long as that
+A healthy follower fetches at least once per replica.fetch.wait.max.ms, which is 500 ms by default. STALL_BOUND is twice as long as this
 default.
 """
 
@@ -141,8 +141,8 @@ def is_at_min_isr(partition: LedPartition, min_isr: int) -> bool:
 def described_unavailable(partition: LedPartition, live_brokers: Container[int] | None) -> bool:
     """Return whether `--unavailable-partitions` lists a partition (`PartitionDescription#hasUnavailablePartitions`).
 
-    This option lists partitions that have no leader or whose leader is not alive. `live_brokers` contains the brokers in the cluster's
-    metadata; None if they are unknown.
+    The option lists partitions that have no leader, and partitions whose leader is not alive. `live_brokers` contains the brokers in the
+    cluster's metadata; None if they are unknown.
     """
     return is_offline(partition) or (live_brokers is not None and partition.leader not in live_brokers)
 
@@ -172,7 +172,7 @@ def described_min_isr(config: Sequence[tuple[str, str]], release: Release) -> in
 def described_under_min_isr(partition: LedPartition, min_insync_replicas: int) -> bool:
     """Return whether `--under-min-isr-partitions` lists a partition (`PartitionDescription#isUnderMinIsr`).
 
-    This option lists partitions that have no leader or whose ISR is smaller than the uncapped setting.
+    The option lists partitions that have no leader, and partitions whose ISR is smaller than the uncapped setting.
     """
     return is_offline(partition) or len(partition.isr) < min_insync_replicas
 

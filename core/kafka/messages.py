@@ -1,5 +1,5 @@
-"""The messages between nodes. They are immutable tuples that are named after Kafka's requests. A timer is a message that a node sends to
-itself.
+"""The messages between nodes. Messages are immutable tuples that are named after Kafka's requests. A timer is a message that a node sends
+to itself.
 
 If the part of a message for one partition has a `cause` field, this field contains the sequence number of the event that caused this part.
 Otherwise, the cause of the whole message applies. Times are in µs. An epoch or ID of -1 means that there is none.
@@ -65,7 +65,7 @@ class FetchRequest(NamedTuple):
 
 
 class FetchedPartition(NamedTuple):
-    """The part of a fetch response for one partition. If it contains a diverging epoch, it contains no records.
+    """The part of a fetch response for one partition. If this part contains a diverging epoch, it contains no records.
 
     With the isolation level read_committed, `aborted` contains (producer ID, first offset) for each aborted transaction that might overlap
     the records.

@@ -65,7 +65,7 @@ class GroupsTool(enum.IntEnum):
     GROUP_COLUMN = 3
     """`--describe` accepts several groups, and its tables begin with the column GROUP (KIP-222, between 2.0.1 and 2.3.1)."""
     JAVA = 4
-    """The tool is rewritten in Java. It prints partitions in the order of a hash table, and `--list` supports `--type` (3.8)."""
+    """The tool is rewritten in Java. The tool prints partitions in the order of a hash table, and `--list` supports `--type` (3.8)."""
     EPOCHS = 5
     """`--verbose` prints epochs (KIP-1099, 4.0)."""
     SORTED = 6
@@ -80,9 +80,13 @@ class DeadTarget(enum.IntEnum):
     AWAITED = 1
     """The reassignment runs and waits for the broker (0.10.1 and 0.10.2)."""
     NOT_EXISTENT = 2
-    """`kafka-reassign-partitions` reads the live brokers from ZooKeeper and refuses the reassignment (0.11 to 2.5)."""
+    """`kafka-reassign-partitions` reads the live brokers from ZooKeeper and refuses the reassignment if a target broker is not alive (0.11
+    to 2.5).
+    """
     UNKNOWN = 3
-    """`kafka-reassign-partitions` asks the cluster for its brokers and refuses the reassignment (KIP-455, 2.6)."""
+    """`kafka-reassign-partitions` asks the cluster for its brokers and refuses the reassignment if a target broker is missing (KIP-455,
+    2.6).
+    """
 
 
 class UnknownProducer(enum.IntEnum):
@@ -276,8 +280,8 @@ class Release(ReprMixin):
         isr_eligibility: fenced brokers and brokers in controlled shutdown cannot join an ISR (KIP-841, 3.3).
         broker_epoch_in_isr: an ISR change contains the broker epochs of the members, and stale epochs are refused (KIP-903, 3.5).
         alter_partition_v2: AlterPartition identifies topics by their IDs, and has new error codes (version 2, 3.3).
-        partition_epoch_check: an ISR change that is based on an older state of the partition is refused (KIP-497; before that, the version
-            of the znode ensures this).
+        partition_epoch_check: an ISR change that is not based on the partition's current state is refused (KIP-497; before that, the
+            version of the znode ensures this).
         bump_epoch_on_shrink: an ISR shrink raises the leader epoch (KRaft before 3.6, KAFKA-15021).
         bump_epoch_on_removal: if the controller itself shrinks an ISR, the leader epoch rises (the ZooKeeper controller's LeaderAndIsr,
             before 2.8).
@@ -297,8 +301,8 @@ class Release(ReprMixin):
         elr: the controller keeps eligible leader replicas (KIP-966; enabled in new clusters since 4.1).
         unclean_broker_leaves_elr: a broker that registers after an unclean shutdown leaves the ELR (KIP-966, with ELR).
         elect_from_isr: in a clean election, the leader comes from the ISR or the ELR (in all Kafka releases). If `elect_from_isr` is
-            switched off, the replica that has the longest log becomes leader. If two logs are equally long, the replica that has the higher
-            last epoch becomes leader.
+            switched off, the replica that has the longest log becomes leader. If two logs are equally long, the replica whose last record
+            has the higher leader epoch becomes leader.
         counts_lag: a follower that is more than replica.lag.max.messages behind leaves the ISR. A follower that keeps fetching, however
             slowly it catches up, is not removed because of replica.lag.time.max.ms (before 0.9, KAFKA-1546).
         zookeeper: the controller is a broker that is elected through ZooKeeper (isrlab uses ZooKeeper for Kafka releases before 3.3).
@@ -307,7 +311,7 @@ class Release(ReprMixin):
             only the controller that is active when a broker fails removes this broker.
         alters_reassignments: a running reassignment can be canceled or replaced (KIP-455, 2.4). Before 2.4, the tool does not start a
             reassignment while another one is running.
-        dead_target: what happens if a partition is reassigned to a broker that is not alive.
+        dead_target: what happens if a reassignment assigns a partition to a broker that is not alive.
         leader_writes_isr: a leader writes its ISR to ZooKeeper itself, and the controller learns about it later (before 2.7, KIP-497).
         publishes_isr_changes: a leader that writes its ISR publishes the change in /isr_change_notification (KAFKA-1367, 0.9). Before 0.9,
             the controller learns about such changes only in partitions that are being reassigned.
@@ -319,7 +323,8 @@ class Release(ReprMixin):
         finds_by_time: ListOffsets finds the first record at or after a timestamp (KIP-79, 0.10.1). Before 0.10.1, ListOffsets uses the
             modification times of segments.
         reads_from_followers: consumers send their rack, and followers serve consumers that send one (KIP-392, 2.4).
-        controller_epoch_fencing: brokers refuse requests from a controller with an older epoch (in all Kafka releases).
+        controller_epoch_fencing: brokers refuse requests from a controller whose epoch is older than the latest one that they know (in all
+            Kafka releases).
         newer_clients: producers double their retry back-off (KIP-580), and retry immediately when they learn about a new leader
             (KAFKA-15415, 3.7).
         sticky_partitioner: producers send records that have no key to one partition until its batch is full or sent (KIP-480, 2.4).

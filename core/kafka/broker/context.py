@@ -31,7 +31,7 @@ def _quota(known: ReplicationQuota | None, side: str, settings: Settings, broker
 
 
 class BrokerContext(PartitionContext):
-    """The base class of all brokers. It does not depend on any part of a broker, so that each part can depend on it.
+    """The base class of all brokers. This class does not depend on any part of a broker, so that each part can depend on this class.
 
     Attributes:
         rack: the broker's rack.
@@ -85,7 +85,7 @@ class BrokerContext(PartitionContext):
     def fetches_between(self, follower: int, leader: int, fetcher: int) -> LongPoll:
         """Return the network's handle for the long polls between a follower's fetcher and a leader.
 
-        This broker is either the follower or the leader.
+        The broker on which this method is called is either the follower or the leader.
         """
         rank = (follower << 48) | (leader << 16) | fetcher
         return self.long_poll(broker_address(follower), broker_address(leader), fetcher, rank)

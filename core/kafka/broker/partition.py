@@ -362,8 +362,9 @@ class Partition:
         self.broker.log_start_moved(self.tp)
 
     def assume_fetched(self, follower: int, end: int) -> None:
-        """Count records as replicated when the leader sends them. This is a deliberate bug, which is active only if the guard
-        `request-time-leo` is off."""
+        """Count records as replicated when the leader sends them. Counting them at that time is a deliberate bug, which is active only if
+        the guard `request-time-leo` is off.
+        """
         replica = self.replica(follower)
         if replica is not None and end > replica.leo:
             replica.leo = end

@@ -17,7 +17,7 @@ def handle_broker_fenced(replication: ReplicationControlManager, broker: int, si
     """Fence a broker: remove it from every ISR, and elect new leaders for the partitions that it leads (`#handleBrokerFenced`).
 
     Args:
-        silent: the time since the broker's last heartbeat, µs.
+        silent: the time that has passed since the broker's last heartbeat, µs.
         limit: the session timeout that has expired, µs; -1 if the broker is fenced for another reason.
     """
     journal = replication.journal

@@ -1,6 +1,6 @@
 """The heartbeat state of brokers: which brokers are alive, and which state each broker enters next (Kafka: `BrokerHeartbeatManager`).
 
-This state is kept in memory only; it is not in the metadata log. All times are virtual µs that the caller passes in.
+The heartbeat state is kept in memory only; it is not in the metadata log. All times are virtual µs that the caller passes in.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class _HeartbeatState(ReprMixin):
 
 
 class BrokerHeartbeatManager:
-    """The heartbeat state of all registered brokers. Without scanning all brokers, this class finds the broker that has been silent the
-    longest.
+    """The heartbeat state of all registered brokers. Without scanning all brokers, this class finds the broker whose last heartbeat is the
+    oldest.
     """
 
     __slots__ = ("_brokers", "_unfenced", "session_timeout_us")
@@ -125,7 +125,8 @@ class BrokerHeartbeatManager:
         return None if state is None or state.fenced else state.last_contact + self.session_timeout_us
 
     def stale_broker(self, now: int) -> int | None:
-        """Return the unfenced broker that has been silent the longest if its session has expired, else None (Kafka: `#findOneStaleBroker`).
+        """Return the unfenced broker whose last heartbeat is the oldest if its session has expired, else None (Kafka:
+        `#findOneStaleBroker`).
 
         The controller fences one broker at a time, so each step starts from the ISRs that the previous step produced.
         """
@@ -216,7 +217,8 @@ class BrokerHeartbeatManager:
         registration_offset: int,
         has_leaderships: Callable[[], bool],
     ) -> BrokerControlStates:
-        """Return the state that the sender of a heartbeat enters (Kafka: `#calculateNextBrokerState`). This method changes nothing.
+        """Return the state that the sender of a heartbeat enters (Kafka: `#calculateNextBrokerState`). This method does not change the
+        heartbeat state.
 
         Args:
             want_fence: whether the broker asks to be fenced or to remain fenced.

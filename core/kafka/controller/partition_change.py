@@ -59,7 +59,7 @@ class ElectionResult(ReprMixin):
 
     @property
     def unclean(self) -> bool:
-        """Whether the new leader becomes the only member of the ISR. In that case, all records that this leader lacks are lost."""
+        """Whether the new leader becomes the only member of the ISR. If it does, all records that this leader lacks are lost."""
         return self.kind in ("unclean", "last-known")
 
 

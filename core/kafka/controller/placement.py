@@ -196,8 +196,8 @@ def assign_replicas_to_brokers(
         replication_factor: the number of replicas of each partition.
         random: the source of random numbers that determines the first broker and the first shift of the followers. This source is not used
             if the start is fixed.
-        fixed_start_index: the position of the first leader in the broker list, which is also the first shift. If it is negative, both
-            positions are drawn at random.
+        fixed_start_index: the position of the first leader in the broker list, which is also the first shift. If the index is negative, the
+            position of the first leader and the first shift are drawn at random.
         start_partition: the number of the first new partition if the topic already has partitions.
 
     Raises:

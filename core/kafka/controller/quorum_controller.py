@@ -267,7 +267,7 @@ class QuorumController(Node):
         self.timer(delay, "session-check")
 
     def _session_check(self, _: object) -> None:
-        """If the session of the broker that has been silent the longest has expired, fence this broker
+        """If the session of the broker whose last heartbeat is the oldest has expired, fence this broker
         (`ReplicationControlManager#maybeFenceOneStaleBroker`).
 
         If several sessions have expired, Kafka 4.0 and later fence the brokers in the order of a hash table, which cannot be predicted.

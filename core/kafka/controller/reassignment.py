@@ -94,7 +94,8 @@ class PartitionReassignmentRevert(ReprMixin):
         """Return the state of a partition after its reassignment is canceled.
 
         Raises:
-            KafkaError: INVALID_REPLICA_ASSIGNMENT, if the reassignment is adding every replica, so that there is no earlier assignment.
+            KafkaError: INVALID_REPLICA_ASSIGNMENT, if the reassignment is adding every replica, in which case there is no earlier
+                assignment to restore.
         """
         replicas = PartitionReassignmentReplicas.of(partition).original_replicas
         isr = _without(partition.isr, partition.adding)

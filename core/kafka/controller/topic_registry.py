@@ -240,8 +240,8 @@ class TopicRegistry:
         return PartitionRegistration(given.replicas, isr, leader, given.leader_epoch, 0, elr=given.elr, last_known_elr=given.last_known_elr)
 
     def _build_partition_registration(self, replicas: tuple[int, ...]) -> PartitionRegistration:
-        """Return a new partition. Its ISR consists of its active replicas, and the first of them is the leader
-        (`#buildPartitionRegistration`)."""
+        """Return a new partition. The ISR of the new partition consists of its active replicas, and the first of these replicas is the
+        leader (`#buildPartitionRegistration`)."""
         isr = tuple(broker for broker in replicas if self.is_active(broker))
         return PartitionRegistration(replicas, isr, isr[0], 0, 0)
 

@@ -1,8 +1,8 @@
 """A leadership term: the records that one leader appended in one leader epoch. Each replica has a range of these records.
 
 The term and the offset identify a record, because only one broker writes in a term, and it appends in order. Therefore, replicas do not
-copy records. Their logs consist of runs (see `replica_log`) that refer to terms. Two replicas agree at an offset if and only if they have
-the same term at that offset. Each batch is kept only once, in its term.
+copy records. Instead, the replicas' logs consist of runs (see `replica_log`) that refer to terms. Two replicas agree at an offset if and
+only if they have the same term at that offset. Each batch is kept only once, in its term.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Term:
             a `Batch`.
         bytes: the size of all batches.
         latest: the last batch in the form in which a fetch carries it; most fetches read this batch.
-        stamped: whether some timestamps come from producers whose clocks are wrong, so that timestamps can decrease.
+        stamped: whether some timestamps come from producers whose clocks are wrong, in which case timestamps can decrease.
         has_producer_ids: whether some batches carry a producer ID.
         compacted: whether log compaction has removed parts of the term (`CompactedTerm`).
     """

@@ -183,7 +183,7 @@ class ProducerStateManager:
             self.update(batch)
 
     def update(self, batch: Batch) -> CompletedTransaction | None:
-        """Add an appended batch. If it is a marker that ends a transaction, return this transaction."""
+        """Add an appended batch. If the batch is a marker that ends a transaction, return this transaction."""
         entry = self.entries.get(batch.producer_id)
         if entry is None:
             entry = self.entries[batch.producer_id] = ProducerStateEntry(batch.producer_id, batch.producer_epoch)

@@ -157,7 +157,9 @@ class SegmentFiles:
 
 
 def segment_files(log: ReplicaLog) -> list[SegmentFiles]:
-    """Return the segments of a log, oldest first. The last one is the active segment. This function does not change the log."""
+    """Return the segments of a log, oldest first. The last segment in the result is the active segment. This function does not change the
+    log.
+    """
     bases, _ = log.known_segments()
     ends = [*bases[1:], log.leo]
     aborted = aborted_transactions(log)

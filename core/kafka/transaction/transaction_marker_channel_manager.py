@@ -226,7 +226,7 @@ class TransactionMarkerChannelManager:
             self._complete_if_done(pending.transactional_id)
 
     def _complete_if_done(self, transactional_id: str) -> None:
-        """If no partition needs a marker any longer, write COMPLETE_COMMIT or COMPLETE_ABORT (`#tryAppendToLog`)."""
+        """If no partition still needs a marker, write COMPLETE_COMMIT or COMPLETE_ABORT (`#tryAppendToLog`)."""
         pending = self.pending[transactional_id]
         if not pending.entry.partitions:
             del self.pending[transactional_id]

@@ -159,7 +159,7 @@ class TransactionMetadata:
         )
 
     def prepare_add_partitions(self, added: tuple[TopicPartition, ...], now: int, *, version: int) -> TransactionTransit:
-        """Prepare to add partitions. If they are the first ones, this begins the transaction (`#prepareAddPartitions`)."""
+        """Prepare to add partitions. If these partitions are the first ones, the transaction begins (`#prepareAddPartitions`)."""
         begins = self.state is TransactionState.EMPTY or self.state.is_complete
         partitions = tuple(dict.fromkeys((*self.partitions, *added)))
         return self._prepare(

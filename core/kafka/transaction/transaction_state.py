@@ -22,9 +22,9 @@ class TransactionState(enum.Enum):
     COMPLETE_ABORT = "CompleteAbort"
     """All markers of an aborted transaction have been written."""
     DEAD = "Dead"
-    """The ID has expired. Its tombstone is being written."""
+    """The ID has expired. The tombstone of the transactional.id is being written."""
     PREPARE_EPOCH_FENCE = "PrepareEpochFence"
-    """The coordinator fences the producer before it aborts the transaction. This state is never written."""
+    """The coordinator fences the producer before it aborts the transaction. This state is never written to the log."""
 
     @property
     def is_prepared(self) -> bool:

@@ -206,8 +206,8 @@ class TransactionStateManager:
     ) -> None:
         """Write a prepared state to the log, and then perform the next step (`#appendTransactionToLog`).
 
-        If the state cannot be stored, the transition stays pending. The same happens in Kafka, where the exception is thrown after the
-        transition has been prepared.
+        If the state cannot be stored, the transition stays pending. In Kafka, the transition also stays pending, because the exception is
+        thrown after the transition has been prepared.
         """
         check_transit(transit)
         partition = self.partition_for(transactional_id)

@@ -29,7 +29,7 @@ class GeneralAssignmentBuilder:
         owners: the member that owns each partition.
         potential_consumers: the members that subscribe to each topic (`topic2AllPotentialConsumers`).
         potential_topics: for each member, the subscribed topics that have metadata (`consumer2AllPotentialTopics`).
-        previous: the owner that a partition had in an earlier generation, if that member still subscribes to the topic (`prevAssignment`).
+        previous: for each partition, its owner in an earlier generation, if this owner still subscribes to the topic (`prevAssignment`).
         revocation_required: whether a member must give up a partition that it owns.
     """
 

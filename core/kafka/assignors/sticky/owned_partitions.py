@@ -30,8 +30,8 @@ def owned_partitions(topics: Topics, members: Members, *, claims_by_partition: b
     """Return the owners of partitions, according to the members' own reports (`AbstractStickyAssignor#allSubscriptionsEqual`).
 
     Args:
-        topics: the topics that have metadata. Partitions that do not exist are ignored, whereas Kafka fails if a topic was deleted and
-            created again with fewer partitions.
+        topics: the topics that have metadata. Partitions that do not exist are ignored, whereas Kafka fails if a topic was deleted and then
+            created again with fewer partitions than before.
         members: the members of the group, in hash map order.
         claims_by_partition: whether, of two members that claim the same partition, the one with the higher generation owns it (KAFKA-14639,
             3.5). Before 3.5, only the members that report the highest generation own any partitions.

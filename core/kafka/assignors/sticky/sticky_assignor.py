@@ -55,7 +55,8 @@ def assign(topics: Topics, members: Members, rules: StickyRules = CURRENT_RULES)
 
     Args:
         topics: the topics that have metadata.
-        members: the members of the group, in hash map order. This order determines which members keep more partitions than others.
+        members: the members of the group, in hash map order. The order of the members determines which of them keep more partitions than
+            others.
         rules: the rules of the release.
     """
     topics = subscribed(topics, members)

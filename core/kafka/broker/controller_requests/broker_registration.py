@@ -1,6 +1,6 @@
 """A broker's registration with the controller (Kafka: the registration part of `BrokerLifecycleManager`).
 
-The broker repeats its request until it gets a response. After a refusal, it waits longer each time.
+The broker repeats its request until it gets a response. With each refusal, the broker waits longer before it repeats the request.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ REGISTRATION_RETRY: Final = SECOND
 RESEND_BACKOFF: Final = 100 * US_PER_MS
 """The delay before the broker resends a registration that was refused, µs.
 
-It doubles with each refusal, up to broker.session.timeout.ms (`BrokerLifecycleManager`).
+The delay doubles with each refusal, up to broker.session.timeout.ms (`BrokerLifecycleManager`).
 """
 
 MAX_DOUBLINGS: Final = 20

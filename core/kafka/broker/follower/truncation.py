@@ -8,7 +8,9 @@ from core.kafka.ids import NO_EPOCH
 
 
 def truncate(partition: Partition, leader: int, target: int, rule: str) -> None:
-    """Truncate the log to an offset if the log is longer (`AbstractFetcherThread#truncate`). `rule` says how the offset was determined."""
+    """Truncate the log to an offset if the log ends after that offset (`AbstractFetcherThread#truncate`). `rule` says how the offset was
+    determined.
+    """
     log, tp, broker = partition.log, partition.tp, partition.broker
     old = log.leo
     held = log.runs() if target < old else ()

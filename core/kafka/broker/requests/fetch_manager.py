@@ -197,8 +197,8 @@ class FetchManager:
         Args:
             taken: the session's dirty partitions.
             entries: those partitions in `taken` that the call reads.
-            arrives: whether the fetch has just arrived. If not, it was delayed, and this call only reads the log and always completes the
-                fetch.
+            arrives: whether the fetch has just arrived. If the fetch was delayed instead, this call only reads the log and always completes
+                the fetch.
             sends: whether the response is sent to the follower. If the response is not sent, the leader does not record the values in it as
                 sent.
 

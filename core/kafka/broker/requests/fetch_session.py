@@ -45,7 +45,7 @@ class SessionPartition(SessionEntry):
         asked: the follower's last request for the partition: a `FetchPartition` or the plain tuple of its fields.
         dirty: whether there is something new to send (`FetchSession.dirty`).
         sent_high_watermark, sent_log_start: the values in the last response; -1 before the first response.
-        partition, replica: the leader's partition and its state for the follower. They are None until the next fetch looks them up, for
+        partition, replica: the leader's partition and its state for the follower. Both are None until the next fetch looks them up, for
             example after this broker's role in the partition changes.
     """
 
@@ -180,7 +180,9 @@ class FetchSession(FollowerSession):
         return entries
 
     def put_back(self, entries: list[SessionPartition]) -> None:
-        """Put back partitions that were taken but not sent. These partitions come before partitions that became dirty later."""
+        """Put back partitions that were taken but not sent. The partitions that are put back come before those that became dirty after they
+        were taken.
+        """
         since = {id(entry) for entry in self.dirty}
         self.dirty[:0] = [entry for entry in entries if entry.dirty and id(entry) not in since]
 

@@ -6,8 +6,8 @@ committed.
 Kafka's active controller immediately generates records from a state that can still be rolled back. Kafka's active controller holds its
 responses in a purgatory until the records are committed. In isrlab, the request itself is appended, and it is executed when it is
 committed. The records are the same, because requests take effect in log order in both cases. However, isrlab never shows a state that could
-be rolled back. As in Kafka, heartbeats that change nothing are not written to the log. Because only the active controller knows which
-brokers have been silent, its successor starts with new sessions (`ClusterControlManager#activate`).
+be rolled back. As in Kafka, heartbeats that change nothing are not written to the log. Because only the active controller knows when each
+broker last sent a heartbeat, its successor starts with new sessions (`ClusterControlManager#activate`).
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ class ActiveController:
             self.schedule_task(delay, "session-check")
 
     def _session_check(self) -> None:
-        """If the session of the broker that has been silent the longest has expired, fence this broker.
+        """If the session of the broker whose last heartbeat is the oldest has expired, fence this broker.
 
         Kafka: `ReplicationControlManager#maybeFenceOneStaleBroker`.
         """

@@ -51,7 +51,7 @@ class Role(enum.StrEnum):
     STOPPED = "stopped"
     """The voter's process is not running."""
     UNATTACHED = "unattached"
-    """The voter knows no leader. It might have voted."""
+    """The voter knows no leader. The voter might have voted in this epoch."""
     FOLLOWER = "follower"
     """The voter fetches from the leader."""
     PROSPECTIVE = "prospective"

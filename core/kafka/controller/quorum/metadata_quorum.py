@@ -108,8 +108,8 @@ class MetadataQuorum:
         return self._ends[high_watermark - 1] if high_watermark else self._first_end
 
     def commit(self, voter: KafkaRaftClient, start: int, end: int) -> None:
-        """Commit a voter's log from `start` to `end`. Apply the new entries, and check that the others equal those that were committed
-        earlier.
+        """Commit a voter's log from `start` to `end`. Apply the new entries, and check that the other entries equal those that were
+        committed earlier at the same offsets.
 
         Raises:
             AssertionError: the voter's entry at some offset differs from the committed entry.

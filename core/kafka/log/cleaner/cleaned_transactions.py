@@ -1,6 +1,7 @@
 """The transactions that the cleaner encounters while it reads a log (Kafka: `CleanedTransactionMetadata`).
 
-The cleaner drops the records of aborted transactions. It keeps a transaction's marker at least until no record of that transaction remains.
+The cleaner drops the records of aborted transactions. The cleaner keeps a transaction's marker at least until no record of that transaction
+remains.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ class OffsetPosition(NamedTuple):
 
 
 class OffsetIndex(SparseIndex):
-    """An offset index. Its keys are offsets, and its values are positions."""
+    """An offset index, whose keys are offsets and whose values are positions."""
 
     __slots__ = ()
 

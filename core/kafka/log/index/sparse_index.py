@@ -16,7 +16,7 @@ class Found(NamedTuple):
     """The result of a search.
 
     Attributes:
-        slot: the number of the entry; -1 if all entries are larger.
+        slot: the number of the entry; -1 if the keys of all entries are larger than the target.
         probes: the number of entries that the search compared with its target.
         warm: whether the search stayed in the last `WARM_BYTES` of the index.
     """

@@ -22,7 +22,7 @@ class TimestampOffset(NamedTuple):
 
 
 class TimeIndex(SparseIndex):
-    """A time index. Its keys are timestamps, and its values are offsets."""
+    """A time index, whose keys are timestamps and whose values are offsets."""
 
     __slots__ = ()
 

@@ -1,6 +1,7 @@
 """The bytes of a batch in Kafka's format v2: encoding, checks, and decoding (Kafka: `DefaultRecordBatch`, `DefaultRecord`).
 
-The simulation replicates batches without encoding them. This module shows how one batch is encoded, and how a broker checks its bytes.
+The simulation replicates batches without encoding them. This module shows how one batch is encoded, and how a broker checks the bytes of a
+batch.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _GZIP_WINDOW: Final = 31
 
 
 class Record(NamedTuple):
-    """A record in a batch. Its deltas are relative to the batch's base offset and base timestamp (ms)."""
+    """A record in a batch. The record's deltas are relative to the batch's base offset and base timestamp (ms)."""
 
     offset_delta: int
     key: bytes | None = None
