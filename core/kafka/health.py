@@ -141,8 +141,8 @@ def is_at_min_isr(partition: LedPartition, min_isr: int) -> bool:
 def described_unavailable(partition: LedPartition, live_brokers: Container[int] | None) -> bool:
     """Return whether `--unavailable-partitions` lists a partition (`PartitionDescription#hasUnavailablePartitions`).
 
-    The option lists partitions that have no leader, and partitions whose leader is not alive. `live_brokers` contains the brokers in the
-    cluster's metadata; None if they are unknown.
+    `--unavailable-partitions` lists partitions that have no leader, and partitions whose leader is not alive. `live_brokers` contains the
+    brokers in the cluster's metadata; None if they are unknown.
     """
     return is_offline(partition) or (live_brokers is not None and partition.leader not in live_brokers)
 
@@ -172,7 +172,7 @@ def described_min_isr(config: Sequence[tuple[str, str]], release: Release) -> in
 def described_under_min_isr(partition: LedPartition, min_insync_replicas: int) -> bool:
     """Return whether `--under-min-isr-partitions` lists a partition (`PartitionDescription#isUnderMinIsr`).
 
-    The option lists partitions that have no leader, and partitions whose ISR is smaller than the uncapped setting.
+    `--under-min-isr-partitions` lists partitions that have no leader, and partitions whose ISR is smaller than the uncapped setting.
     """
     return is_offline(partition) or len(partition.isr) < min_insync_replicas
 
@@ -180,7 +180,7 @@ def described_under_min_isr(partition: LedPartition, min_insync_replicas: int) -
 def described_at_min_isr(partition: LedPartition, min_insync_replicas: int) -> bool:
     """Return whether `--at-min-isr-partitions` lists a partition (`PartitionDescription#isAtMinIsrPartitions`).
 
-    The filter uses the uncapped setting, and includes partitions that have no leader.
+    `--at-min-isr-partitions` uses the uncapped setting, and includes partitions that have no leader.
     """
     return len(partition.isr) == min_insync_replicas
 

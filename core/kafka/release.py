@@ -84,8 +84,8 @@ class DeadTarget(enum.IntEnum):
     to 2.5).
     """
     UNKNOWN = 3
-    """`kafka-reassign-partitions` asks the cluster for its brokers and refuses the reassignment if a target broker is missing (KIP-455,
-    2.6).
+    """`kafka-reassign-partitions` asks the cluster for its brokers and refuses the reassignment if a target broker is not among them
+    (KIP-455, 2.6).
     """
 
 
