@@ -193,8 +193,8 @@ def is_stalled(not_fetching: Sequence[int], uncommitted_us: int, disk_us: int = 
 
     Args:
         not_fetching: the ISR members, other than the leader, that cannot fetch from the leader, because their process is down or paused or
-            because their link to the leader is cut. If there are such members, nothing can be committed, even if no client is currently
-            writing.
+            because their link to the leader is cut. If any ISR member cannot fetch from the leader, nothing can be committed, even if no
+            client is currently writing.
         uncommitted_us: how long the high watermark has been below the log end without moving, µs.
         disk_us: how long a write waits for the leader's disk before it is appended, µs.
     """

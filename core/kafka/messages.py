@@ -225,7 +225,7 @@ class ProduceRequest(NamedTuple):
         acks: the acknowledgments that the batch requires: 0, 1, or -1 for all.
         timeout: request.timeout.ms, µs.
         batch_id: the number of the batch among the producer's batches, by which the durability account recognizes retries.
-        attempt: the number of the attempt, from 1.
+        attempt: the number of the attempt, counted from 1.
         producer_id: the id of an idempotent producer, or -1. Brokers recognize retries by the producer id, the producer epoch, and the
             first sequence number.
         producer_epoch: the producer epoch, or -1.

@@ -263,7 +263,7 @@ class ProducerStateManager:
     def has_late_transaction(self, now: int, max_timeout: int) -> bool:
         """Return whether the oldest open transaction has been idle for longer than any timeout allows (`#hasLateTransaction`).
 
-        The metric PartitionsWithLateTransactionsCount counts such partitions (since 3.2).
+        The metric PartitionsWithLateTransactionsCount counts the partitions that have such a transaction (since 3.2).
 
         Args:
             now: the current time, µs.

@@ -200,7 +200,8 @@ class TransactionMetadata:
     def prepare_end(
         self, state: TransactionState, now: int, *, version: int, next_producer_id: int = NO_PRODUCER_ID, empty: bool = False
     ) -> TransactionTransit:
-        """Prepare PREPARE_COMMIT or PREPARE_ABORT. With transaction.version 2, this bumps the epoch (`#prepareAbortOrCommit`).
+        """Prepare PREPARE_COMMIT or PREPARE_ABORT. With transaction.version 2, this transition bumps the producer epoch
+        (`#prepareAbortOrCommit`).
 
         Args:
             state: PREPARE_COMMIT or PREPARE_ABORT.

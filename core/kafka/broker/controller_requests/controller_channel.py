@@ -63,7 +63,7 @@ class ControllerChannel:
             broker.send(self.controller, message)
 
     def fetch_metadata(self, offset: int) -> None:
-        """Fetch the metadata log from an offset."""
+        """Fetch the metadata log, starting at an offset."""
         self.send(MetadataFetchRequest(self._broker.id, offset))
         if self.voters:
             self._fetches += 1

@@ -381,7 +381,9 @@ class FetchManager:
         return quota.is_throttled(entry.tp, reassigned=bool(partition.adding))
 
     def complete_fetch(self, session: FetchSession, max_records: int = 0, *, corrupt: bool = False) -> None:
-        """Complete a delayed fetch from the current log and HW, without updating the follower's state (`DelayedFetch#onComplete`)."""
+        """Complete a delayed fetch with records from the current log and with the current HW, without updating the follower's state
+        (`DelayedFetch#onComplete`).
+        """
         request = session.parked
         if request is None:
             return

@@ -91,7 +91,7 @@ class Retention:
         return is_marker and batch.producer_epoch == entry.epoch
 
     def keeps_record(self, each: RetainedBatch, offset: int) -> bool:
-        """Return whether a record in the current batch stays."""
+        """Return whether the cleaner keeps a record in the current batch."""
         if self._discards:
             return False
         if offset > self.offsets.latest_offset:

@@ -28,7 +28,7 @@ class OffsetIndex(SparseIndex):
 
     @property
     def is_full(self) -> bool:
-        """Whether the file has no room for another entry. The log then rolls a new segment."""
+        """Whether the file has no room for another entry. When the file is full, the log rolls a new segment."""
         return self.entries >= self.max_entries
 
     @property

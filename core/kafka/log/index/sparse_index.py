@@ -104,5 +104,7 @@ class SparseIndex:
         self.max_entries = max(max_bytes // self.entry_bytes, self.entries)
 
     def trim_to_valid_size(self) -> None:
-        """Trim the file to its entries. A broker does this when it rolls a segment or shuts down (`AbstractIndex#trimToValidSize`)."""
+        """Trim the file to the size of its entries. A broker does this when it rolls a segment or shuts down
+        (`AbstractIndex#trimToValidSize`).
+        """
         self.resize(self.size)
