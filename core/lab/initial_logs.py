@@ -19,7 +19,7 @@ from core.lab.cluster_nodes import ClusterNodes
 from core.lab.initial_offsets import load_groups, offsets_partitions, place_offsets, record_consumed
 
 PRELOADED_PRODUCER: Final = "before the start"
-"""The producer name of records that are in logs at the start."""
+"""The producer name that is used for records that are in logs at the start."""
 
 RECORD_BYTES: Final = 100
 """The size of a record that is in a log at the start, bytes."""

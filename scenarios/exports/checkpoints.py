@@ -1,7 +1,7 @@
 """Writes a cluster's checkpoint files, as they are at one moment, to a directory tree, and reads such trees.
 
 The tree has a directory `broker-1/log-dir-1/` for each online log directory, with the files that Kafka writes to it. A tree that was copied
-from real brokers can also be read. A cluster can be built from a tree, and two trees can be compared.
+from real brokers can also be read. A cluster can be built from a directory tree, and two directory trees can be compared.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Prints the files of a segment in the same way as kafka-dump-log in Kafka 4.0 (Kafka: `DumpLogSegments`).
 
-In the laboratory, records have no contents, and batches have no CRC. Therefore, `crc` and `isvalid` of a batch, the key and the payload of
-a record, and the sizes of the keys and values of internal topics are omitted. The name of a file is printed without its directory.
+The laboratory does not store the contents of records or the CRCs of batches. Therefore, `crc` and `isvalid` of a batch, the key and the
+payload of a record, and the sizes of the keys and values of internal topics are omitted. The name of a file is printed without its
+directory.
 """
 
 from __future__ import annotations

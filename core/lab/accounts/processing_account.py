@@ -41,7 +41,7 @@ Logs = dict[TopicPartition, ReplicaLog]
 
 
 class Processing(NamedTuple):
-    """What the account needs to know about the processes of a group.
+    """The facts about the processes of a group that the account needs.
 
     Attributes:
         group: the group.

@@ -82,7 +82,7 @@ def _target(cluster: ClusterNodes, act: acts.ResetOffsets) -> Target:
     """Return the target of a reset.
 
     Raises:
-        ActRefused: there is not exactly one target, or it is not a valid one.
+        ActRefused: the act does not have exactly one target, or the target is not valid.
     """
     if sum(each is not None for each in (act.offset, act.shift_by, act.to_datetime, act.by_duration)) != 1:
         raise ActRefused("give one of offset, shift-by, to-datetime, by-duration")

@@ -76,14 +76,14 @@ class Tier:
 
 @attrs.define(slots=True, eq=False)
 class BucketState:
-    """The time at which a bucket closes or last closed, µs, and its version: 1 plus the number of times that its row was restated."""
+    """The time at which a bucket closes or last closed, µs, and its version: 1 plus the number of times that the row has changed."""
 
     closes: int
     version: int = 1
 
 
 class MessageAudit:
-    """The audit of a session. Call `attach` to make it the observer of the durability account, and pass it every event.
+    """The audit of a session. Call `attach` to make the audit the observer of the durability account, and pass every event to the audit.
 
     Attributes:
         bucket: the length of a bucket, µs.

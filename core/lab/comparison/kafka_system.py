@@ -283,5 +283,5 @@ def broker_of(server: str) -> int:
 
 
 def node_of(name: str) -> str:
-    """Return the name of a node in the cluster: `n1` is `b1`."""
+    """Return the name that a node has in the cluster: for `n1`, this is `b1`."""
     return f"b{name[1:]}" if name[:1] == "n" and name[1:].isdecimal() else name

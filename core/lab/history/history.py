@@ -1,8 +1,8 @@
 """A cluster that can be played, rewound, and branched.
 
-The session can go back to any moment in its past. It restores the nearest keyframe and repeats the steps after it. When it goes forward
-again, it repeats the acts that people performed. An act in the past starts a new branch. The events that originally followed that moment
-remain available as a separate branch.
+The session can go back to any moment in its past. To do so, it restores the nearest keyframe and repeats the steps after that keyframe.
+When it goes forward again, it repeats the acts that people performed. An act in the past starts a new branch. The events that originally
+followed that moment remain available as a separate branch.
 
     history = History.of(ClusterSpec(...))
     history.do(Kill(1))

@@ -93,7 +93,7 @@ class StepIndex:
 
 
 class ReplayRun:
-    """A run that counts the steps of a playable and repeats each recorded act at the step at which it was first done.
+    """A run that counts the steps of a playable and repeats each recorded act at the step at which the act was first performed.
 
     Attributes:
         playable: the playable that executes the steps.

@@ -14,7 +14,7 @@ class ShardCopy:
 
     Attributes:
         translog: the operations on this node, by sequence number.
-        synced: the numbers of those that are on disk, if they are not synced immediately.
+        synced: the sequence numbers of the operations that are on disk, if operations are not synced immediately.
         indexed: the operations in the index. After a rollback, the translog still has operations that the index lacks.
         primary_term: the highest primary term that the copy knows.
         local_checkpoint: the highest sequence number up to which all operations are indexed; -1 if there is none.

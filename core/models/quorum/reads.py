@@ -103,7 +103,7 @@ class Reads:
             node.send_round()
 
     def _is_current(self) -> bool:
-        """Whether the leader has committed an entry of its own term. Until then, its commit index can be out of date."""
+        """Whether the leader has committed an entry of its own term. Until then, the leader's commit index can be out of date."""
         return self._node.log.term_at(self._node.commit) == self._node.term
 
     def _last_in_log(self, key: str) -> Row:
