@@ -198,10 +198,9 @@ class MemberConsumer(GroupConsumer):
         """Do nothing. A worker has no static membership, so it gets these errors only if its settings are wrong."""
 
     def partition_counts(self, topics: tuple[str, ...]) -> dict[str, int] | None:
-        """Return the number of partitions of the topic that all members of the group read. If there is no metadata, request it."""
+        """Return the number of partitions of the topic; empty if the topic was deleted, and None if there is no metadata yet."""
         if not self.leaders:
-            self.refresh_metadata()
-            return None
+            return {} if self.topic_deleted else None
         return dict.fromkeys(topics, len(self.leaders))
 
     def partitions_gone(self, tps: Partitions) -> None:

@@ -115,3 +115,10 @@ def test_impossible_instances_are_refused() -> None:
     ):
         with pytest.raises(ActRefused, match=why):
             run.cluster.do(act)
+
+
+def test_instances_give_up_the_partitions_of_a_deleted_topic() -> None:
+    run = Run()
+    run.cluster.do(acts.DeleteTopic("orders"))
+    run.cluster.run_until(12 * SECOND)
+    assert run.owned(1, 2) == [[], []]
