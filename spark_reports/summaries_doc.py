@@ -25,32 +25,39 @@ Each table answers one question about one or more sessions. `isrlab report` prin
 nearest-rank method, so each percentile is a value that occurred. The columns in **bold** identify a row, and rows are sorted by these columns.
 A session that was killed ends with its last event. Tests compare the tables with those of an independent implementation in plain Python.
 
-If a table has many rows, the terminal shows 100, the HTML page 300, and JSON 10,000. The rows shown are the worst rows, in the order of the
-columns after *worst first*. The output says how many rows the table has. Files contain all rows. With `--csv`, a table of more than 200,000
-rows becomes several files. The figures at the top of the page (`totals` in JSON) are the overview for all sessions together. These figures
-cover all rows, even if the output shows fewer rows.
+If a table has many rows, the output shows only the worst rows: 100 in the terminal, 300 on the HTML page, and 10,000 in JSON. The description
+of each table says how the worst rows are sorted. The output says how many rows the table has. Files contain all rows. With `--csv`, a table of
+more than 200,000 rows becomes several files. The figures at the top of the page (`totals` in JSON) are the overview for all sessions together.
+These figures cover all rows, even if the output shows fewer rows.
 """
 
 
 def document() -> str:
     """Return the text of SUMMARIES.md."""
-    measures = ", ".join(FIGURES)
+    measures = _joined(("**session**", *FIGURES))
     made_of = "\n".join(
         f"| {name} | {'maximum' if each.worst else 'sum'} of `{each.value}` | {each.table} |" for name, each in FIGURES.items()
     )
-    parts = [_HEAD, f"\n## {TITLE}\n\n`{NAME}`: **session**, {measures}\n\n{NOTES}\n\nWorst first: {_worst(WORST)}.\n"]
+    parts = [_HEAD, f"\n## {TITLE}\n\nThe table `{NAME}` has the columns {measures}.\n\n{NOTES}\n\n{_order(WORST)}\n"]
     parts.append(f"\n| figure | value of each row | of the table |\n|---|---|---|\n{made_of}\n")
     for summary in SUMMARIES:
-        columns = ", ".join(f"**{field.name}**" if field.name in summary.keys else field.name for field in summary.schema.fields)
-        parts.append(f"\n## {summary.title}\n\n`{summary.name}`: {columns}\n\n{summary.notes}\n")
+        columns = _joined([f"**{field.name}**" if field.name in summary.keys else field.name for field in summary.schema.fields])
+        parts.append(f"\n## {summary.title}\n\nThe table `{summary.name}` has the columns {columns}.\n\n{summary.notes}\n")
         if summary.worst:
-            parts.append(f"\nWorst first: {_worst(summary.worst)}.\n")
-        parts.append(f"\nComputed from the events {', '.join(f'`{kind}`' for kind in sorted(summary.kinds))}.\n")
+            parts.append(f"\n{_order(summary.worst)}\n")
+        kinds = [f"`{kind}`" for kind in sorted(summary.kinds)]
+        parts.append(f"\nThis table is computed from events of the {'kind' if len(kinds) == 1 else 'kinds'} {_joined(kinds)}.\n")
     return "".join(parts)
 
 
-def _worst(columns: Sequence[str]) -> str:
-    return ", ".join(f"{name.removeprefix(LEAST)} (lowest first)" if name.startswith(LEAST) else name for name in columns)
+def _order(worst: Sequence[str]) -> str:
+    """Return a sentence about the order of the worst rows."""
+    columns = [f"`{name.removeprefix(LEAST)}` (lowest first)" if name.startswith(LEAST) else f"`{name}`" for name in worst]
+    return f"If the output shows only the worst rows, the rows are sorted worst first by {_joined(columns)}."
+
+
+def _joined(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) < 2 else f"{', '.join(names[:-1])}{',' if len(names) > 2 else ''} and {names[-1]}"
 
 
 def main() -> None:

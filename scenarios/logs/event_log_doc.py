@@ -77,12 +77,15 @@ version only if an older program would misinterpret the log. An older program re
 version changes, this page lists the changes, and logs of all older versions remain readable.
 """
 
+_KINDS: Final = """The source of a kind is the Kafka method, setting, or KIP that the event follows, or the part of isrlab that records the event.
+"""
+
 
 def document() -> str:
     """Return the text of EVENTLOG.md."""
-    parts = [_HEAD, f"\n## Kinds ({len(EVENTS)})\n"]
+    parts = [_HEAD, f"\n## Kinds ({len(EVENTS)})\n\n{_KINDS}"]
     for event in EVENTS:
-        source = f" Kafka: {event.source}." if event.source else ""
+        source = f" Source: {event.source}." if event.source else ""
         meaning = " ".join((inspect.getdoc(event) or "").split())
         parts.append(f"\n### {event.kind}\n\n{meaning}{source} Level: {_LEVELS[event.level]}.\n\n| column | type |\n|---|---|\n")
         parts.extend(f"| {name} | {_TYPE_WORDS[kind]} |\n" for name, kind in column_types(event).items())
