@@ -28,7 +28,7 @@ CONSUMER: Final = "consumer"
 NO_DELIVERY_TIMEOUT: Final = -1
 """The value of the delivery timeout in releases before 2.1, which have no such timeout.
 
-In these releases, a batch fails when it has no retries left or has waited for request.timeout.ms (KIP-91).
+Before 2.1, a batch fails when it has no retries left or has waited for request.timeout.ms (KIP-91).
 """
 
 
@@ -43,7 +43,7 @@ class ClientSetting(ReprMixin):
         meaning: a description for help texts.
         least: the lowest allowed value.
         most: the highest allowed value.
-        older_defaults: tuples (kind of client, release, default). Each default applies to the release and to earlier ones.
+        older_defaults: tuples (kind of client, release, default). Each default applies to the given release and to earlier releases.
         since: the first release that has the setting; empty if all releases have it.
     """
 
@@ -64,7 +64,7 @@ class ClientSetting(ReprMixin):
         return self.default
 
     def parse(self, text: str) -> int:
-        """Parse a value.
+        """Parse a value of the setting.
 
         Raises:
             ValueError: the value is not a number or is out of bounds.
@@ -197,7 +197,7 @@ def client_config(kind: str, given: Iterable[tuple[str, str]], release: Release,
     """Return the configuration for a kind of client in a release. Settings in `given` that apply only to other kinds of client are ignored.
 
     Raises:
-        ValueError: a name or value is wrong, or the values contradict each other. The message is Kafka's.
+        ValueError: a name or value is wrong, or the values contradict each other. The error message is the same as in Kafka.
     """
     values: dict[str, int] = {}
     for name, text in given:

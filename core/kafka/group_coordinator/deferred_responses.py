@@ -32,7 +32,7 @@ class Deferred:
         response: the response; None if another part of the coordinator sends it.
         failure: the response to send instead if the wait fails. The error is filled in when the wait fails.
         member: the member whose JoinGroup or SyncGroup request is waiting for the group; None for other requests.
-        done: whether the response no longer waits.
+        done: whether the wait has ended.
     """
 
     __slots__ = ("broker", "done", "failure", "member", "response", "sender")

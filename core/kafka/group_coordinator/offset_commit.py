@@ -87,7 +87,7 @@ class OffsetCommit:
             self._respond(APPEND_ERRORS.get(error, error))
 
     def append(self, guard: int) -> None:
-        """Append the records. Respond when the records are committed, or after offsets.commit.timeout.ms."""
+        """Append the commit's records to the log. Respond when the records are committed, or after offsets.commit.timeout.ms."""
         cache = self.groups.caches.get(self.tp.partition)
         if cache is None or cache.coordinator_epoch != self.coordinator_epoch:
             self._respond(errors.NOT_COORDINATOR)

@@ -50,5 +50,5 @@ def records_bytes(records: tuple[OffsetRecord, ...]) -> int:
 
 
 def partition_of(number: int) -> TopicPartition:
-    """Return a partition of the topic."""
+    """Return the partition of `__consumer_offsets` with the given number."""
     return TopicPartition(GROUP_METADATA_TOPIC, number)

@@ -57,7 +57,7 @@ class CoordinatorContext(Protocol):
         """Send a message to another node."""
 
     def reply(self, node: str, message: object, /) -> None:
-        """Respond to a message."""
+        """Respond to a request."""
 
     def timer(self, delay: int, name: str, about: object = None, /) -> None:
         """Call a timer function after a delay, given in µs."""

@@ -83,7 +83,8 @@ class TransactionCoordinator:
     # --- leadership of __transaction_state -------------------------------------------------------------------------
 
     def elected(self, partition: int, coordinator_epoch: int) -> None:
-        """Start to coordinate the IDs in a partition, and finish the transactions whose result is already decided (`#onElection`)."""
+        """Start to coordinate the transactional.ids in a partition of `__transaction_state`, and finish the transactions whose result is
+        already decided (`#onElection`)."""
         self.markers.remove_partition(partition)
         cache = self.states.load(partition, coordinator_epoch)
         if not self._timers_armed and not self.broker.by_hand:
@@ -95,7 +96,7 @@ class TransactionCoordinator:
                 self.markers.add(metadata, coordinator_epoch)
 
     def resigned(self, partition: int) -> None:
-        """Stop coordinating the IDs in a partition (`#onResignation`)."""
+        """Stop coordinating the transactional.ids in a partition of `__transaction_state` (`#onResignation`)."""
         if self.states.unload(partition):
             self.markers.remove_partition(partition)
 
@@ -382,7 +383,7 @@ class TransactionCoordinator:
         self.states.remove_expired(self.broker.journal.now, expiration)
 
     def _refuse(self, request: str, transactional_id: str, error: str) -> str:
-        """Record that a request was refused. Return the error with which this release responds."""
+        """Record that a request was refused. Return the error that this release sends to the client."""
         if error == errors.PRODUCER_FENCED and not self.broker.release.answers_producer_fenced:
             error = errors.INVALID_PRODUCER_EPOCH
         if error != errors.NONE:

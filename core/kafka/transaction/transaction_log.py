@@ -60,7 +60,8 @@ def can_be_stored(transit: TransactionTransit, transaction_version: int) -> bool
 
 
 def record_bytes(transactional_id: str, transit: TransactionTransit | None) -> int:
-    """Return the approximate size of a batch that contains one record, in bytes. A tombstone (None) has no value."""
+    """Return the approximate size of a batch that contains one record, in bytes. If `transit` is None, the record is a tombstone, which has
+    no value."""
     key = 4 + len(transactional_id.encode("utf-8", "surrogatepass"))
     value = 0 if transit is None else 37 + sum(6 + len(tp.topic) for tp in transit.partitions)
     return BATCH_HEADER_BYTES + 8 + key + value
@@ -90,5 +91,5 @@ def replayed(records: tuple[tuple[str, object], ...]) -> dict[str, TransactionTr
 
 
 def partition_of(number: int) -> TopicPartition:
-    """Return a partition of the topic."""
+    """Return the partition of `__transaction_state` with the given number."""
     return TopicPartition(TRANSACTION_STATE_TOPIC, number)

@@ -158,7 +158,7 @@ class TransactionMarkerChannelManager:
         return leader if self.broker.is_alive(leader) else NO_LEADER
 
     def _skip(self, pending: PendingMarkers, tp: TopicPartition) -> None:
-        """Skip the marker of a partition, because this broker assumes that the partition has been deleted."""
+        """Skip the marker for a partition, because this broker assumes that the partition has been deleted."""
         journal = self.broker.journal
         journal.emit(events.MarkerSkipped.kind, self.broker.id, tp.topic, tp.partition, pending.transactional_id, pending.entry.producer_id)
         self._written(pending, tp)
@@ -236,6 +236,6 @@ class TransactionMarkerChannelManager:
         self.states.append(pending.transactional_id, pending.coordinator_epoch, pending.transit, "completed", pending, retries=True)
 
     def completed(self, pending: PendingMarkers, error: str) -> None:
-        """Handle the result of the write that completes a transaction. If the transaction log was not available, write again."""
+        """Handle the result of the write that completes a transaction. If the transaction log was not available, repeat the write."""
         if error == errors.COORDINATOR_NOT_AVAILABLE:
             self.broker.timer(RETRY, "transaction-completion", pending)

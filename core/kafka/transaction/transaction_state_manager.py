@@ -119,7 +119,7 @@ class TombstonesAppend:
         self.removed = dict(zip(ids, removed, strict=True))
 
     def append_completed(self, error: str) -> None:
-        """Remove the IDs, or leave them for the next check."""
+        """Remove the expired transactional.ids or, if the write failed, leave them for the next check."""
         self.manager.tombstones_completed(self, error)
 
 
@@ -127,7 +127,7 @@ class TransactionStateManager:
     """The transactional.ids that one broker coordinates.
 
     Attributes:
-        caches: the IDs by partition of `__transaction_state`.
+        caches: the transactional.ids, by partition of `__transaction_state`.
     """
 
     __slots__ = ("broker", "caches", "coordinator")
@@ -180,7 +180,8 @@ class TransactionStateManager:
     # --- leadership ------------------------------------------------------------------------------------------------
 
     def load(self, partition: int, coordinator_epoch: int) -> CoordinatorCache:
-        """Load the IDs in a partition from its log, up to the LEO (`#loadTransactionsForTxnTopicPartition`)."""
+        """Load the transactional.ids in a partition of `__transaction_state` from its log, up to the LEO
+        (`#loadTransactionsForTxnTopicPartition`)."""
         cache = self.caches[partition] = CoordinatorCache(coordinator_epoch)
         for transactional_id, stored in replayed(self.broker.contents(partition_of(partition))).items():
             cache.entries[transactional_id] = TransactionMetadata.loaded(transactional_id, stored)
@@ -190,7 +191,8 @@ class TransactionStateManager:
         return cache
 
     def unload(self, partition: int) -> bool:
-        """Drop the IDs in a partition. Return False if the IDs were not loaded (`#removeTransactionsForTxnTopicPartition`)."""
+        """Drop the transactional.ids in a partition of `__transaction_state`. Return False if the IDs were not loaded
+        (`#removeTransactionsForTxnTopicPartition`)."""
         cache = self.caches.pop(partition, None)
         if cache is None:
             return False

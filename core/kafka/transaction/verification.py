@@ -1,4 +1,5 @@
-"""Batches that belong to a transaction and wait until the transaction coordinator has confirmed their partition (KIP-890)."""
+"""Batches that belong to a transaction and wait until the transaction coordinator has confirmed that the transaction contains their
+partition (KIP-890)."""
 
 from __future__ import annotations
 
@@ -54,4 +55,4 @@ class VerificationCompletion(Protocol):
         """Whether the leader, rather than the client, repeats the request for a while after the error CONCURRENT_TRANSACTIONS."""
 
     def verified(self, error: str, guard: int, /) -> None:
-        """Handle the answer. If `error` is NONE, the batch can be appended with the given guard."""
+        """Handle the coordinator's response. If `error` is NONE, the batch can be appended with the given verification number."""

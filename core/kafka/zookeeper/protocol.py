@@ -94,7 +94,7 @@ class ConnectRequest(NamedTuple):
 
 
 class ConnectResponse(NamedTuple):
-    """The response to a request to open a session. It contains the number of the new session."""
+    """The response to a request to open a session. The response contains the number of the new session."""
 
     session: int
 

@@ -105,7 +105,7 @@ class ZooKeeperBroker(Broker):
             super().send(node, message)
 
     def reply(self, node: str, message: object) -> None:
-        """Respond to a message. If the message came from this broker itself, the response does not use the network."""
+        """Respond to a request. If the message came from this broker itself, the response does not use the network."""
         if node == self.address:
             self.send(node, message)
         else:

@@ -116,7 +116,8 @@ class ZooKeeperReplication(TopicRegistry):
         self.zookeeper.apply(SetData(topic_path(name), data))
 
     def _build_partition_registration(self, replicas: tuple[int, ...]) -> PartitionRegistration:
-        """Return a new partition. If it is created while the simulation is running, it has no leader until the controller elects one."""
+        """Return a new partition. If the partition is created while the simulation is running, it has no leader until the controller elects
+        one."""
         if self.booting:
             return super()._build_partition_registration(replicas)
         return PartitionRegistration(replicas, (), NO_LEADER, -1, -1)
@@ -130,7 +131,7 @@ class ZooKeeperReplication(TopicRegistry):
         return self.is_active(broker) and self.has_online_dir(broker, tp)
 
     def state_written(self, tp: TopicPartition, state: PartitionState, version: int) -> int:
-        """Record a write to a partition's state znode. Return the sequence number of its event."""
+        """Record a write to a partition's state znode. Return the sequence number of the event that records the write."""
         old = self.partitions[tp]
         new = attrs.evolve(old, isr=state.isr, leader=state.leader, leader_epoch=state.leader_epoch, partition_epoch=version)
         journal = self.journal
@@ -162,7 +163,7 @@ class ZooKeeperReplication(TopicRegistry):
     def elect_leaders(self, tp: TopicPartition | None, election: ElectionMode) -> list[tuple[TopicPartition, str]]:
         """Request elections in ZooKeeper. Return an error code for each partition.
 
-        If an election is not necessary, it is refused immediately. Events report the results of the other elections.
+        If an election is not necessary, the request is refused immediately. Events report the results of the other elections.
         """
         wanted = []
         answers = []

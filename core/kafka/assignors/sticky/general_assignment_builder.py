@@ -17,7 +17,7 @@ from core.kafka.assignors.subscription import Assignment, Members, Topics
 from core.kafka.ids import TopicPartition
 
 ROUNDS_IN_VAIN: Final = 10
-"""The number of rounds without a better balance after which the builder no longer prefers to move back a partition that has already moved.
+"""If this number of rounds does not improve the balance, the builder stops preferring to move back partitions that have already moved.
 """
 
 
@@ -76,7 +76,7 @@ class GeneralAssignmentBuilder:
         return {member: list(tps) for member, tps in self.assignment.items()}
 
     def _assign_owned_partitions(self) -> set[TopicPartition]:
-        """Take away partitions from members that can no longer own them. Return the partitions that stay with their owners
+        """Take partitions away from members that can no longer own them. Return the partitions that stay with their owners
         (`#assignOwnedPartitions`)."""
         kept = set()
         for member, tps in self.assignment.items():
@@ -159,13 +159,14 @@ class GeneralAssignmentBuilder:
         return performed
 
     def _sum_of_squares(self) -> int:
-        """Return a measure of imbalance. The measure decreases when a partition moves to a member that has at least two fewer partitions
-        than the former owner.
+        """Return a measure of the imbalance of the assignment. The measure decreases when a partition moves to a member that has at least
+        two fewer partitions than the former owner.
         """
         return sum(len(tps) ** 2 for tps in self.assignment.values())
 
     def _reassign(self, tp: TopicPartition, target: str, *, prefers_moved: bool) -> None:
-        """Move a partition. If another partition of the same topic has moved in the opposite direction, move that one back instead.
+        """Move a partition to another member. If another partition of the same topic has moved in the opposite direction, move that one
+        back instead.
 
         Kafka: `#reassignPartition`, `#processPartitionMovement`.
         """

@@ -23,7 +23,7 @@ class StickyRules(NamedTuple):
         claims_by_partition: whether, of two members that claim the same partition, the one with the higher generation owns it (KAFKA-14639,
             3.5). Before 3.5, only the members that report the highest generation own any partitions.
         sorts_owned: whether a member that owns too many partitions keeps the partitions with the lowest numbers, across all topics
-            (KAFKA-16277, 3.7.1). Before 3.7.1, such a member keeps the partitions that it reports first.
+            (KAFKA-16277, 3.7.1). Before 3.7.1, a member that owns too many partitions keeps the partitions that it reports first.
     """
 
     algorithm: StickyAlgorithm = StickyAlgorithm.EXPECTED_MEMBERS
@@ -33,7 +33,7 @@ class StickyRules(NamedTuple):
 
     @staticmethod
     def of(release: Release) -> StickyRules:
-        """Return the rules of a release."""
+        """Return the rules of the sticky assignors in a release."""
         return StickyRules(
             release.sticky_algorithm, release.rack_aware_assignors, release.claims_by_partition, release.sorts_owned_partitions
         )

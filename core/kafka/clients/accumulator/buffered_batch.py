@@ -58,7 +58,7 @@ class BufferedBatch(ProducerBatch):
 
         Args:
             record_size: the size of the record in the log's format, bytes.
-            payload: the size of its key and value, bytes.
+            payload: the size of the record's key and value, bytes.
             called: the time when the application called send(), µs.
         """
         self.count += 1

@@ -124,7 +124,7 @@ class BuiltInPartitioner(Partitioner):
         return self._current
 
     def appended(self, size: int, *, full: bool) -> None:
-        """Count the bytes of a record."""
+        """Add the size of a record to the number of bytes produced to the current partition."""
         self._produced += size
         self._switches = full
 

@@ -50,7 +50,7 @@ class Consumer(Client):
         client_rack: the consumer's rack. The value is empty if the consumer has no rack, and None if the consumer's release does not send a
             rack (before 2.4).
         start_time: the timestamp from which the consumer reads, µs; -1 to start according to `reset`.
-        read_committed: whether the isolation.level is read_committed; otherwise, it is read_uncommitted.
+        read_committed: whether isolation.level is read_committed; otherwise, it is read_uncommitted.
         in_flight: the fetch in flight to each broker: (correlation ID, time sent).
     """
 
@@ -124,7 +124,7 @@ class Consumer(Client):
         self._fetch_all()
 
     def partitions_to_read(self) -> Iterable[int]:
-        """Return the partitions whose records the application wants now, which are all partitions."""
+        """Return the partitions whose records the application currently wants: all partitions."""
         return range(len(self.positions))
 
     def _fetch_all(self) -> None:
@@ -253,9 +253,9 @@ class Consumer(Client):
         return self.validates and read != NO_EPOCH and self.epoch_of(partition) > self._validated.get(partition, read)
 
     def _has_old_metadata(self, partition: int) -> bool:
-        """Return whether the leader epoch is older than the epoch of the last record that was read. A committed offset can contain such an
-        epoch. If the leader epoch is older, the consumer ignores the leader and waits for newer metadata. Kafka:
-        `Metadata#updateLastSeenEpochIfNewer`, `ConsumerUtils#refreshCommittedOffsets`.
+        """Return whether the leader epoch is older than the epoch of the last record that was read. A committed offset can contain an epoch
+        that is newer than the known leader epoch. If the leader epoch is older, the consumer ignores the leader and waits for newer
+        metadata. Kafka: `Metadata#updateLastSeenEpochIfNewer`, `ConsumerUtils#refreshCommittedOffsets`.
         """
         return self.validates and self._read_epochs.get(partition, NO_EPOCH) > self.epoch_of(partition)
 
@@ -286,7 +286,8 @@ class Consumer(Client):
         self._fetch_all()
 
     def truncated(self, partition: int, end: int, epoch: int, read: int) -> None:
-        """Go back to `end`, where the leader's log diverges from the records in epoch `read` that the consumer has read."""
+        """Move the position back to `end`, the offset at which the leader's log diverges from the records in epoch `read` that the consumer
+        has read."""
         position = self.positions[partition]
         self.positions[partition] = end
         self._read_epochs[partition] = epoch

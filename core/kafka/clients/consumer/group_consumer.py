@@ -288,7 +288,7 @@ class GroupConsumer(Consumer):
             self.consumed[part.tp.partition] = self.positions[part.tp.partition]
 
     def poll(self) -> tuple[PolledRecords, ...]:
-        """Return up to `max_poll_records` of the fetched records. The result is empty if there are none."""
+        """Return up to `max_poll_records` of the fetched records. If there are no fetched records, the result is empty."""
         room, polled = self.max_poll_records, []
         while self.fetched and room:
             tp, start, end = self.fetched.pop(0)

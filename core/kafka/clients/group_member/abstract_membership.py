@@ -43,7 +43,7 @@ class Application(CallingClient, Protocol):
         """Make poll() fail with an exception."""
 
     def partition_counts(self, topics: tuple[str, ...], /) -> dict[str, int] | None:
-        """The number of partitions of each of these topics; None if the metadata for one of them is missing."""
+        """The number of partitions of each given topic; None if the metadata for any of these topics is missing."""
 
     def partitions_gone(self, tps: Partitions, /) -> None:
         """Stop reading these partitions."""

@@ -135,7 +135,7 @@ class ConsumerCoordinator(AbstractMembership):
 
     @property
     def is_settled(self) -> bool:
-        """Return whether further calls to poll() would do nothing for the group until something else happens."""
+        """Return whether further calls to poll() have no effect on the membership until a message arrives or a timer fires."""
         return bool(self.calls.coordinator) and not self.rejoin_needed and not self.joining and self.received is None
 
     @property

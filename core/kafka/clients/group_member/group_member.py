@@ -1,7 +1,7 @@
 """A consumer that is a member of a group, and its application, which loops over poll(), processing, and commits (Kafka: `KafkaConsumer`).
 
-The application takes some time for each poll and each record. While it is processing, it does not call poll(), so it does not notice a
-rebalance or read more records. In poll(), it waits until there are records.
+The application spends some time on each poll and each record. While the application is processing records, it does not call poll(), so it
+does not notice a rebalance or read more records. In poll(), the application waits until there are records.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class GroupMember(Client):
         closes_on_error: whether the application closes the consumer after an exception. Otherwise, the application only stops calling
             poll().
         commit_requested: whether an act has requested a commit.
-        delay: the time that the application takes for each poll that returns records, µs.
-        per_record: the time that the application takes for each record, µs.
+        delay: the time that the application spends on each poll that returns records, µs.
+        per_record: the time that the application spends on each record, µs.
         batch: the records that the application is processing.
         batch_began: the time when the application began to process the batch, µs.
         batch_time: the time that processing the batch takes, µs.
@@ -70,7 +70,7 @@ class GroupMember(Client):
         crash_after: how many more records the application processes before it crashes; -1 if it does not crash.
         auto_commit_due: the time when the next automatic commit is due, µs.
         fetches: whether fetches can be sent now.
-        connections: the brokers to which all readers consider the connection established.
+        connections: the brokers that all readers consider connected.
         unread: the messages that arrived while no thread was reading from the network.
     """
 
@@ -165,7 +165,7 @@ class GroupMember(Client):
     def kill(self, how: str = "killed", error: str = "", frozen_at: int | None = None) -> None:
         """End the process abruptly. `how` is the value of the column `how` in the event `member-ended`.
 
-        If the process is frozen, it has done nothing since `frozen_at`, µs.
+        `frozen_at` is the time, in µs, since which a frozen process has done nothing; None if the process is not frozen.
         """
         journal = self.journal
         if self.phase is Phase.PROCESSING:
@@ -226,7 +226,7 @@ class GroupMember(Client):
             self._continue()
 
     def _waits_for_news(self) -> bool:
-        """Return whether further calls to poll() would do nothing until something else happens."""
+        """Return whether further calls to poll() have no effect until a message arrives or a timer fires."""
         commits = self.does.commits is CommitMode.AUTO and self.journal.now >= self.auto_commit_due
         return self.coordinator.is_settled and not commits
 
@@ -331,7 +331,7 @@ class GroupMember(Client):
             self._begin_batch(polled)
 
     def _poll_coordinator(self) -> bool:
-        """Do the part of poll() that concerns the group. Return False if the application must wait for a commit first
+        """Perform the group-related part of poll(). Return False if the application must wait for a commit first
         (`ConsumerCoordinator#poll`)."""
         coordinator = self.coordinator
         if coordinator.must_prepare():
@@ -422,7 +422,7 @@ class GroupMember(Client):
             self._return_to_poll()
 
     def thawed(self, duration: int) -> None:
-        """Continue after the process was frozen for some time (µs). The application's current work takes that much longer."""
+        """Continue after the process was frozen for some time (µs). The application's current work ends later by this duration."""
         if self.phase is Phase.PROCESSING:
             self.batch_number += 1
             self.batch_began += duration

@@ -45,7 +45,7 @@ def reset_duration(text: str) -> int:
     """Return the duration of a reset policy `by_duration:…`, µs.
 
     Raises:
-        ValueError: the text is not a `by_duration` policy.
+        ValueError: the string is not a valid `by_duration` policy.
     """
     found = DURATION.fullmatch(text)
     if found is None or not any(found.groups()):
@@ -69,7 +69,7 @@ class MemberConfig(ReprMixin):
         rack: client.rack; None if the release does not send one.
         reset: auto.offset.reset.
         reset_duration: the duration in the policy `by_duration`.
-        read_committed: whether the isolation.level is read_committed.
+        read_committed: whether isolation.level is read_committed.
         commits: when the consumer commits.
         commits_epochs: whether a commit contains the leader epoch of the last record that was read (KIP-320).
         consumer_protocol: whether the consumer uses the consumer protocol (group.protocol=consumer, KIP-848).

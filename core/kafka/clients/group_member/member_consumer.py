@@ -117,15 +117,15 @@ class MemberConsumer(GroupConsumer):
         super().metadata_updated()
 
     def _learn_partitions(self) -> None:
-        """If the consumer is a member, learn about new partitions. If the member is the leader of the group, let it check for new
-        partitions."""
+        """If the consumer is a member of a group, initialize the positions of new partitions. If the member is the leader of the group, let
+        it check for new partitions."""
         if self.member is not None:
             while len(self.positions) < len(self.leaders):
                 self.positions.append(NO_OFFSET)
             self.member.check_metadata()
 
     def tp(self, partition: int) -> TopicPartition:
-        """Return a partition of the topic."""
+        """Return the partition of the topic with the given number."""
         return TopicPartition(self.topic, partition)
 
     def partitions_to_read(self) -> Iterable[int]:

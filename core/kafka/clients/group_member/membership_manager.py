@@ -82,7 +82,7 @@ class CallbackKind(enum.Enum):
 
 
 class SentFields(NamedTuple):
-    """The fields in the last heartbeat. A field that has not changed since then is omitted (`HeartbeatState.SentFields`)."""
+    """The fields in the last heartbeat. The next heartbeat omits each field that has not changed (`HeartbeatState.SentFields`)."""
 
     owned: Partitions
 
@@ -145,12 +145,12 @@ class MembershipManager(AbstractMembership):
     @property
     def heartbeats(self) -> bool:
         """Whether the background thread reads from the network while the application is doing something else. In the consumer protocol, the
-        background thread always does so."""
+        background thread always reads from the network."""
         return True
 
     @property
     def is_settled(self) -> bool:
-        """Return whether further calls to poll() would do nothing for the group until something else happens."""
+        """Return whether further calls to poll() have no effect on the membership until a message arrives or a timer fires."""
         return bool(self.calls.coordinator) and self.callback is None and self.state is MembershipState.STABLE
 
     @property

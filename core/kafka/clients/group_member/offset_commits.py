@@ -43,7 +43,7 @@ class Commit:
     """A commit.
 
     Attributes:
-        kind: why the consumer commits.
+        kind: the reason why the consumer commits.
         offsets: the offsets to commit.
         deadline: the time when a synchronous commit times out, µs.
     """

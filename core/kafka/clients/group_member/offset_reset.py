@@ -34,7 +34,7 @@ class Target(NamedTuple):
 
     Attributes:
         option: the name of the tool's option.
-        number: the value of `to-offset` or `shift-by`. For `to-datetime` and `by-duration`, it is the time, µs.
+        number: the value of `to-offset` or `shift-by`. For `to-datetime` and `by-duration`, the number is the target time, µs.
         offsets: the offsets in the file of `from-file`.
     """
 
@@ -61,7 +61,7 @@ def moment(text: str) -> int:
     """Return the time that `--to-datetime` specifies, µs (`Utils#getDateTime`).
 
     Raises:
-        ValueError: the text is not a date and time.
+        ValueError: the string is not a valid date and time.
     """
     if "T" not in text:
         raise ValueError("Error parsing timestamp. It does not contain a 'T' according to ISO8601 format")
@@ -82,7 +82,7 @@ def moment_before(now: int, text: str) -> int:
     """Return the time that `--by-duration` specifies, µs.
 
     Raises:
-        ValueError: the text is not a duration.
+        ValueError: the string is not a valid duration.
     """
     try:
         return now - reset_duration(f"by_duration:{text}")
@@ -96,7 +96,7 @@ def new_offset(target: Target, tp: TopicPartition, bounds: LogBounds, committed:
     Args:
         target: the target of the reset.
         tp: the partition.
-        bounds: what the partition's leader returned.
+        bounds: the bounds of the log, as returned by the partition's leader.
         committed: the committed offset; None if there is none.
         warn: a function that is called with the tool's warnings.
 

@@ -23,7 +23,7 @@ from core.sim.network import Network
 from core.sim.units import SECOND
 
 COMMITTED: Final = "committed"
-"""The name of the policy that applies if a position is the group's committed offset."""
+"""The value that an event shows instead of a reset policy if a position is the group's committed offset."""
 
 
 class PolledRange(NamedTuple):
@@ -188,7 +188,7 @@ class TopicReader(Consumer):
     # --- the assignment --------------------------------------------------------------------------------------------
 
     def assign(self, partition: int) -> None:
-        """Add a partition that was assigned to the member. Its position is not known yet."""
+        """Add a partition that was assigned to the member. The position of the partition is not known yet."""
         self.stale = True
         self.assigned[partition] = self.initializing[partition] = None
         while len(self.positions) <= partition:

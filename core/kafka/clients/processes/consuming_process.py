@@ -67,7 +67,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
     # --- the life of the instance ----------------------------------------------------------------------------------
 
     def _go_live(self) -> None:
-        """Start the instance, and give its consumer the same configuration."""
+        """Start the instance, and give its consumer the instance's configuration."""
         consumer = self.consumer
         self.running = True
         self.network.alive[self.address] = True

@@ -136,7 +136,7 @@ class Process(ConsumingProcess):
             self._complete()
 
     def _poll_group(self) -> bool:
-        """Do what poll() does for the group. Return whether another step began. All earlier rounds have committed their offsets."""
+        """Perform the group-related part of poll(). Return whether another step began. All earlier rounds have committed their offsets."""
         member = self.consumer.member
         if self.step is not ProcessStep.POLL or member is None:
             return False
@@ -178,7 +178,7 @@ class Process(ConsumingProcess):
                 return True
 
     def _complete(self) -> None:
-        """Record that the current step is complete. Then crash if an act requested it; otherwise, begin the next step."""
+        """Record that the current step is complete. Then crash if an act has requested a crash; otherwise, begin the next step."""
         step, journal = self.step, self.journal
         if step is ProcessStep.POLL:
             self.polled = self.consumer.poll()
@@ -196,7 +196,8 @@ class Process(ConsumingProcess):
     def _check_input(self) -> None:
         """Make the durability account check whether input records were processed twice, only partly, or never.
 
-        Such records can occur only in the first rounds after a start or after a return to the committed offsets.
+        Records that were not processed exactly once can occur only in the first rounds after a start or after a return to the committed
+        offsets.
         """
         if self.checks:
             self.checks -= 1

@@ -52,7 +52,7 @@ LOOP: Final = {
     Delivery.AT_LEAST_ONCE: (ProcessStep.POLL, ProcessStep.PRODUCE, ProcessStep.COMMIT_OFFSETS),
     Delivery.AT_MOST_ONCE: (ProcessStep.POLL, ProcessStep.COMMIT_OFFSETS, ProcessStep.PRODUCE),
 }
-"""The steps of the loop."""
+"""The steps of a process's loop, in order, for each delivery guarantee."""
 
 
 def next_step(delivery: Delivery, step: ProcessStep) -> ProcessStep:

@@ -18,7 +18,7 @@ class ProcessedRecords(NamedTuple):
         source: the input partition.
         start: the first input offset.
         end: the offset after the last input offset.
-        copy: if each input record has several output records, the number of the one that this batch contains, from 0.
+        copy: if each input record has several output records, the number of the output record that this batch contains, from 0.
         event: the sequence number of the event that recorded the step before `produce`.
     """
 

@@ -17,7 +17,7 @@ MAX_KEYS: Final = 100_000
 class KeyedRecords(NamedTuple):
     """A rule that gives keys and values to records. Each record gets the next key in turn.
 
-    The value of a record is `value`. If `value` is empty, it is the record's number.
+    `value` is the value of each record. If `value` is empty, the value of each record is its number.
     """
 
     keys: tuple[str, ...]
@@ -35,7 +35,7 @@ def keys_of(text: str) -> tuple[str, ...]:
     """Parse keys: either a comma-separated list, or a number of keys, which are named `k0`, `k1`, and so on.
 
     Raises:
-        ValueError: the text contains no key or too many keys.
+        ValueError: the string contains no key or too many keys.
     """
     given = tuple(key.strip() for key in text.split(","))
     if len(given) == 1 and given[0].isascii() and given[0].isdecimal():

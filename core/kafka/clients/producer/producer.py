@@ -117,8 +117,8 @@ class Producer(Sender):
     ) -> None:
         """Produce records once. If no partition is given, spread the records over all partitions, with one batch for each partition.
 
-        Records with keys go to the partitions for their keys. Other records are spread equally. `topic` is one of the producer's topics; by
-        default, it is the first one.
+        Records with keys go to the partitions for their keys. Records without keys are spread equally over the partitions. `topic` is one
+        of the producer's topics; by default, it is the first one.
 
         Raises:
             IllegalStateError: the producer has a transactional.id, and no transaction is open.

@@ -18,7 +18,7 @@ NONE: Final = -1
 """The value for a missing producer ID, producer epoch, sequence number, or offset."""
 
 MAX_EPOCH: Final = 2**15 - 1
-"""The largest producer epoch. When a producer has used it, the producer gets a new producer ID."""
+"""The largest producer epoch. After a producer has used the largest epoch, it gets a new producer ID."""
 
 
 class PartitionSequences:
@@ -130,7 +130,7 @@ class ProducerSequences:
     # --- answers ---------------------------------------------------------------------------------------------------
 
     def completed(self, batch: ProducerBatch, end: int) -> None:
-        """Record that a batch was acknowledged. `end` is the offset after its last record, or NONE (`#handleCompletedBatch`)."""
+        """Record that a batch was acknowledged. `end` is the offset after the batch's last record, or NONE (`#handleCompletedBatch`)."""
         entry = self.of(batch.tp)
         self._remove(batch)
         if (batch.producer_id, batch.producer_epoch) != (entry.producer_id, entry.producer_epoch):
@@ -177,7 +177,7 @@ class ProducerSequences:
 
         Args:
             batch: the batch that was given up.
-            error: the reason.
+            error: the error that made the producer give up the batch.
             known_lost: whether it is certain that the leader did not append the batch. If so, the batch's sequence numbers can be used
                 again.
         """

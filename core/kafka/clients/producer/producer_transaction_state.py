@@ -22,7 +22,7 @@ class ProducerTransactionState(enum.Enum):
     ABORTING_TRANSACTION = "ABORTING_TRANSACTION"
     """The application has requested the abort."""
     ABORTABLE_ERROR = "ABORTABLE_ERROR"
-    """The transaction has failed. The application can abort it and continue."""
+    """The transaction has failed. The application can abort the transaction and continue."""
     FATAL_ERROR = "FATAL_ERROR"
     """The producer can no longer be used."""
 
@@ -69,7 +69,7 @@ class IllegalStateError(ValueError):
 
 
 def impossible_call(call: str, state: ProducerTransactionState, transactional_id: str, error: str) -> str:
-    """Return the reason why the application cannot make a call in a state. If it can, return an empty string.
+    """Return the reason why the application cannot make a call in a state. If the call is possible, return an empty string.
 
     Args:
         call: the name of the method.

@@ -2,7 +2,7 @@
 batches for each partition.
 
 Without idempotence, a retry appends a batch again even if the first attempt was appended. The durability account counts such records as
-duplicated. With idempotence, the producer gets a producer ID from a broker and gives sequence numbers to the records for each partition
+duplicates. With idempotence, the producer gets a producer ID from a broker and gives sequence numbers to the records for each partition
 (`core.kafka.clients.producer.producer_sequences`), so leaders recognize a retry (`core.kafka.log.producer_state`).
 """
 

@@ -132,8 +132,8 @@ class TransactionManager:
     # --- the calls of the application ------------------------------------------------------------------------------
 
     def refusal(self, call: str) -> str:
-        """Return the reason why the application cannot make a call now. If it can, return an empty string (`IllegalStateException`,
-        `KafkaException`)."""
+        """Return the reason why the application cannot make a call now. If the call is possible, return an empty string
+        (`IllegalStateException`, `KafkaException`)."""
         if self.call and call != self.call:
             return f"producer {self.name} is still waiting for the result of {self.call}; until then, only {self.call} can be called again"
         if self.call:
@@ -144,7 +144,7 @@ class TransactionManager:
         """Check that the application can make a call now.
 
         Raises:
-            IllegalStateError: the call is impossible. The message is Kafka's.
+            IllegalStateError: the producer's current state does not allow the call. The error message is the same as in Kafka.
         """
         refusal = self.refusal(call)
         if refusal:
@@ -155,7 +155,7 @@ class TransactionManager:
         (`#initializeTransactions`).
 
         Raises:
-            IllegalStateError: the call is impossible now.
+            IllegalStateError: the producer's current state does not allow the call.
         """
         self.check(INIT)
         if not self.call:
@@ -168,7 +168,7 @@ class TransactionManager:
         """Begin a transaction. At this point, no broker knows about it (`#beginTransaction`).
 
         Raises:
-            IllegalStateError: the call is impossible now.
+            IllegalStateError: the producer's current state does not allow the call.
         """
         self.check(BEGIN)
         self._transition(_S.IN_TRANSACTION)
@@ -191,7 +191,7 @@ class TransactionManager:
         Kafka: `#sendOffsetsToTransaction`. By default, the client is not a member of the group.
 
         Raises:
-            IllegalStateError: the call is impossible now.
+            IllegalStateError: the producer's current state does not allow the call.
         """
         self.check(SEND)
         self.sends_offsets = True
@@ -207,7 +207,7 @@ class TransactionManager:
         """Commit the transaction when all batches are acknowledged (`#beginCommit`).
 
         Raises:
-            IllegalStateError: the call is impossible now.
+            IllegalStateError: the producer's current state does not allow the call.
         """
         self._end(COMMIT)
 
@@ -215,7 +215,7 @@ class TransactionManager:
         """Abort the transaction, and drop batches that were never sent (`#beginAbort`).
 
         Raises:
-            IllegalStateError: the call is impossible now.
+            IllegalStateError: the producer's current state does not allow the call.
         """
         self._end(ABORT)
 
@@ -240,7 +240,8 @@ class TransactionManager:
     def _update_version(self, *, initial: bool = False) -> None:
         """Adopt the level of `transaction.version` that the client has learned about (`#maybeUpdateTransactionV2Enabled`).
 
-        If a producer changes to level 2 after it has started, it gets another epoch before its next transaction (KAFKA-18227).
+        If a producer switches to transaction.version 2 after it has started, it gets another epoch before its next transaction
+        (KAFKA-18227).
         """
         if self.client.api_versions is not None:
             former, self.version = self.version, self.client.api_versions.transaction_version

@@ -119,7 +119,8 @@ class DelayWorker(ServiceWorker):
         self._forward(records, content, does.dead_letters)
 
     def _report_dead(self, content: RetriedRecords, records: int) -> None:
-        """Report records in the dead-letter topic. In a transaction, the records count only when the transaction is committed."""
+        """Report records that have reached the dead-letter topic. In a transaction, the records count only when the transaction is
+        committed."""
         tp = content.source
         self.account.records_dead_lettered(self.does.service, tp, content.start, content.start + records)
         self.journal.emit(

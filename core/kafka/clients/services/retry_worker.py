@@ -210,7 +210,7 @@ class RetryWorker(ServiceWorker):
     # --- failures --------------------------------------------------------------------------------------------------
 
     def _failing(self, records: HeldRecords, number: int, *, first: bool) -> int:
-        """Return how many of the records fail. Records that are being tried again in place fail together."""
+        """Return how many of the records fail. A range of records that is retried in place succeeds or fails as a whole."""
         if not self.rule.applies(number, self.journal.now):
             return 0
         if not first:
@@ -225,7 +225,7 @@ class RetryWorker(ServiceWorker):
         self.queue.push(again, again=True)
 
     def _send_on(self, failed: HeldRecords, number: int, event: int) -> None:
-        """Send the records to the next topic. If there is no such topic, skip the records."""
+        """Send the records to the next topic. If there is no next topic, skip the records."""
         if self.plan.skips:
             self._report(failed, number, "skipped")
             self._done(failed)

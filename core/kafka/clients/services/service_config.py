@@ -34,7 +34,7 @@ class DueFrom(enum.StrEnum):
     TIMESTAMP = "timestamp"
     """The timestamp of the record."""
     READ = "read"
-    """The time when the worker polled the record. If the worker was down while records waited for it, these records are delayed for
+    """The time when the worker polled the record. If the worker was down while records were waiting for it, these records are delayed for
     longer."""
 
 

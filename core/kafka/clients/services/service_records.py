@@ -13,7 +13,7 @@ class DelayedRecords(NamedTuple):
 
     Attributes:
         topic: the topic to which the records go when they are due.
-        wanted: the delay that the application requested, µs. The level to whose topic the batch belongs can have a longer delay.
+        wanted: the delay that the application requested, µs. The delay of the batch's level can be longer.
         created: the actual time when the application sent the records, regardless of the application's clock, µs.
     """
 
@@ -49,8 +49,8 @@ class RetriedRecords(NamedTuple):
 
 
 class HeldRecords(NamedTuple):
-    """Records [start, end) from one batch of a partition, which a service holds until they are due. Instances compare in the order in which
-    a priority queue returns them.
+    """Records [start, end) from one batch of a partition, which a service holds until they are due. Instances sort in the order in which a
+    priority queue returns them.
 
     Attributes:
         due: the time when the records are due, µs.
@@ -80,5 +80,5 @@ class HeldRecords(NamedTuple):
         return self.end - self.start
 
     def split(self, at: int) -> tuple[HeldRecords, HeldRecords]:
-        """Return the records below an offset, and the other records."""
+        """Split the range at an offset: return the records below the offset, and the remaining records."""
         return self._replace(end=at), self._replace(start=at)

@@ -6,9 +6,9 @@ lowest offset that it has not finished handling.
 
 With a transactional.id, the records that the worker sends and the offsets that it commits during each commit interval form one transaction.
 
-A worker reads all partitions of its topic or, if it is a member of a group, those that the group coordinator assigns to it. Before it gives
-up partitions, it commits its offsets. The next owner handles the records that the worker still holds. The next owner also handles records
-that the worker is still sending, so these records arrive twice.
+A worker reads all partitions of its topic or, if it is a member of a group, those that the group coordinator assigns to it. Before a worker
+gives up partitions, it commits its offsets. The next owner handles the records that the worker still holds. The next owner also handles
+records that the worker is still sending, so these records arrive twice.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class ServiceWorker(ConsumingProcess):
     # --- what the worker does next ---------------------------------------------------------------------------------
 
     def _continue(self) -> None:
-        """Do everything that can be done now."""
+        """Perform tasks until the worker must wait."""
         while self.running and self._advance():
             pass
         if self.running and self.crashing:
@@ -235,8 +235,7 @@ class ServiceWorker(ConsumingProcess):
     # --- the group -------------------------------------------------------------------------------------------------
 
     def _poll_group(self) -> bool:
-        """Do the part of poll() that concerns the group. Return False if the worker must first wait or commit
-        (`ConsumerCoordinator#poll`)."""
+        """Perform the group-related part of poll(). Return False if the worker must first wait or commit (`ConsumerCoordinator#poll`)."""
         consumer = self.consumer
         member = consumer.member
         if member is None:
@@ -288,8 +287,8 @@ class ServiceWorker(ConsumingProcess):
     # --- holding records -------------------------------------------------------------------------------------------
 
     def _poll(self) -> None:
-        """Hold fetched records up to the bound for each partition. Pause partitions that have reached the bound, and resume partitions that
-        are below it."""
+        """Hold fetched records, but at most `bound` records for each partition. Pause partitions that have reached this limit, and resume
+        partitions that have fewer than `resume_at` held records."""
         consumer, queue, does = self.consumer, self.queue, self.does
         for number in range(len(consumer.positions)):
             if number in consumer.paused and queue.count(number) < does.resume_at:
@@ -345,7 +344,7 @@ class ServiceWorker(ConsumingProcess):
 
     @abstractmethod
     def _handle(self, records: HeldRecords) -> None:
-        """Handle records that are due. When the worker has finished handling them, it calls `_done`."""
+        """Handle records that are due. When the worker has finished handling the records, it calls `_done`."""
 
     def _done(self, records: HeldRecords) -> None:
         """Record that the worker has finished handling some records."""
@@ -450,7 +449,7 @@ class ServiceWorker(ConsumingProcess):
             self.consumer.commit_offsets(offsets)
 
     def _complete_commit(self) -> None:
-        """Record the offsets from a commit that has ended. If the commit failed, include them in the next one."""
+        """Record the offsets from a commit that has ended. If the commit failed, include the offsets in the next commit."""
         if not self.committing or self.consumer.call is not GroupCall.NOTHING:
             return
         offsets, self.committing = self.committing, ()

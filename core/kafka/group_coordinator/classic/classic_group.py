@@ -102,7 +102,7 @@ class ClassicGroup:
             self.static_members[member.instance_id] = member.member_id
 
     def remove(self, member_id: str) -> None:
-        """Remove a member or a pending member. If it is the leader, another member becomes the leader (`#remove`)."""
+        """Remove a member or a pending member. If the member is the leader, another member becomes the leader (`#remove`)."""
         member = self.members.pop(member_id, None)
         self.pending_members.pop(member_id, None)
         self.pending_syncs.pop(member_id, None)

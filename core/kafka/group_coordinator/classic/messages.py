@@ -14,8 +14,8 @@ Partitions = tuple[TopicPartition, ...]
 
 
 class Subscription(NamedTuple):
-    """What a member tells its group's leader (Kafka: `ConsumerPartitionAssignor.Subscription`). The coordinator passes it on without
-    reading it.
+    """What a member tells its group's leader (Kafka: `ConsumerPartitionAssignor.Subscription`). The coordinator passes the subscription on
+    without reading it.
 
     Attributes:
         topics: the topics that the member subscribes to.

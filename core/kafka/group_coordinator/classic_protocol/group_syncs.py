@@ -104,5 +104,5 @@ class GroupSyncs:
 
 
 def described(group: ClassicGroup) -> str:
-    """Return the assignment of a group in words: `c1-3f: t-0, t-1; c2-a0: t-2`."""
+    """Return the assignment of a group as text: `c1-3f: t-0, t-1; c2-a0: t-2`."""
     return "; ".join(f"{name}: {', '.join(map(str, tps)) or 'nothing'}" for name, tps in group.assignments())

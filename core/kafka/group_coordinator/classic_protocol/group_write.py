@@ -32,7 +32,7 @@ class Nothing:
     __slots__ = ()
 
     def group_stored(self, cache: GroupCache, group: ClassicGroup, error: str) -> None:
-        """Do nothing. Kafka only logs an error if the write failed."""
+        """Do nothing. If the write failed, Kafka only logs an error."""
 
 
 class GroupWrite:
@@ -71,7 +71,7 @@ class GroupWrite:
         self.done = False
 
     def start(self) -> None:
-        """Append the record. The write ends when the record is committed, or after offsets.commit.timeout.ms."""
+        """Append the group's record to the log. The write ends when the record is committed, or after offsets.commit.timeout.ms."""
         broker = self.broker
         timeout = broker.settings.us("offsets.commit.timeout.ms", broker=broker.id)
         deadline = broker.journal.now + timeout

@@ -19,7 +19,7 @@ from core.kafka.group_coordinator.group_metadata_manager import GroupCache, Grou
 from core.kafka.release import Release
 
 Found = tuple[GroupCache, ClassicGroup, object]
-"""The group that a timer belongs to, the cache that contains the group, and the detail that was passed to the timer."""
+"""The group that a timer belongs to, the cache that contains the group, and the timer-specific argument."""
 
 
 class Rebalances:

@@ -19,7 +19,8 @@ NEW_MEMBER_JOIN_TIMEOUT: Final = 300 * SECOND
 """The maximum time that a new member waits for its first generation, µs (`CLASSIC_GROUP_NEW_MEMBER_JOIN_TIMEOUT_MS`)."""
 
 GroupTimer = tuple[int, int, str, object]
-"""The arguments of a group's timer: the partition of `__consumer_offsets`, the coordinator epoch, the group, and a detail."""
+"""The arguments of a group's timer: the partition of `__consumer_offsets`, the coordinator epoch, the group, and a timer-specific
+argument."""
 
 
 class Sessions:

@@ -70,7 +70,8 @@ class ConsumerGroupMember(NamedTuple):
     classic: ClassicMemberMetadata | None = None
 
     def with_epoch(self, epoch: int) -> ConsumerGroupMember:
-        """Return the member with another epoch. Its current epoch becomes the previous epoch (`Builder#updateMemberEpoch`)."""
+        """Return a copy of the member with another epoch. The member's current epoch becomes its previous epoch
+        (`Builder#updateMemberEpoch`)."""
         return self._replace(epoch=epoch, previous_epoch=self.epoch)
 
     def is_reconciled_to(self, target_epoch: int) -> bool:

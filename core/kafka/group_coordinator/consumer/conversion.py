@@ -32,7 +32,8 @@ from core.kafka.group_coordinator.consumer.records import (
 def upgrade_records(group: ClassicGroup, metadata: Callable[[Collection[str]], SubscriptionMetadata]) -> tuple[ConsumerGroupRecord, ...]:
     """Return the records of the consumer group that replaces a classic group.
 
-    The group epoch equals the generation. Each member keeps its partitions from that generation, which are also its target assignment.
+    The group epoch equals the generation. Each member keeps the partitions that it owned in the classic generation, which are also its
+    target assignment.
 
     Args:
         group: the classic group.
@@ -71,7 +72,7 @@ def downgraded(group: ConsumerGroup, leaving: Collection[str], now: int) -> Clas
 
     Args:
         group: the consumer group.
-        leaving: the IDs of the members that leave. All others use the classic protocol.
+        leaving: the IDs of the members that leave. All remaining members use the classic protocol.
         now: the current time, µs.
     """
     classic = ClassicGroup(group.name)

@@ -122,7 +122,7 @@ def advance(
         member: the member before the request.
         updated: the member, updated from the fields in the request.
         owned: the partitions that the member reports that it owns; None if it does not report any.
-        records: the records that earlier steps have produced. The function adds its own records.
+        records: the records that earlier steps have produced. The function appends its own records to this list.
         rules: the coordinator's settings.
         now: the current time, µs.
 

@@ -7,7 +7,7 @@ import hashlib
 
 
 def new_member_id(seed: str) -> str:
-    """Return an ID that is derived from a string. Like Kafka's IDs, it does not begin with a dash."""
+    """Return an ID that is derived from a string. As in Kafka, the ID does not begin with a dash."""
     digest = hashlib.sha256(seed.encode("utf-8", "surrogatepass")).digest()
     found = base64.urlsafe_b64encode(digest[:16]).decode().rstrip("=")
     return new_member_id(found) if found.startswith("-") else found

@@ -13,7 +13,7 @@ class ConsumerGroupState(enum.Enum):
     ASSIGNING = "Assigning"
     """The group epoch is newer than the target assignment."""
     RECONCILING = "Reconciling"
-    """Some member has not reached its target assignment."""
+    """At least one member has not reached its target assignment."""
     STABLE = "Stable"
     """All members have their target assignment."""
 

@@ -197,5 +197,5 @@ def _bytes(record: ConsumerGroupRecord | GroupRecord) -> int:
 
 
 def described(group: ConsumerGroup) -> str:
-    """Return the target assignment in words."""
+    """Return the target assignment as text."""
     return "; ".join(f"{member_id}: {', '.join(map(str, tps)) or 'nothing'}" for member_id, tps in group.target.items())

@@ -1,4 +1,4 @@
-"""The four leader election strategies of the ZooKeeper controller. Each one also determines the resulting ISR.
+"""The four leader election strategies of the ZooKeeper controller. Each strategy also determines the resulting ISR.
 
 The strategies are pure functions of the assignment, the ISR, and the live brokers. If no replica can lead, a strategy returns None. Kafka:
 `PartitionLeaderElectionAlgorithms`.
@@ -59,7 +59,7 @@ def controlled_shutdown_partition_leader_election(
 ) -> Elected | None:
     """Elect the first live ISR member that is not shutting down (`#controlledShutdownPartitionLeaderElection`).
 
-    Brokers that are shutting down leave the ISR. `live` includes them, because they are still running.
+    Brokers that are shutting down leave the ISR. `live` includes brokers that are shutting down, because they are still running.
     """
     for replica in assignment:
         if replica in live and replica in isr and replica not in shutting_down:

@@ -21,7 +21,7 @@ class ControllerEventManager:
     """The event queue of one broker's controller.
 
     Attributes:
-        active: whether this broker considers itself the controller. The queue handles events only if this is true.
+        active: whether this broker considers itself the controller. The queue handles events only while `active` is true.
         generation: the number of times that this broker has stopped acting as controller. Responses to requests from an earlier generation
             are ignored.
     """

@@ -52,7 +52,7 @@ class PartitionStateMachine(ControllerComponent):
     def _change(
         self, tps: list[TopicPartition], decide: Decide, reason: str, batch: _Batch | None, callback: Callback, about: tuple[object, ...]
     ) -> None:
-        """Do the same as `change`.
+        """Change the states of partitions in the same way as `change`.
 
         If there is a `batch`, send nothing yet. Instead, add the new changes to the batch, and pass the batch to `callback` as the first
         argument.
