@@ -2,8 +2,8 @@
 
 If a table has more rows than can be shown, only the worst rows are shown, and the output names the columns that define the order. Each
 table lists the columns that define the order, starting with the most important one. Unless the name of the column has the prefix `-`, the
-greatest value is the worst. Texts are ordered by their positions in `RANKS`. DataFrames in Spark and rows that were fetched from Spark are
-sorted by the same columns.
+greatest value is the worst. String values are ordered by their positions in `RANKS`. DataFrames in Spark and rows that were fetched from
+Spark are sorted by the same columns.
 """
 
 from __future__ import annotations

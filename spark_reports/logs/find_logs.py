@@ -67,7 +67,7 @@ def find_logs(paths: Iterable[str | Path]) -> FoundLogs:
 
 
 def is_remote(text: str) -> bool:
-    """Whether the text is a URI (`hdfs:`, `s3a:` …) that only Spark can read. A path with the prefix `file:` is on this machine."""
+    """Whether a string is a URI (`hdfs:`, `s3a:` …) that only Spark can read. A path with the prefix `file:` is on this machine."""
     return _ADDRESS.match(text) is not None and not text.lower().startswith("file:")
 
 

@@ -1,8 +1,8 @@
 """A report as one self-contained HTML file, without network access, other files, or a server. Charts are inline SVG.
 
 The content security policy of the page allows only its one script (by hash) and its style sheet, and forbids loading anything else. Names
-from a log are always escaped, and unprintable characters in them are spelled out. Without JavaScript, sorting, filtering, and the switch
-between dark and light do not work, and dark or light mode follows the settings of the reader's system.
+from a log are always escaped, and unprintable characters in them are replaced by visible escape sequences. Without JavaScript, sorting,
+filtering, and the switch between dark and light do not work, and dark or light mode follows the settings of the reader's system.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROWS: Final = 300
 """The maximum number of rows that the page shows for each table. The Parquet files contain all rows."""
 
 ALWAYS: Final = 4
-"""The number of figures that the page shows even if they are zero. They are the figures for lost records and for blocked clients."""
+"""The number of figures that the page shows even if they are zero. These figures concern lost records and blocked clients."""
 
 CURVES: Final = 24
 """The maximum number of high watermark charts for each session."""
@@ -150,7 +150,7 @@ def _lost_words(figures: Mapping[str, int | None]) -> str:
     if not figures.get("records_lost"):
         return "records lost"
     if acknowledged is None or read is None:
-        return "records lost that were acknowledged or read"
+        return "lost records that were acknowledged or read"
     return f"records lost: {acknowledged:,} acknowledged, {read:,} read"
 
 
@@ -180,7 +180,7 @@ def _charts(report: Report, sessions: Result) -> str:
     parts = ['<section id="charts"><h2>Leaders, ISR, and availability</h2>']
     parts.append(
         '<p class="notes">Each partition has three stripes: its leader, its ISR as the controller knows it, and the operations that its clients cannot perform. '
-        "The third stripe starts when the leader is gone, even before the controller notices. For details, point at a bar.</p>"
+        "The third stripe starts when the leader is gone, even before the controller notices. For details, hold the pointer over a bar.</p>"
     )
     if shown < report.partitions:
         parts.append(
@@ -190,7 +190,7 @@ def _charts(report: Report, sessions: Result) -> str:
     for result in report.drawn:
         if result.more and result.name in _DRAWN:
             parts.append(
-                f'<p class="notes">The charts show the {len(result.rows):,} worst of {result.count:,} {_DRAWN[result.name]}. Charts of the others stay blank.</p>'
+                f'<p class="notes">The charts show only the {len(result.rows):,} worst of {result.count:,} {_DRAWN[result.name]}.</p>'
             )
     parts.append(svg_charts.legend(drawn["timeline"], drawn.get("unavailability", [])))
     for session, end in ends.items():

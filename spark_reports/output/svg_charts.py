@@ -42,7 +42,7 @@ _CLOSED: Final = {
     "writes": ("u-writes", "no writes"),
     "reads": ("u-reads", "no reads or writes"),
 }
-"""The CSS class and the words for each operation that can be unavailable to clients, with the worst case last."""
+"""The CSS class and the label for each operation that can be unavailable to clients, with the worst case last."""
 
 _PATTERNS: Final = {
     "s-under": '<path d="M-2 8L8 -2M-2 18L18 -2"/>',

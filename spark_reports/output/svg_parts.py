@@ -39,7 +39,7 @@ class Bar:
 
 
 def stripe(bars: Sequence[Bar], end: int, top: int, height: int) -> str:
-    """Return bars at their places on the axis."""
+    """Return bars at their positions on the axis."""
     parts = []
     for bar in bars:
         x, width = 100 * bar.start / end, max(100 * (bar.end - bar.start) / end, 0.06)

@@ -1,8 +1,8 @@
 """The Spark schema of an event log: one wide table with the columns of all event kinds, all nullable.
 
-The schema is derived from `core.kafka.events`, where each kind of event declares its columns. A column has the same type in every kind. The
-same schema is used for the header and the last line of a log, which `HEADER_FIELD` and `END_FIELD` distinguish from events. If a line is
-not JSON with these types, `CORRUPT_FIELD` contains its text.
+The schema is derived from `core.kafka.events`, where each kind of event declares its columns. A column has the same type in every event
+kind. The same schema is used for the header and the last line of a log, which `HEADER_FIELD` and `END_FIELD` distinguish from events. If a
+line is not JSON with these types, `CORRUPT_FIELD` contains its text.
 """
 
 from __future__ import annotations

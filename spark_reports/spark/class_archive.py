@@ -67,7 +67,7 @@ def stale(archive: Path) -> list[Path]:
 
 
 def _digest(words: Sequence[str], files: Sequence[Path]) -> str:
-    """Return a digest of words and of the paths, sizes, and modification times of files. For a missing file, only its path is used."""
+    """Return a digest of strings and of the paths, sizes, and modification times of files. For a missing file, only its path is used."""
     told = [*words]
     for file in files:
         try:

@@ -108,8 +108,8 @@ NOTES: Final = (
 
 
 def overview(tables: Mapping[str, DataFrame], *, single_partition: bool) -> DataFrame:
-    """Return rows with `session` and all `FIGURES`: one row for each session, and one row for all sessions together. In the latter,
-    `session` is null.
+    """Return rows with `session` and all `FIGURES`: one row for each session, and one row for all sessions together. In the row for all
+    sessions, `session` is null.
 
     Args:
         tables: the table `sessions` and the summaries of `SOURCES`, by name. Summaries without rows can be omitted.

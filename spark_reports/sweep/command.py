@@ -198,7 +198,7 @@ class _Result:
 def main_scenario(source: str, number: int, seed: int, path: str | None) -> int:
     """Write an episode as a scenario, to a file or to stdout. The episode comes from the run of the given cell with the given seed.
 
-    It is the first episode of the run that lost acknowledged records or, if there is none, the first episode.
+    The scenario contains the first episode of the run that lost acknowledged records or, if there is none, the run's first episode.
     """
     grid = grid_named(source)
     if isinstance(grid, ModelGrid):

@@ -76,7 +76,7 @@ HARM: Final = Summary(
         "can become leader. In this case, `until_us` is the time at which the broker stops endangering these records. If `what` is `lost`, the records are not in "
         "the log of the leader, `broker`. In this case, `until_us` is the time at which some of the records are in that log again. `doomed_by` is the number of the event that "
         "removed the records, and `doom` is the kind of this event. `lost_acknowledged` counts lost records that were acknowledged, "
-        "and `lost_read` counts lost records that a consumer read. A record can be both. If `what` is `lost, seen`, the records were "
+        "and `lost_read` counts lost records that a consumer read. A record can count in both columns. If `what` is `lost, seen`, the records were "
         "acknowledged or read after they were lost. An empty `until_us` means the end of the session."
     ),
     kinds=(*_WHAT, *_ENDS.values(), "truncated", "unflushed-lost", "broker-stopped", "leader-elected", "became-leader", "log-restarted"),

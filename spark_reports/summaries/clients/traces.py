@@ -28,7 +28,7 @@ HARMS: Final = {
     "succeeded-twice": "succeeded twice",
     "dead-lettered": "dead letter",
 }
-"""The kinds of harm in words, with the most important one first."""
+"""A description of each kind of harm, with the most important kind first."""
 
 _STEPS: Final = {
     "append": "appended",
@@ -47,8 +47,8 @@ _RECORD: Final = (*PARTITION, "offset")
 
 
 def chosen_records(inputs: SummaryInputs) -> DataFrame:
-    """Return the records to trace: `session, topic, partition, offset, why`. Each of them is the first record in an interval of harmed
-    records.
+    """Return the records to trace: `session, topic, partition, offset, why`. Each of these records is the first one in an interval of
+    harmed records.
     """
     ranks = F.create_map(*(F.lit(each) for rank, kind in enumerate(HARMS) for each in (kind, rank)))
     words = F.create_map(*(F.lit(each) for pair in HARMS.items() for each in pair))

@@ -13,7 +13,7 @@ from spark_reports.summaries.intermediate.intervals import union_length
 from spark_reports.summaries.summary import Summary, table_schema
 
 _CONSUMERS: Final = ("records-processed", "processed-again", "records-skipped")
-"""The event kinds that tell how consumers in groups processed or skipped records."""
+"""The event kinds that report how consumers in groups processed or skipped records."""
 
 _ROW: Final = (*OF_GROUP, "does")
 _COUNTS: Final = ("times", "repeats", "twice", "half", "never")

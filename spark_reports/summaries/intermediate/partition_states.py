@@ -19,7 +19,7 @@ STATE_KINDS: Final = ("partition-changed", "setting-changed", "act")
 """The event kinds that `partition_states` needs."""
 
 STATES_FROM: Final = ("partition-changed",)
-"""The event kinds that states start from. If none of them occurs, there are no states."""
+"""The event kinds that create partition states. If there are no such events, there are no states."""
 
 STATE_COLUMNS: Final = ("topic", "partition", "leader", "replicas", "isr", "adding", "name", "subject", "new", "act", "args")
 """The event columns that `partition_states` needs."""
@@ -70,7 +70,7 @@ CONDITIONS: Final = {
 
 
 def worst_state() -> Column:
-    """Return the worst state of a partition in words, as in `core.kafka.health.status_of`."""
+    """Return the name of the worst state of a partition, as in `core.kafka.health.status_of`."""
     found = (F.when(CONDITIONS[status](), STATE_WORDS[status]) for status in sorted(CONDITIONS))
     return F.coalesce(*found, F.lit(STATE_WORDS[PartitionStatus.HEALTHY]))
 

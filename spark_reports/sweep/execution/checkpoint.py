@@ -71,7 +71,7 @@ class Checkpoint:
         if not path.exists():
             write_atomically(path, text)
         elif path.read_text(encoding="utf-8-sig") != text:
-            raise ReportError(f"{path}: this is another grid; name another directory")
+            raise ReportError(f"{path}: this file contains another grid; name another directory")
 
     def _check(self, found: object, mark: dict[str, object]) -> None:
         if not isinstance(found, dict):

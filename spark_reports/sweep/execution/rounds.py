@@ -27,7 +27,7 @@ FIRST_ROUND: Final = 100
 """The number of runs that a cell gets before its confidence interval is checked for the first time."""
 
 CHUNK_SECONDS: Final = 4.0
-"""The intended processor time of a chunk, in seconds. This is long compared with the time that it takes to start a chunk."""
+"""The intended processor time of a chunk, in seconds. Starting a chunk takes only a small part of this time."""
 
 MAX_CHUNK: Final = 1_000
 """The maximum number of runs in a chunk."""

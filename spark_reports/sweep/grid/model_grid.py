@@ -15,7 +15,7 @@ class ModelCell:
 
     Attributes:
         number: the number of the cell; the first cell has the number 1.
-        name: the name in tables.
+        name: the name of the cell in tables.
         variant: the system.
     """
 

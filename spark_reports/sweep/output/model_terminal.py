@@ -22,7 +22,7 @@ LINES: Final = 17
 """The height of the picture, in lines."""
 
 MARKS: Final = ("·", "o", "O", "@")
-"""The sign after the number of a system, by latency class."""
+"""The symbol after the number of a system, by latency class."""
 
 
 def render(outcome: ModelSweepResult, file: IO[str]) -> None:
@@ -68,9 +68,9 @@ def picture(outcome: ModelSweepResult) -> list[str]:
         start = min(max(x(cell.write_down.value), ends[line]), COLUMNS - len(text))
         field[line][start : start + len(text)] = text
         ends[line] = start + len(text)
-    lines = ["P(loss): lower is safer. No writes: further left is more available. The numbers identify systems as in the table."]
+    lines = ["P(loss): lower is safer. No writes: points further left are more available. The numbers identify systems as in the table."]
     lines.append(
-        f"The sign after a number is the system's p99.9: {', '.join(f'{mark} {name}' for mark, name in zip(MARKS, CLASSES, strict=True))}."
+        f"The symbol after a number is the system's p99.9: {', '.join(f'{mark} {name}' for mark, name in zip(MARKS, CLASSES, strict=True))}."
     )
     for number, row in enumerate(field):
         labeled = number % 4 == 0

@@ -14,7 +14,7 @@ HEADINGS: Final = ("runs", "P(loss)", "95%", "lost acked/run", "lost read/run", 
 
 
 def varied_words(outcome: SweepResult) -> list[str]:
-    """Return the words that the cells vary, in order. If the cells have their own names, return no words."""
+    """Return the words that the cells vary, in order. If the cells have their own names, return an empty list."""
     cells = [cell.cell for cell in outcome.cells]
     words = [[word for word, _ in cell.values] for cell in cells]
     return words[0] if all(each == words[0] for each in words) else []
@@ -83,10 +83,9 @@ def notes_of(outcome: SweepResult) -> list[str]:
     notes = [
         "P(loss): the proportion of runs that permanently lost an acknowledged record, with Wilson's 95% interval.",
         "Lost acked, lost read: the mean number per run of permanently lost records that had been acknowledged, and of those that a consumer "
-        "had read. A record can count in both.",
-        "No writes, no reads: the time in a run, as a mean over its partitions, with bootstrap 95% bounds. Stalled: the additional time "
-        "during which "
-        "acks=all writes waited, because a follower that did not fetch was still in the ISR, or because the leader's disk was slow.",
+        "had read. A record can count in both numbers.",
+        "No writes, no reads: the time in a run without writes or without reads, as a mean over the run's partitions, with bootstrap 95% "
+        "bounds. Stalled: the additional time during which acks=all writes waited, because a follower that did not fetch was still in the ISR, or because the leader's disk was slow.",
         "p50, p99, p99.9: produce latency of all records, ±1.6%"
         + (", during the simulated time" if outcome.grid.around else "")
         + ". ≥: producers gave up on some records, or some records had no answer at the end; the time that these records had waited counts as "
@@ -94,7 +93,7 @@ def notes_of(outcome: SweepResult) -> list[str]:
         f"{faults:,} faults in {episodes:,} {'episodes' if outcome.grid.around else 'runs'}. {format_duration(simulated)} of virtual "
         f"time was simulated"
         + (
-            f", {percent(share)} of the time that the runs represent. Between faults no record is lost and no client waits."
+            f", {percent(share)} of the time that the runs represent. Between faults, no record is lost and no client waits."
             if outcome.grid.around
             else "."
         ),

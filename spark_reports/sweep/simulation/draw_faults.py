@@ -50,7 +50,7 @@ class DrawnFault:
     Attributes:
         kind: the kind of fault.
         start: the time at which the fault begins, in µs from the start of the horizon.
-        end: the time at which the fault is over.
+        end: the time at which the fault ends.
         acts: the acts of the fault, each with its time.
     """
 
@@ -97,7 +97,7 @@ class _BrokenParts:
 
 @attrs.frozen
 class _Arrival:
-    """The arrival of a fault whose target is not known yet. `target` and `peer`, which are in [0, 1), select the target later."""
+    """The arrival of a fault whose target is not known yet. `target` and `peer` are numbers in [0, 1) that later select the target."""
 
     time: int
     order: int

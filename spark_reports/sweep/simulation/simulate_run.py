@@ -121,7 +121,7 @@ AnyGrid = Grid | ModelGrid
 """A grid of Kafka's settings, or a grid of replication models."""
 
 AnyRun = Run | ModelRun
-"""A row of either kind of grid."""
+"""A result row for either kind of grid."""
 
 
 @attrs.frozen

@@ -103,7 +103,8 @@ def model_cell_result(grid: ModelGrid, cell: ModelCell, runs: Sequence[ModelRun]
 
 
 def _mean(values: list[float]) -> Estimate:
-    """Return a mean. All bootstraps use the same seed, so systems with the same numbers get the same bounds."""
+    """Return the mean of the values with its bootstrap interval. All bootstraps use the same seed, so systems with the same numbers get the
+    same bounds."""
     return bootstrap(values, "bootstrap")
 
 
