@@ -1,4 +1,4 @@
-"""Errors in input. Each error states the place, the field, the problem, and a remedy.
+"""The errors that isrlab raises for invalid input. Each error states the place, the field, the problem, and a remedy.
 
 An `InputError` is raised for every script, log, or name that is refused. The command line prints the error and exits with code 2.
 """
@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 MAX_SHOWN: Final = 20
-"""The maximum number of mistakes that are shown for a script. Further mistakes are only counted."""
+"""The maximum number of mistakes that are shown for a script. The error only counts any further mistakes."""
 
 _LONGEST: Final = 250
 _MOST_COMPARED: Final = 2_000
 _MOST_LISTED: Final = 40
-"""Limits of `did_you_mean`: the length of the unknown word, the number of known words that are compared with it, and the number of known
-words that are listed.
+"""Limits of `did_you_mean`: the maximum length of the unknown word, the maximum number of known words that are compared with it, and the
+maximum number of known words that are listed.
 """
 
 
@@ -41,7 +41,7 @@ class InputError(Exception):
 
 
 class ScriptError(InputError):
-    """A script that cannot be used.
+    """The error for a script that cannot be used.
 
     Attributes:
         place: the place in the file.
@@ -89,7 +89,7 @@ class ScriptMistakes(ScriptError):
 
 
 class LogError(InputError):
-    """An event log that cannot be read. The message contains the file, the line, and the problem."""
+    """The error for an event log that cannot be read. The message contains the file, the line, and the problem."""
 
     def __init__(self, source: str, line: int, problem: str) -> None:
         super().__init__(f"{source}:{line}: {problem}")

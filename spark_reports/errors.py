@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class ReportError(Exception):
-    """A report or a sweep cannot be completed. The message names the problem, its place, and the remedy."""
+    """A report or a sweep cannot be completed. The message describes the problem, where it occurred, and how to fix it."""

@@ -1,7 +1,7 @@
 """`isrlab report`: finds the logs of sessions, summarizes them with Spark, and prints the tables or writes them to files.
 
 Errors that can be detected without Spark, for example a file that is not a log, are reported before Spark starts. If one session is
-unusable, the report covers the other sessions. Spark computes all tables, and only the finished tables leave Spark.
+unusable, the report covers the other sessions. Spark computes all tables, and this process reads only the finished tables.
 """
 
 from __future__ import annotations

@@ -35,7 +35,9 @@ RANKS: Final[Mapping[str, tuple[str, ...]]] = {
     "outcome": ("succeeded twice", "dead letter", "dropped"),
     "what": ("diverged", "duplicated", "exposed", "lost, seen", "lost", "stalled", "writes", "reads"),
 }
-"""The values of each text column, from the least severe to the most severe. A value that is not listed ranks below all listed values."""
+"""The values of each text column, from the least severe to the most severe. A value that is not listed is less severe than all listed
+values.
+"""
 
 LEAST: Final = "-"
 """The prefix of a column whose smallest value is the worst."""
@@ -72,7 +74,7 @@ def sorted_rows(rows: Sequence[tuple[object, ...]], columns: Sequence[str], wors
 
 
 def in_words(worst: Sequence[str]) -> str:
-    """Return the order of severity in words."""
+    """Return a text that describes the order of severity."""
     words = [
         name.removeprefix(LEAST).removesuffix("_us").replace("_", " ") + (", lowest first" if name.startswith(LEAST) else "")
         for name in worst

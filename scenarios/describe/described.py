@@ -35,7 +35,7 @@ class DescribedPartition:
         replicas: the assigned replicas in order, including those being added or removed.
         isr: the in-sync replicas in the order printed.
         elr, last_known_elr: the broker ids in these columns; None if the column is absent or contains N/A.
-        elr_known: the form of the column `Elr`: it is absent, contains N/A, or lists broker ids.
+        elr_known: whether the text contains the column `Elr`, and if so, whether the column contains N/A or a list of broker ids.
         adding, removing: the replicas that a reassignment in progress adds and removes.
         marked_for_deletion: whether the row ends with `MarkedForDeletion: true`.
         observers: the replicas that by design stay outside the ISR (`Observers` or `LiveObservers` of Confluent Server).
@@ -105,4 +105,4 @@ class DescribeImport:
 
 
 class DescribeError(InputError):
-    """The text describes a cluster that cannot exist. The message has the form `source:line: problem; remedy`."""
+    """The error for a text that describes a cluster that cannot exist. The message has the form `source:line: problem; remedy`."""

@@ -70,7 +70,7 @@ class DescribeLine:
     line: int
     columns: list[tuple[str, str]]
     wrapped: list[str] = attrs.Factory(list)
-    """Further pieces of the `Configs` column; empty unless `Configs` is the last column."""
+    """The pieces of the `Configs` column on the following lines; empty unless `Configs` is the last column."""
 
     @property
     def keys(self) -> set[str]:
@@ -111,7 +111,7 @@ def plain_lines(text: str) -> list[str]:
 
 
 def is_prompt(bare: str) -> bool:
-    """Whether a line, without the spaces around it, is a prompt or a Markdown code fence."""
+    """Return whether a line, without leading and trailing spaces, is a prompt or a Markdown code fence."""
     return _PROMPT.match(bare) is not None or _FENCE.match(bare) is not None
 
 
@@ -122,7 +122,7 @@ class _Splitter:
         found: the describe lines so far.
         previous: the line that the next line can continue.
         configs: the `Configs` column of `previous`, if the next line can continue this column.
-        lone: a line that contains only `Topic: name`; the line is used only if the next line continues it.
+        lone: a line that contains only `Topic: name`. The parser uses this line only if the next line continues it.
         above: the topic that was described last, with its line number; a row without a topic belongs to this topic.
         nameless: the rows that do not name their topic, as (line number of the first row, topic, number of rows), keyed by the line number
             of the topic.
@@ -239,7 +239,7 @@ class _Splitter:
 
 
 def split_columns(text: str) -> list[tuple[str, str]]:
-    """Split `Topic: t<TAB>Leader: 1` into [(Topic, t), (Leader, 1)]. Columns can be separated by tabs or single spaces."""
+    """Split a line such as `Topic: t<TAB>Leader: 1` into [(Topic, t), (Leader, 1)]. Columns can be separated by tabs or single spaces."""
     marks = list(_COLUMN.finditer(text))
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
     return [(mark[1] or mark[2], text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=True)]
@@ -278,13 +278,13 @@ def _may_follow(keys: set[str]) -> frozenset[str]:
 
 @attrs.define
 class _OpenConfigs:
-    """A `Configs` column at the end of a line, which the next line can continue."""
+    """A `Configs` column that ends one line and can continue on the next line."""
 
     of_line: DescribeLine
     empty: bool
     after_comma: bool
     tail_has_value: bool
-    """Whether an `=` follows the last comma."""
+    """Whether the column contains an `=` after its last comma."""
 
     @classmethod
     def of(cls, line: DescribeLine) -> _OpenConfigs | None:
@@ -296,7 +296,8 @@ class _OpenConfigs:
     def take(self, piece: str) -> str | None:
         """Append a piece to the column.
 
-        Return '' if the piece certainly belongs to the column, a note if it probably does, and None if it does not.
+        Decide whether the next piece of text continues the column. Return an empty string if it certainly does, a note if it probably does,
+        and None if it does not.
         """
         if " " in piece.replace(", ", ",") or "\t" in piece or not ("=" in piece or "," in piece or piece.isdecimal() or self.after_comma):
             return None

@@ -27,11 +27,11 @@ _LISTED: Final = re.compile(r"(?:\d{1,10}(?:\s*,\s*\d{1,10})*)?")
 MAX_NOTES: Final = 1_000
 """The maximum number of notes about single lines, and also the maximum number of notes about topics and columns.
 
-Further notes are only counted, because a file that is not `--describe` output can cause millions of notes.
+Beyond this maximum, the parser only counts the notes, because a file that is not `--describe` output can cause millions of notes.
 """
 
 _NAMED: Final = 8
-"""The maximum number of gaps between rows that a note lists. The partitions in further gaps are only counted."""
+"""The maximum number of gaps between rows that a note lists. For further gaps, the note gives only the number of partitions."""
 
 
 def parse_describe(text: str, source: str = "<stdin>") -> DescribeImport:
@@ -108,7 +108,7 @@ class _Reader:
         return DescribeImport(topics, tuple(notes), self._source)
 
     def _values(self, line: DescribeLine) -> dict[str, str]:
-        """Return the values of a line's known columns, and count its unknown columns."""
+        """Return the values of the known columns of a line, and count the unknown columns."""
         values: dict[str, str] = {}
         for name, value in line.columns:
             key = column_key(name)
@@ -292,7 +292,7 @@ class _Reader:
         ids = tuple(self._number(piece.strip(), column, line, remedy=remedy) for piece in text.split(","))
         if len(set(ids)) != len(ids):
             twice = next(broker for broker, count in Counter(ids).items() if count > 1)
-            self._refuse(line, f"{column} lists broker {twice} twice", "each broker has one replica")
+            self._refuse(line, f"{column} lists broker {twice} twice", "each broker has at most one replica")
         self._lists[text] = ids
         return ids
 
@@ -325,7 +325,7 @@ class _Reader:
 
 
 def missing_partitions(rows: Sequence[DescribedPartition], count: int) -> str:
-    """Return the partitions below `count` that have no row, in words: `partitions 1, 4 and 7 to 11`."""
+    """Return a text that lists the partitions below `count` that have no row, for example `partitions 1, 4 and 7 to 11`."""
     gaps: list[str] = []
     missing = named = expected = 0
     for number in (*(row.partition for row in rows), count):

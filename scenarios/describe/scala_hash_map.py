@@ -14,7 +14,7 @@ _INSERTION_ORDERED: Final = 4
 """The number of keys up to which the map keeps the order of insertion (`Map1` to `Map4`)."""
 
 _BITS: Final = 5
-"""The number of hash bits that one level of the trie reads."""
+"""The number of bits of the hash that select the branch at one level of the trie."""
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ def scala_hash_order(keys: Iterable[T], hash_of: Callable[[T], int]) -> list[T]:
 
 
 def _node(entries: Sequence[tuple[int, T]], shift: int) -> list[tuple[int, T]]:
-    """Return the entries below a node: first its own, then those of its branches (`BitmapIndexedMapNode`)."""
+    """Return the entries below a node: first the node's own entries, then the entries of its branches (`BitmapIndexedMapNode`)."""
     if len({digest for digest, _ in entries}) == 1:
         return list(entries)  # a collision node keeps the order of insertion
     branches: dict[int, list[tuple[int, T]]] = {}

@@ -22,7 +22,7 @@ from scenarios.describe.described import DescribedPartition, DescribedTopic, Des
 from scenarios.describe.parse import missing_partitions
 
 _NAMED: Final = 8
-"""The maximum number of partitions that a note lists. Further partitions are only counted."""
+"""The maximum number of partitions that a note lists. For the other partitions, the note gives only their number."""
 
 _MOST_PLACED: Final = 100_000
 """The maximum number of partitions of a topic that can be placed on brokers if the text does not show their placement."""
@@ -70,7 +70,7 @@ def to_cluster_spec(
 
 
 def living(rows: Iterable[DescribedPartition]) -> frozenset[int]:
-    """Return the brokers that the rows show to be alive, and those that are assumed to be alive."""
+    """Return two sets of brokers: those that the rows show to be alive, and those that are assumed to be alive."""
     proved: set[int] = set()
     at_home: set[int] = set()
     missing: set[int] = set()

@@ -1,4 +1,4 @@
-"""Prints the report of a message audit, as text or as data."""
+"""Prints the report of a message audit as text or JSON."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ def _bucket(report: AuditReport, start: int | None) -> str:
 
 
 def _counts(row: TierRow, names: Sequence[str]) -> list[str]:
-    """Return the counts of a tier. Only consumers have unread, pending, and skipped records; only they and the log have duplicates."""
+    """Return the counts of one pipeline tier: the log, a producer, or a consumer. Only consumers have unread, pending, and skipped records.
+    Only consumers and the log have duplicates.
+    """
     nothing = {PRODUCED: names[1:5], ACKED: names[1:5], STORED: names[2:5]}.get(row.tier, ())
     return ["" if name in nothing else str(getattr(row, name)) for name in names]
 
@@ -60,7 +62,7 @@ def _latencies(row: TierRow) -> list[str]:
 
 
 def _table(rows: Sequence[Sequence[str]], total: str = "") -> Iterator[str]:
-    """Yield a table. In a total, the column named `total` is empty."""
+    """Yield the lines of a table. In a total, the column named `total` is empty."""
     hidden = rows[0].index(total) if total else -1
     cells = [[("" if at == hidden and row[1] == "total" else cell) for at, cell in enumerate(row)] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -84,7 +86,7 @@ def counters(producer: str, start: int, end: int) -> str:
 
 
 def lost_text(gap: LostRecords) -> str:
-    """Return a range of lost records in words."""
+    """Return the description of a range of lost records."""
     return f"{counters(gap.producer, gap.start, gap.end)} of {gap.tp}, written in leader epoch {gap.epoch} and acknowledged by {gap.node}"
 
 
@@ -95,7 +97,7 @@ def skipped_text(gap: SkippedRecords) -> str:
 
 
 def account_sentence(report: AuditReport) -> str:
-    """Return the comparison with the durability account in words."""
+    """Return a sentence that compares the audit with the durability account."""
     account = report.account
     lost = f"{account.lost_acknowledged} acknowledged {'record' if account.lost_acknowledged == 1 else 'records'}"
     copies = f"; {account.copies} of them are still in the log as copies" if account.copies else ""
@@ -104,7 +106,7 @@ def account_sentence(report: AuditReport) -> str:
 
 
 def audit_data(report: AuditReport) -> dict[str, Any]:
-    """Return the report as data for `--json`. Times are in µs; the `start` of a total is null."""
+    """Return the report as data for `--json`. Times are in µs; in the rows of totals, `start` is null."""
     return {
         "now": report.now,
         "bucket": report.bucket,

@@ -50,7 +50,7 @@ def tree_of(cluster: Cluster) -> Tree:
 
 
 def files_of(disk: Disk, broker: int, broker_epoch: int, number: int, cluster_id: str) -> dict[str, str]:
-    """Return the current files of one log directory, by path within the directory. An offline directory has no files."""
+    """Return the current files of one log directory, keyed by their paths within the directory. An offline directory has no files."""
     directory = disk.dirs[number - 1]
     if not directory.online:
         return {}
@@ -123,7 +123,7 @@ def read_tree(root: str | Path) -> Tree:
 
 
 def _files(folder: Path, depth: int) -> Iterator[Path]:
-    """Yield the files in a folder and its subfolders, in the order of their names. Links to folders are not followed."""
+    """Yield the files in a folder and its subfolders, sorted by name. Links to folders are not followed."""
     with os.scandir(folder) as entries:
         inside = sorted(entries, key=lambda entry: entry.name)
     for entry in inside:

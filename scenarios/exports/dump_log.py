@@ -20,7 +20,7 @@ from core.sim.units import US_PER_MS
 from scenarios.errors import InputError
 
 OMITTED: Final = "The laboratory has no CRCs and no contents of records, so crc, isvalid, key, and payload are omitted."
-"""The note about the omitted parts."""
+"""The note that lists the fields that the dump omits."""
 
 SUFFIXES: Final = (LOG, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, PRODUCER_SNAPSHOT)
 
@@ -29,7 +29,7 @@ def dump_lines(log: ReplicaLog, segments: Sequence[SegmentFiles], name: str, *, 
     """Yield the lines that kafka-dump-log prints for a file.
 
     Args:
-        log: the log.
+        log: the replica's log.
         segments: its segments.
         name: the name of the file; leading zeros can be omitted.
         deep: whether to also print the records of each batch (`--deep-iteration`).

@@ -50,7 +50,7 @@ def lines(samples: Iterable[Sample], broker: int | None = None, pattern: str | N
     Args:
         samples: the values of the metrics.
         broker: the broker whose metrics are selected, or None for all brokers.
-        pattern: a part of the MBean's name, a shell pattern for the whole name, or None for all metrics.
+        pattern: a substring of the MBean's name, a shell pattern that matches the whole name, or None to select all metrics.
     """
     for sample in samples:
         if broker is not None and sample.broker != broker:

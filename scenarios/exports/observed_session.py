@@ -35,7 +35,7 @@ def observe_session(
     Args:
         source: the file of the log, or the scenario.
         at: the virtual time in µs; None for the end.
-        observer: the observer.
+        observer: the object that observes the events and records of the session.
         log: whether the source is an event log.
         release: the release under which a scenario runs; None for the newest of its releases; a log always runs under its own release.
         seed: the seed of a scenario; None for the scenario's own seed; a log always has its own seed.

@@ -1,4 +1,4 @@
-"""Prints the segment files of a replica, the entries of their indexes, and the steps of a lookup, as text or as data."""
+"""Prints the segment files of a replica, the entries of their indexes, and the steps of a lookup. The output is text or JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOTES = (
     "Positions and sizes count only the keys and values of records, as segment.bytes and events do in this model.",
     "'format v2' is the size with the headers of batches and records, uncompressed.",
 )
-"""The notes below the table of files."""
+"""The explanatory notes that are printed below the table of segment files."""
 
 
 def replica_of(cluster: Cluster, partition: str, broker: int | None) -> tuple[TopicPartition, int, ReplicaLog]:
@@ -74,7 +74,7 @@ def _entries(count: int) -> str:
 
 
 def heading(report: SegmentReport) -> list[str]:
-    """Return the lines above the table: the offsets and the settings of the log."""
+    """Return the lines that are printed above the segment table: the offsets and the settings of the log."""
     count = len(report.rows) + report.omitted
     return [
         f"{report.tp} on b{report.broker}: {count} {'segment' if count == 1 else 'segments'}, log start offset {report.log_start}, high "

@@ -1,4 +1,4 @@
-"""Prints the trace of a record, as text or as data."""
+"""Prints the trace of a record as text or JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def parse_record(text: str) -> tuple[TopicPartition, int]:
     """Parse `orders-0@137` as a partition and an offset.
 
     Raises:
-        InputError: the text has another form.
+        InputError: the text is not in this form.
     """
     partition, at, offset = text.rpartition("@")
     if at and offset.isascii() and offset.isdecimal() and len(offset) <= _MOST_DIGITS:
@@ -51,7 +51,7 @@ def record_name(life: Life) -> str:
 
 
 class TraceLine(NamedTuple):
-    """A line of a trace: the columns before the words, or an indentation, and the words, which can be wrapped."""
+    """A line of a trace: the columns or the indentation at its start, and a text that can be wrapped."""
 
     prefix: str
     words: str
@@ -76,7 +76,7 @@ def trace_lines(trace: RecordTrace) -> Iterator[TraceLine]:
 
 
 def batch_sentence(life: Life) -> str:
-    """Return a description of the batch of a record."""
+    """Return a sentence that describes the batch that contains a record."""
     batch = life.batch
     last = batch.base + batch.records - 1
     where = f"offset {batch.base}" if batch.records == 1 else f"offsets {batch.base}–{last}"
@@ -88,7 +88,7 @@ def batch_sentence(life: Life) -> str:
 
 
 def outcome(trace: RecordTrace, life: Life) -> str:
-    """Return where a record is now, and the durations in its history."""
+    """Return a text that says where a record is now and how long each part of its history took."""
     holders = trace.holders(life)
     where = f"Now on {', '.join(f'b{broker}' for broker in holders)}" if holders else "Now on no broker"
     lost = "; LOST" if life.is_lost else ""

@@ -27,7 +27,7 @@ DEFAULT_ASSIGNOR: Final = "uniform"
 """The assignor of a group whose members do not request a specific assignor."""
 
 CLIENT_HOST: Final = "/127.0.0.1"
-"""The address of each client."""
+"""The network address that the tool prints for each client."""
 
 
 @attrs.frozen
@@ -66,7 +66,7 @@ def coordinators_of(cluster: Cluster) -> Coordinators:
 
 
 def _group(metadata: GroupMetadata, coordinator: int) -> Group:
-    """Return a group as its coordinator describes it: the assignments and the assignor only while the group is Stable."""
+    """Return a group as its coordinator describes it: including the assignments and the assignor only while the group is Stable."""
     if metadata.consumer is not None:
         return _consumer_group(metadata, metadata.consumer, coordinator)
     classic = metadata.classic
@@ -115,7 +115,9 @@ def _offsets(metadata: GroupMetadata) -> dict[TopicPartition, Committed]:
 
 
 def brokers_of(cluster: Cluster, tps: Iterable[TopicPartition], moment: int | None = None) -> Brokers:
-    """Return the answers of partition leaders to ListOffsets: the high watermark, the log start offset, and the offset at a moment, µs."""
+    """Return the answers of partition leaders to ListOffsets: the high watermark, the log start offset, and the offset at a given time in
+    µs.
+    """
     ends: dict[TopicPartition, int | None] = {}
     starts: dict[TopicPartition, int] = {}
     at_time: dict[TopicPartition, int] = {}

@@ -15,9 +15,9 @@ class Column(NamedTuple):
     """A column of a table.
 
     Attributes:
-        title: the title.
+        title: the column heading.
         least: the minimum width; 0 if the cells are not padded.
-        grows: whether the column is as wide as its longest value.
+        grows: whether the column grows to the width of its longest value.
         after: the text after a padded cell.
     """
 

@@ -21,7 +21,7 @@ def delete_groups(tool: GroupsTool, names: Sequence[str], groups: Mapping[str, G
     """Return what `--delete` prints.
 
     Args:
-        tool: the form of the output.
+        tool: the version of Kafka's tool, which determines the output format.
         names: the groups to delete.
         groups: the groups that exist.
     """
@@ -43,11 +43,11 @@ def delete_offsets(
     """Return what `--delete-offsets` prints.
 
     Args:
-        tool: the form of the output.
+        tool: the version of Kafka's tool, which determines the output format.
         name: the group.
         group: what is known about the group; None if it does not exist.
-        topics: the topics, or parts of them, as they were given.
-        tps: the partitions of those topics that exist.
+        topics: the values of `--topic`. Each value is a topic, or a topic with partition numbers, such as `orders:0,1`.
+        tps: the existing partitions of these topics.
         subscribed: the topics to which members of the group subscribe.
     """
     java = tool >= GroupsTool.JAVA

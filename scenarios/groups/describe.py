@@ -17,11 +17,11 @@ LEAST: Final = 15
 """The minimum width of most columns."""
 
 NO_MEMBER: Final = Member("", "", "")
-"""The text that takes the place of an owner if a partition has no owner."""
+"""The text that is printed in the owner column if a partition has no owner."""
 
 
 class View(enum.Enum):
-    """The kind of information that `--describe` prints."""
+    """The view of a group that `--describe` prints."""
 
     OFFSETS = "offsets"
     MEMBERS = "members"
@@ -32,7 +32,7 @@ def describe(tool: GroupsTool, groups: Sequence[Group], brokers: Brokers, view: 
     """Return what `--describe` prints for groups.
 
     Args:
-        tool: the form of the output.
+        tool: the version of Kafka's tool, which determines the output format.
         groups: the groups; they are printed in the order of their names.
         brokers: what the brokers say about the partitions.
         view: the kind of information to print.
@@ -60,7 +60,9 @@ def describe(tool: GroupsTool, groups: Sequence[Group], brokers: Brokers, view: 
 
 
 def partitions_of(group: Group) -> dict[TopicPartition, None]:
-    """Return the partitions that have a row: those of members, and those with a committed offset."""
+    """Return the partitions for which the table has a row: the partitions that are assigned to members, and the partitions with a committed
+    offset.
+    """
     return dict.fromkeys([*(tp for member in group.members for tp in member.assignment), *group.offsets])
 
 

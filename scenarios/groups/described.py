@@ -21,7 +21,7 @@ class DescribedEnd(NamedTuple):
 
 @attrs.frozen
 class GroupsImport:
-    """The result of parsing.
+    """The result of parsing the output of `kafka-consumer-groups --describe`.
 
     Attributes:
         groups: the groups in order of appearance.
@@ -39,4 +39,4 @@ class GroupsImport:
 
 
 class GroupsError(InputError):
-    """The text describes no group. The message has the form `source:line: problem; remedy`."""
+    """The error for a text that describes no group. The message has the form `source:line: problem; remedy`."""

@@ -13,11 +13,11 @@ FAILED: Final = "Error: Executing consumer group command failed due to "
 """The beginning of most error messages."""
 
 ERRORS: Final = "org.apache.kafka.common.errors."
-"""The package of the exceptions."""
+"""The Java package of the exceptions in the messages, with a trailing dot."""
 
 
 def failed(reason: str, *trace: str) -> Printed:
-    """Return the output of a command that fails; `trace` is what is known about the stack trace on stderr."""
+    """Return the output of a command that fails; `trace` contains the known lines of the stack trace on stderr."""
     return Printed(f"\n{FAILED}{reason}\n", "".join(f"{line}\n" for line in trace))
 
 
@@ -31,7 +31,9 @@ def group_not_found(tool: GroupsTool, group: str) -> Printed:
 
 
 def no_coordinator(tool: GroupsTool) -> Printed:
-    """Return the output if no broker coordinates the group. Kafka's message also contains the times and the number of the attempts."""
+    """Return the output if no broker coordinates the group. Kafka's message also contains the number of attempts and the time of each
+    attempt.
+    """
     call = "describeConsumerGroups(api=FIND_COORDINATOR)" if tool >= GroupsTool.JAVA else "findCoordinator"
     reason = f"{ERRORS}TimeoutException: Call(callName={call}) timed out"
     return failed(reason, f"java.util.concurrent.ExecutionException: {reason}", "\tat …")

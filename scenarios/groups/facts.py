@@ -1,4 +1,4 @@
-"""What `kafka-consumer-groups` learns from the brokers before it prints anything."""
+"""The facts that `kafka-consumer-groups` requests from the brokers before it prints its output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ INACTIVE: Final = frozenset({"Empty", "Dead"})
 
 
 class Committed(NamedTuple):
-    """A committed offset, and the leader epoch that was committed with it; -1 if none was."""
+    """A committed offset and the leader epoch that was committed with it. The epoch is -1 if the commit contained no leader epoch."""
 
     offset: int
     leader_epoch: int = NO_EPOCH
@@ -37,12 +37,12 @@ class Member:
         member_id: the member ID.
         client: the client.id.
         host: the address of the client.
-        assignment: its partitions.
+        assignment: the partitions of the member.
         instance_id: the group.instance.id; empty for a dynamic member.
         epoch: the member epoch; None in a classic group.
         target_epoch: the epoch of the target assignment; None in a classic group.
         target: the partitions of its target assignment; None in a classic group.
-        upgraded: whether it uses the consumer protocol; None in a classic group.
+        upgraded: whether the member uses the consumer protocol; None in a classic group.
     """
 
     member_id: str
@@ -87,7 +87,7 @@ class Group:
 
 @attrs.frozen
 class Brokers:
-    """What the brokers say about their partitions.
+    """The offsets that the brokers report for their partitions.
 
     Attributes:
         log_ends: the high watermark of each partition, as ListOffsets returns it; None if the partition has no leader that answers.

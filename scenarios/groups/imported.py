@@ -39,7 +39,7 @@ _NAMED: Final = 8
 
 @attrs.frozen
 class WithGroups:
-    """A cluster with groups.
+    """A cluster with its groups and the acts that start their members.
 
     Attributes:
         spec: the cluster.
@@ -152,7 +152,7 @@ def _placed(spec: ClusterSpec, topic: TopicSpec, number: int) -> PartitionSpec:
 
 
 def _filled(partition: PartitionSpec, isr: Sequence[int], end: int, commits: Sequence[Committed]) -> PartitionSpec:
-    """Return a partition whose log ends at an offset, with the leader epochs that the committed offsets contain."""
+    """Return a partition whose log ends at the given offset and has the leader epochs of the given committed offsets."""
     epochs, leader_epoch = _epochs(end, commits)
     logs = []
     for replica in partition.replicas:
@@ -254,7 +254,7 @@ def _joins(spec: ClusterSpec, groups: Sequence[Group], release: Release, notes: 
 
 
 def _client_name(member: Member, taken: set[str], renamed: list[str]) -> str:
-    """Return a name for a client that no other node has."""
+    """Return a client name that no other node of the cluster has."""
     name = _NOT_IN_NAMES.sub("-", member.client)[:90]
     if not name[:1].isalpha() or name in (CONTROLLER, ZOOKEEPER) or (name[0] in "bc" and name[1:].isdecimal()):
         name = f"client-{name}"

@@ -24,7 +24,7 @@ TYPES: Final = (CONSUMER, CLASSIC)
 
 
 def states_named(tool: GroupsTool, text: str) -> frozenset[str]:
-    """Return the states of the option `--state`. The tool written in Java ignores case.
+    """Return the states of the option `--state`. The version of the tool that is written in Java ignores upper and lower case.
 
     Raises:
         ValueError: the text has a word that is not a state.
@@ -64,7 +64,7 @@ def list_text(
     """Return what `--list` prints.
 
     Args:
-        tool: the form of the output.
+        tool: the version of Kafka's tool, which determines the output format.
         groups: all groups.
         states: the states of the groups to list; None for all.
         types: the types of the groups to list; None for all.

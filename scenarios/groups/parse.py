@@ -1,7 +1,7 @@
 """Parses the output of `kafka-consumer-groups --describe` from any release, as people copy it from terminals, web pages, and tickets.
 
-The text can contain several groups and several views: offsets, `--members`, `--state`, each with or without `--verbose`. A note reports each
-line that cannot be used. The work is linear in the length of the text.
+The text can contain several groups and several views: offsets, `--members`, `--state`, each with or without `--verbose`. A note reports
+each line that cannot be used. The parsing time is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from scenarios.groups.facts import CLASSIC, CONSUMER, Committed, Group, Member
 from scenarios.groups.table_rows import CELLS, Table, body, coordinator_of, table_of
 
 MAX_NOTES: Final = 1_000
-"""The maximum number of notes about single lines. Further notes are only counted."""
+"""The maximum number of notes about single lines. Beyond this maximum, the parser only counts the notes."""
 
 MAX_MEMBERS: Final = 10_000
 """The maximum number of members of all groups together."""
@@ -38,7 +38,7 @@ def parse_groups(texts: Sequence[tuple[str, str]]) -> GroupsImport:
     """Return the groups that the given texts describe, with notes of the form `source:line: ...` about the parts that could not be used.
 
     Args:
-        texts: the texts, each with the name of its source. Together, the texts describe one moment.
+        texts: the texts, each with the name of its source. All texts must describe the state of the groups at the same time.
 
     Raises:
         GroupsError: one of the texts contains no row of a table.
@@ -91,7 +91,7 @@ class _Reader:
         self._named = ""
 
     def read(self, text: str, source: str) -> None:
-        """Read a text."""
+        """Read a text, and collect the groups that it describes."""
         self._source, self._named = source, ""
         table: Table | None = None
         in_command = found_row = False

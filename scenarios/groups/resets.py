@@ -17,10 +17,10 @@ from scenarios.groups.facts import INACTIVE, Brokers, Group, Printed
 from scenarios.groups.row_order import groups_in_hash_order
 
 NUMBER: Final = re.compile(r"[0-9]{1,18}")
-"""A number in a file of offsets."""
+"""Matches a number in an offsets file."""
 
 LOGGERS: Final = {GroupsTool.JAVA: "consumer.group.ConsumerGroupCommand", GroupsTool.SORTED: "OffsetsUtils"}
-"""The classes that log a warning about an offset that is outside the log."""
+"""The Kafka classes that log a warning if the requested offset is outside the log."""
 
 
 class GroupReset(NamedTuple):
@@ -46,11 +46,11 @@ def reset(
     the next group.
 
     Args:
-        tool: the form of the output.
+        tool: the version of Kafka's tool, which determines the output format.
         resets: the groups to reset.
         brokers: the log start offsets and high watermarks of all partitions to reset.
         all_topics: whether the partitions come from `--all-topics`, in the order of a hash table.
-        exports: whether the new offsets are printed as lines of a file (`--export`).
+        exports: whether the tool prints the new offsets as lines of an offsets file (`--export`).
         several: whether these lines name the group, which is the case with `--all-groups` or several groups.
 
     Raises:
@@ -110,10 +110,10 @@ def read_offsets(text: str, groups: Sequence[str], *, several: bool) -> dict[str
     Args:
         text: the lines.
         groups: the groups whose lines are used.
-        several: whether each line must name its group. If there is only one group, a line can omit the group.
+        several: whether each line must name its group. If the file resets only one group, a line can omit the name of the group.
 
     Raises:
-        ValueError: a line is wrong. The message names its number.
+        ValueError: a line is wrong. The error message contains the line number.
     """
     found: dict[str, dict[TopicPartition, int]] = {name: {} for name in groups}
     for number, line in enumerate(text.splitlines(), 1):

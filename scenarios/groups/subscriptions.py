@@ -15,18 +15,18 @@ from scenarios.groups.facts import Group, Member
 def subscriptions(
     group: Group, assignors: Sequence[str], counts: Mapping[str, int], release: Release, notes: list[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the topics of each member, by member ID. A member has no topics if the text doesn't show any.
+    """Return the topics of each member, by member ID. If the text shows no topics for a member, the member has an empty tuple.
 
     Either of two assumptions is possible: all members subscribe to every topic of the group, or each member subscribes only to the topics
-    whose partitions it owns. The function uses the first assumption under which the assignor gives every member the partitions that it owns
-    in the text.
+    whose partitions it owns. The function uses the first assumption under which the assignor gives each member the partitions that the text
+    shows for that member.
 
     Args:
         group: the group, with the partitions that its members own.
         assignors: the assignors that the text names; if empty, the default of the release is used.
         counts: the number of partitions of each topic.
         release: the release under which the group is to run.
-        notes: the list that gets a note if the partitions that the assignor assigns differ from those in the text.
+        notes: the list that gets a note if the assignor assigns other partitions than the text shows.
     """
     owned = {tp.topic for member in group.members for tp in member.assignment}
     shared = tuple(sorted(owned or {tp.topic for tp in group.offsets}))

@@ -50,7 +50,7 @@ CELLS: Final[dict[str, re.Pattern[str]]] = {
     "TARGET-ASSIGNMENT-EPOCH": _OPTIONAL,
     "#MEMBERS": _INT,
 }
-"""The columns of all views and releases, each with the pattern of its cells."""
+"""The columns that the tool prints in any view of any release, each with the pattern that its cells match."""
 
 VIEWS: Final = {
     "CURRENT-OFFSET": frozenset({"TOPIC", "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET"}),
@@ -69,10 +69,10 @@ _PREFIX: Final = re.compile(r"(?:[A-Za-z0-9_.-]+[ \t]+\|[ \t])?[>\s]*")
 
 @attrs.frozen
 class Table:
-    """A line of titles.
+    """The title line of a table in the output.
 
     Attributes:
-        titles: the columns.
+        titles: the names of the columns.
         starts: the place at which each title begins.
         commas: whether commas separate the cells, as in release 0.9.
     """
@@ -83,7 +83,7 @@ class Table:
 
     @property
     def view(self) -> str:
-        """The column of `VIEWS` that the table has."""
+        """The key of `VIEWS` that is a column of the table."""
         return next(mark for mark in VIEWS if mark in self.titles)
 
     def cells(self, line: str) -> dict[str, str] | None:

@@ -44,7 +44,7 @@ def escape_value(value: str) -> str:
 
 
 def escape_line(line: str) -> str:
-    """Escape a line. Line breaks are escaped, but the tabs between columns are kept."""
+    """Escape the control characters in a line of output. Line breaks are escaped, but the tabs between columns are kept."""
     return line if line.isprintable() else line.translate(_LINE)
 
 

@@ -156,7 +156,9 @@ class OutputFile:
             self._before = None
 
     def revoke(self) -> None:
-        """Remove the file, even if it has already appeared under its name. If the file that this file replaced was kept, restore that file."""
+        """Remove the file, even if it has already appeared under its name. If this file replaced another file and that file was kept,
+        restore it.
+        """
         with contextlib.suppress(OSError):
             if self._before is not None:
                 os.replace(self._before, self._target)
@@ -293,7 +295,7 @@ def atomic_entries(directory: str | Path) -> Iterator[Path]:
 
 
 def _put_in_place(part: Path, root: Path) -> None:
-    """Move every entry of `part` to `root`. Replaced entries are moved to `part`."""
+    """Move every entry of `part` to `root`. Entries of `root` that this replaces are moved to `part`."""
     for entry in sorted(part.iterdir()):
         target, before = root / entry.name, part / f".before-{entry.name}"
         if target.exists() or target.is_symlink():
@@ -315,7 +317,7 @@ def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str
         inputs: the files that the command reads.
 
     Raises:
-        InputError: an output file is refused. The message names the option.
+        InputError: an output file cannot be used. The message names the option.
     """
     taken = {found: "an input of this command" for path in inputs if (found := _identity(path)) is not None}
     to_stdout = [option for option, path in outputs.items() if path is not None and is_stdout(path)]
@@ -358,7 +360,7 @@ def same_file(one: str | Path, other: str | Path) -> bool:
 def _identity(path: str | Path | None) -> object:
     """Return a value that is the same for all names of a file, including links.
 
-    The value is None for pipes and devices, which can be read and written at the same time.
+    Pipes and devices have the value None, because a command can read and write the same pipe or device at the same time.
     """
     if path is None or str(path) == "-":
         return None
@@ -374,7 +376,7 @@ def _identity(path: str | Path | None) -> object:
 def stream_of(path: str | Path) -> int | None:
     """Return the file descriptor that a name such as `/dev/stdout` or `-` refers to.
 
-    The descriptor is needed because opening the file by name would overwrite it from its start.
+    The descriptor is needed because opening such a file by name would overwrite it from its start.
     """
     if str(path) == "-":
         return STDOUT

@@ -17,14 +17,14 @@ from typing import IO, Any, Final, cast
 from scenarios.io.escaping import escape_json, escape_line, escape_text
 
 NAME: Final = "isrlab"
-"""The first word of an error message."""
+"""The program name, which is the first word of each error message."""
 
 
 class OutputLost(Exception):
     """An attempt to write to stdout failed.
 
     Attributes:
-        reader_left: whether stdout is a pipe whose reader has closed it, as `head` does.
+        reader_left: whether stdout is a pipe that its reader, for example `head`, has closed.
     """
 
     def __init__(self, wrong: OSError | ValueError) -> None:

@@ -1,8 +1,8 @@
 """Turns termination signals into an exception, so that a command can clean up after Ctrl-C, `kill`, or a closed terminal.
 
 Without this module, a signal would end the process immediately and leave scratch directories, workers, and Spark's JVM behind. The first
-signal raises `Terminated`. Later signals are ignored while the command cleans up. The exception can be raised anywhere. `defer_signals`
-defers the exception to the end of an operation that must not be interrupted.
+signal raises `Terminated`. Later signals are ignored while the command cleans up. The exception can be raised at any point in the program.
+`defer_signals` defers the exception to the end of an operation that must not be interrupted.
 """
 
 from __future__ import annotations

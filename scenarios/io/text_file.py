@@ -14,8 +14,8 @@ from scenarios.errors import InputError, Place, ScriptError
 MAX_BYTES: Final = 64 * 1024 * 1024
 """The maximum size of a text file, in bytes.
 
-A cluster of 200,000 partitions, the largest that Kafka's developers report, takes 30 MB as a script or as the output of `kafka-topics
---describe`.
+A cluster of 200,000 partitions, the largest cluster that Kafka's developers report, takes 30 MB as a script or as the output of
+`kafka-topics --describe`.
 """
 
 _UTF_16: Final = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
@@ -23,7 +23,7 @@ _LOOKED_AT: Final = 64
 
 
 def read_bytes(path: str | Path, remedy: str = "", most: int = MAX_BYTES) -> bytes:
-    """Read the bytes of a file. `remedy` is the last part of error messages and says which kind of file to use.
+    """Read the bytes of a file. The argument `remedy` becomes the end of each error message and says which kind of file to use.
 
     Raises:
         InputError: the file cannot be read, or has more bytes than `most`.

@@ -3,7 +3,7 @@
 Acts are built from the fields and types of their classes in `core.lab.acts`, so a new act requires no change to this module. In scripts,
 field names have dashes, times are durations, and shares are percentages. For example, the field `loss_ppm` is written `loss: 5%`. Acts have
 three short forms. A single value sets the act's first field. A list of brokers stands for one act per broker. A list of two nodes stands
-for the link between them.
+for the link between these nodes.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ SERVICE_WORDS: Final[dict[str, tuple[str, ...]]] = {
 """The accepted words of fields whose words are different for services."""
 
 NAMES: Final = "tuple[str, ...]"
-"""The type of a list of names, which a script can write as one name."""
+"""The type of a list of names. If the list has only one name, a script can write that name without brackets."""
 
 
 def read_acts(word: str, node: Node) -> tuple[Act, ...]:
@@ -160,7 +160,7 @@ def _partition_of(value: Node, topic: Node | None) -> TopicPartition:
 
 
 def _settings(node: Fields) -> tuple[Act, ...]:
-    """Read an act such as `set: {min.insync.replicas: 2, topic: orders}`. Each setting becomes one act."""
+    """Read an act such as `set: {min.insync.replicas: 2, topic: orders}`. Return one act for each setting."""
     with node.document.together():
         topic = node.read("topic", lambda one: check_topic_name(one, as_text(one)), None)
         broker = node.read("broker", as_broker, None)
@@ -254,7 +254,7 @@ def _value(act: type[Act], name: str, node: Node) -> Any:
 
 
 def _within(node: Node, name: str, value: int) -> int:
-    """Return a time or a share. Reject a value outside the bounds of its field."""
+    """Return the value of a field that is a duration or a percentage. Reject a value outside the bounds of its field."""
     least, most = min_value(name), max_value(name)
     if least <= value <= most:
         return value
@@ -267,7 +267,7 @@ def _within(node: Node, name: str, value: int) -> int:
 
 
 def _keys(node: Node) -> str:
-    """Read a list of keys, or a number of keys."""
+    """Parse either a list of keys or a number of keys."""
     text = (
         ",".join(as_text(item) for item in node)
         if isinstance(node, Items)

@@ -34,7 +34,7 @@ def parse_condition(text: str, names: Names | None = None) -> Condition:
     """Parse a condition.
 
     Raises:
-        ConditionError: the text is not a valid condition. The `offset` of the error is the position of the mistake.
+        ConditionError: the text is not a valid condition. The `offset` of the error is the position of the mistake in the text.
     """
     return _Parser(text, names or Names()).whole()
 
@@ -195,7 +195,7 @@ class _Parser:
         )
 
     def fitted(self, literal: Term, reading: Term, token: Token) -> Term:
-        """Read the literal on the left side of a comparison again, now that the type of the right side is known."""
+        """Parse the literal on the left side of a comparison again, after the type of the right side is known."""
         if token.kind != "word":
             return literal
         return self.literal(token, reading) or literal
@@ -370,7 +370,7 @@ def _fixed(text: str, kind: str, value: Any) -> Term:
 
 
 def _sample(term: Term) -> str:
-    """Return an example of a value with which a term can be compared."""
+    """Return an example of a value that can be compared with a term."""
     if term.words:
         return term.words[0]
     samples = {

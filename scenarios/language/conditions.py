@@ -8,8 +8,8 @@ script declares. A condition is evaluated on a `Moment`, which has frozen views 
     value       := number | duration | none | word | [1, 2] | [(0, 0), (1, 5)] | reading(arguments)
     events      := happened KIND {column=value} | never KIND {...} | count KIND {...} (a number) | order [KIND {...}, KIND]
 
-`isr` is compared as a set, `isr-row` as an ordered list. If a list of brokers is compared with a number, the length of the list is
-compared.
+`isr` is compared as a set, and `isr-row` is compared as an ordered list. If a list of brokers is compared with a number, the length of the
+list is compared.
 """
 
 from __future__ import annotations
@@ -98,20 +98,20 @@ class Names:
 
 @attrs.frozen(repr=False)
 class Condition:
-    """The base class of all conditions. `text` is the text of the condition as written."""
+    """The base class of all conditions. `text` is the condition as written in the script."""
 
     text: str
 
     def holds(self, moment: Moment) -> bool:
-        """Return whether the condition is true at a moment."""
+        """Return whether the condition is true at a given moment."""
         raise NotImplementedError
 
     def expected(self) -> str:
-        """Return, in words, the expected value."""
+        """Return a text that describes the expected value."""
         return self.text
 
     def got(self, moment: Moment) -> str:
-        """Return, in words, the actual value at a moment."""
+        """Return a text that describes the actual value at a given moment."""
         raise NotImplementedError
 
     def parts(self) -> Iterator[Condition]:
@@ -209,14 +209,14 @@ class EventPattern:
     text: str
     kind: str
     columns: tuple[tuple[int, Any], ...] = ()
-    """Pairs of an index in the event tuple and the required value."""
+    """Pairs that consist of an index in the event tuple and the value that is required there."""
 
     def matches(self, event: tuple[Any, ...]) -> bool:
         """Return whether an event of the right kind has all required values."""
         return all(_same(event[index], value) for index, value in self.columns)
 
     def found(self, moment: Moment) -> list[tuple[Any, ...]]:
-        """Return the matching events at or before a moment."""
+        """Return the matching events at or before a given time."""
         return [event for event in moment.events(self.kind) if self.matches(event)]
 
 
@@ -280,7 +280,7 @@ def _shown(event: tuple[Any, ...]) -> str:
 
 
 def kinds_of(condition: Condition) -> set[str]:
-    """Return the kinds of events that a condition reads. A run must keep all events of these kinds."""
+    """Return the kinds of events that a condition reads. To evaluate the condition, a run must keep all events of these kinds."""
     kinds: set[str] = set()
     for part in condition.parts():
         if isinstance(part, Happened):

@@ -30,7 +30,7 @@ _OPERATOR: Final = re.compile(r"(==|!=|<=|>=|<|>)")
 
 @attrs.frozen
 class Under:
-    """The releases that a step or an expectation applies to. A release must meet all of the criteria.
+    """The releases that a step or an expectation applies to. A release must meet all the criteria.
 
     Attributes:
         before: the first release that is not included, or None.
@@ -60,7 +60,7 @@ class Under:
 
 
 ALWAYS: Final = Under()
-"""A criterion that every release meets."""
+"""A release criterion that matches every release."""
 
 
 @attrs.frozen
@@ -254,7 +254,9 @@ class _Table:
             raise node.key_error(key, wrong.problem, wrong.remedy) from None
 
     def compared(self, node: Node, reading: Reading, arguments: tuple[Any, ...]) -> tuple[Place, Condition]:
-        """Compare a reading with a value of the table. A value can begin with an operator, for example `">= 3"`. The default is `==`."""
+        """Build the condition that compares a reading with a value in the table. A value can begin with an operator, for example `">= 3"`.
+        The default is `==`.
+        """
         op = "=="
         if isinstance(node, Text) and (match := _OPERATOR.match(node.text)) is not None:
             op = match[1]

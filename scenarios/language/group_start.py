@@ -17,7 +17,7 @@ from scenarios.language.values import as_fields, as_int, as_partition
 
 
 def read_groups(node: Node) -> tuple[GroupSpec, ...]:
-    """Read groups by name.
+    """Read a mapping from group names to committed offsets.
 
     Raises:
         ScriptError: the groups contain mistakes.

@@ -66,7 +66,7 @@ class Document:
         """Record the mistakes found in this context, and raise them together at its end.
 
         Args:
-            everything: whether to also raise the mistakes that were recorded before this context.
+            everything: whether to also raise the mistakes that were recorded before the context was entered.
 
         Raises:
             ScriptMistakes: at least one mistake was found.
@@ -130,7 +130,7 @@ class Node:
             return otherwise
 
     def what(self) -> str:
-        """Describe the kind of value, for error messages."""
+        """Return a description of the value for error messages."""
         return "a value"
 
 
@@ -157,7 +157,7 @@ class Text(Node):
         return "nothing" if self.empty else f"'{shortened(self.text)}'"
 
     def place_at(self, offset: int) -> Place:
-        """Return the place of the character at an offset. If the value spans lines, return the place of the value."""
+        """Return the place of the character at an offset. If the value spans several lines, return the place at which the value starts."""
         if not self.inline:
             return self.place
         return Place(self.document.source, self.line, self.column + offset + (1 if self.quoted else 0))
@@ -202,7 +202,7 @@ class Fields(Node):
     def read(self, key: str, read: Callable[[Any], T], otherwise: D) -> T | D:
         """Return the result of `read` for the value of a key.
 
-        Return `otherwise` if the value is missing, empty, or invalid. An invalid value is recorded as a mistake.
+        Return the argument `otherwise` if the value is missing, empty, or invalid. An invalid value is recorded as a mistake.
         """
         node = self.get(key)
         return otherwise if node is None else node.tried(read, otherwise)
@@ -212,7 +212,7 @@ class Fields(Node):
         return self.tried(lambda fields: fields.need(key, remedy).tried(read, otherwise), otherwise)
 
     def only(self, *known: str) -> bool:
-        """Record unknown keys as mistakes. Return whether all keys are known."""
+        """Record unknown keys as mistakes. Return whether the mapping contains only known keys."""
         unknown = [key for key in self.values if key not in known]
         for key in unknown:
             self.document.add(self.key_error(key, f"unknown word '{shortened(key)}'", did_you_mean(key, known)))
@@ -223,7 +223,7 @@ class Fields(Node):
         return ScriptError(self.keys[key], self.field or "script", problem, remedy)
 
     def key_node(self, key: str) -> Text:
-        """Return a key as a node."""
+        """Return a node that contains the text and the place of a key."""
         place = self.keys[key]
         return Text(self.document, place.line, place.column, self.path, key)
 
@@ -333,7 +333,7 @@ class _Builder:
         return Node(self.document, event.start_mark.line + 1, event.start_mark.column + 1, path).error(problem, remedy)
 
     def node(self, event: Any, path: Path, depth: int) -> Node:
-        """Build the node that begins with a given event."""
+        """Build the node that begins with a given event of the YAML parser."""
         mark: Any = event.start_mark
         if type(event) is yaml.ScalarEvent and event.anchor is None and event.tag is None and depth <= MAX_DEPTH:
             end: Any = event.end_mark

@@ -1,8 +1,8 @@
 """Reads the initial state of a partition: its replicas, ISR, and leader, and optionally a leader epoch and logs copied from a real cluster.
 
 `{replicas: [1, 2, 3], isr: [1, 2], leader: 1, leader-epoch: 7, leo: 60, hw: 60, epochs: [[0, 0], [7, 40]], logs: {3: {leo: 50, hw: 45,
-epochs: [[0, 0]]}}}`: `leo`, `hw`, `log-start`, and `epochs` apply to every replica. `logs` gives the values of a broker's
-replica that differ from these.
+epochs: [[0, 0]]}}}`: `leo`, `hw`, `log-start`, and `epochs` apply to every replica. For each broker, `logs` overrides these values for the
+broker's replica.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scenarios.language.nodes import Fields, Items, Node
 from scenarios.language.values import as_broker, as_brokers, as_fields, as_int, as_items, as_leader, each
 
 _LOG_WORDS: Final = ("leo", "hw", "log-start", "epochs")
-"""The keys that describe the log of all replicas or of a single replica."""
+"""The keys that describe a log. They apply to all replicas or to a single replica."""
 
 _WORDS: Final = ("replicas", "isr", "leader", "elr", "last-known-elr", "leader-epoch", "logs")
 
@@ -68,7 +68,7 @@ def _read_logs(fields: Fields, replicas: tuple[int, ...], leader_epoch: int) -> 
 def _read_log(broker: int, own: Fields | None, common: Fields, leader_epoch: int) -> LogSpec:
     """Return the log of one replica.
 
-    Values that are missing in `own` are taken from `common`. By default, the HW equals the LEO, and all records have the leader epoch
+    If `own` lacks a value, the value is taken from `common`. By default, the HW equals the LEO, and all records have the leader epoch
     `leader_epoch`.
     """
 

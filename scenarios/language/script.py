@@ -87,7 +87,7 @@ MAX_SEED: Final = 2**63 - 1
 """The maximum seed."""
 
 _NO_CLUSTER: Final = ClusterSpec(brokers=())
-"""The cluster that replaces an invalid one while the reader looks for further mistakes."""
+"""The cluster that replaces an invalid cluster, so that the parser can look for further mistakes in the script."""
 
 _STEP_WORDS: Final = ("at", "wait", "until", "within", "expect", "under", "note")
 _SCRIPT_WORDS: Final = ("scenario", "about", "releases", "without", "seed", "cluster", "timeline", "steps", "expect")
@@ -124,8 +124,8 @@ class Step:
 class Scenario:
     """A loaded script.
 
-    `cluster_place` is the place of the cluster in the file, for errors that are found only when the scenario runs. `without` contains the
-    guards that are switched off in every run. The names in `releases` include these guards.
+    `cluster_place` is the position of the `cluster` field in the file. It is used for errors that are found only when the scenario runs.
+    `without` contains the guards that are switched off in every run. Each name in `releases` also lists these guards.
     """
 
     name: str
@@ -145,7 +145,7 @@ class Scenario:
         return first_sentence(self.about)
 
     def with_features(self, features: tuple[tuple[str, int], ...]) -> Scenario:
-        """Return the same scenario in a cluster with these feature levels."""
+        """Return the same scenario in a cluster with the given feature levels."""
         return attrs.evolve(self, spec=self.spec.with_features(features)) if features else self
 
     @property
@@ -311,7 +311,7 @@ def _declared(spec: ClusterSpec, acts: tuple[Act, ...]) -> Names:
 
 
 class _StepReader:
-    """A reader of one step. The acts are read first, and the conditions are read when the acts of all steps are known."""
+    """A reader of one step. The acts are read first, and the conditions are read after the acts of all steps are known."""
 
     def __init__(self, node: Node, spec: ClusterSpec | None, pace: Pace) -> None:
         self.node = as_fields(node, "a step is a mapping, for example '- at: 1s' with 'kill: 2' below")
@@ -334,7 +334,7 @@ class _StepReader:
         return read_acts(self.word, node.values[self.word])
 
     def check_pace(self, pace: Pace, node: Fields) -> Pace:
-        """Reject an act that is allowed only at the pace `by-hand` if the pace is different. Return the pace after this step."""
+        """Reject an act that is allowed only at the pace `by-hand` if the pace is different. Return the pace of the script after this step."""
         if self.word and ACTS[self.word].by_hand and pace is not Pace.BY_HAND:
             remedy = "write a step 'pace: by-hand' before it, or 'pace: by-hand' under 'cluster', and 'steps:'"
             raise node.key_error(self.word, f"'{self.word}' is a by-hand step", remedy)

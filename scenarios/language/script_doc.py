@@ -76,9 +76,9 @@ example to open it in the playground.
 - `network`: `latency`, `jitter`, and `loss` of every link.
 - `pace`: `timeline` or `by-hand`.
 - `startup`: the time from a broker's start to its registration. `recovery`: additional time after an unclean shutdown.
-- `controllers`: a quorum of voters. `3` means c1 to c3 on separate machines. `{{combined: true}}` means a voter in every broker's process,
-  and `{{combined: [1, 2, 3]}}` means a voter in the processes of these brokers. A list such as `[c1, b2]` names the voters. By default, the
-  cluster has a single controller that never fails.
+- `controllers`: the voters of the controller quorum. `3` means c1 to c3 on separate machines. `{{combined: true}}` means a voter in every
+  broker's process, and `{{combined: [1, 2, 3]}}` means a voter in the processes of these brokers. A list such as `[c1, b2]` names the
+  voters. By default, the cluster has a single controller that never fails.
 - `controller`: the active controller at the start, which is either a broker (with ZooKeeper) or a voter. By default, it is the first broker
   or voter that is running.
 - `control-plane`: `by-release` (before 3.3, a broker elected through ZooKeeper) or `kraft` (under any release).
@@ -98,13 +98,12 @@ A topic has `partitions` and `replication-factor`, or `replicas` (the brokers of
 `config` and `topic-id`.
 
 To start from the state of a real cluster, such a partition can also have `leader-epoch` and, for all its replicas, `leo`, `hw`,
-`log-start`,
-and `epochs` (the entries of leader-epoch-checkpoint). `logs` lists the differences by broker:
+`log-start`, and `epochs` (the entries of leader-epoch-checkpoint). `logs` lists, for each broker, the values that differ:
 `{{replicas: [1, 2, 3], isr: [1, 2], leader: 1, leader-epoch: 7, leo: 60, epochs: [[0, 0], [7, 40]], logs: {{3: {{leo: 50, hw: 45, epochs: [[0, 0]]}}}}}}`.
 By default, the HW equals the LEO, and all records belong to the current leader epoch. Records below the leader's HW count as acknowledged.
 `groups` under `cluster` gives groups committed offsets at the start: `groups: {{billing: {{orders-0: 1200, orders-1: {{offset: 900, leader-epoch: 3}}}}}}`.
-The cluster then needs the topic `__consumer_offsets`, in which the coordinators find the offsets. Members are not part of `cluster`; start them with
-`join-group`.
+The cluster then needs the topic `__consumer_offsets`, in which the coordinators find the offsets. Members are not part of `cluster`;
+start them with `join-group`.
 
 **Steps.** A step is due `at` a time, after a `wait`, or when the condition in `until` becomes true (`within` a time, 60s by default;
 otherwise the step fails). Without any of these fields, the step is due immediately. isrlab runs the act of the step and then checks its
@@ -121,8 +120,8 @@ counts (`lost: 0`). For comparisons other than equality, write a string such as 
 **Conditions.** A condition consists of comparisons (`== != < <= > >=`) of readings with values or other readings. Join comparisons with
 `and`, `or`, `not`, and parentheses. `[1, 2]` is a set of brokers. If you compare a set with a number, the condition uses the size of the
 set. Conditions on events are `happened KIND {{column=value, ...}}`, `never KIND {{...}}`, `count KIND {{...}} == 2`, and
-`order [KIND {{...}}, KIND]`. EVENTLOG.md lists kinds and columns. `partition=orders-0` means topic and partition. If a reading has no value
-at the moment, every comparison with it is false.
+`order [KIND {{...}}, KIND]`. EVENTLOG.md lists kinds and columns. `partition=orders-0` sets both the topic and the partition. If a reading
+has no value at the moment, every comparison with it is false.
 
 **Values.** Examples of durations are `500us`, `10ms`, and `1m30s`. A percentage is `0.5%`, a broker is `2` or `b2`, a link is
 `[1, controller]`, and a partition is `orders-0`.
@@ -141,8 +140,8 @@ def document() -> str:
         words = f" ({', '.join(reading.words)})" if reading.words else ""
         parts.append(f"| `{reading.written}` | {reading.type} | {reading.meaning}{words} |\n")
     parts.append(
-        "\n## Acts\n\nA single value is the value of the first field (`kill: 2`). With a list of brokers, the act runs for each broker in turn (`fetch: [1, 2]`).\n"
-        "`set` also accepts settings by name: `set: {min.insync.replicas: 2, topic: orders}`.\n"
+        "\n## Acts\n\nA single value sets the act's first field (`kill: 2`). With a list of brokers, the act runs for each broker "
+        "in turn (`fetch: [1, 2]`).\n`set` also accepts settings by name: `set: {min.insync.replicas: 2, topic: orders}`.\n"
     )
     for word, act in ACTS.items():
         fields = [f"`{as_written(field.name)}`" + ("" if field.default is attrs.NOTHING else "?") for field in attrs.fields(act)]

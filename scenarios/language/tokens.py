@@ -22,7 +22,7 @@ class ConditionError(Exception):
 
 
 class Token(NamedTuple):
-    """A word, a sign, or the end of a condition. `kind` is `word`, `sign`, or `end`."""
+    """A token of a condition: a word, a sign, or the end of the condition. `kind` is `word`, `sign`, or `end`."""
 
     kind: str
     text: str

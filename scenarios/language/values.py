@@ -19,7 +19,7 @@ from scenarios.errors import did_you_mean
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
 
 MAX_COUNT: Final = 10**12
-"""The maximum count or size in a script. Larger numbers are meaningless in Kafka."""
+"""The maximum count or size in a script. Kafka uses no larger numbers."""
 
 MAX_DURATION: Final = 10 * 365 * 86_400 * SECOND
 """The maximum duration in a script: ten years of virtual time, in µs."""
@@ -57,7 +57,7 @@ def as_text(node: Node, remedy: str = "write a word") -> str:
 
 
 def as_setting(node: Node, setting: Setting) -> str:
-    """Read the value of a setting. Only a setting that is a list or a class can be empty. Scripts write an empty value as ''."""
+    """Read the value of a setting. Only a setting that is a list or a class can be empty. In scripts, an empty value is written as ''."""
     if setting.type in ("list", "class") and isinstance(node, Text) and not node.empty:
         return node.text.strip()
     return as_text(node, "write a value")
@@ -201,7 +201,7 @@ def each(node: Node, remedy: str, read: Callable[[Node], T]) -> tuple[T, ...]:
     """Read every item of a list with the same function.
 
     Raises:
-        ScriptError: at least one item is invalid. The error contains the mistakes of all items.
+        ScriptError: at least one item is invalid. The error lists the mistakes in all items.
     """
     items = as_items(node, remedy)
     with node.document.together():
@@ -219,11 +219,11 @@ def write_duration(us: int) -> str:
 
 
 def write_ppm(ppm: int) -> str:
-    """Return a share in the notation of scripts, for example `0%` or `0.1%`."""
+    """Return a number of parts per million as a percentage in the notation of scripts, for example `0%` or `0.1%`."""
     whole, rest = divmod(ppm, 10_000)
     return f"{whole}.{rest:04d}".rstrip("0").rstrip(".") + "%"
 
 
 def write_signed(value: int, write: Callable[[int], str]) -> str:
-    """Return a duration or a percentage, which can be negative, in the notation of scripts."""
+    """Return a duration or a percentage in the notation of scripts. The value can be negative."""
     return write(value) if value >= 0 else f"-{write(-value)}"

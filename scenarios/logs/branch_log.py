@@ -17,7 +17,7 @@ from scenarios.logs.log_writer import LogWriter
 
 
 class BranchLog(BranchReplay):
-    """A replay of a whole branch that writes its events to a file.
+    """A replay of a whole branch. It writes all events of the branch to a file.
 
     Attributes:
         path: the file.
@@ -42,7 +42,7 @@ class BranchLog(BranchReplay):
         super().__init__(start, branch.acts, branch.end, self._log)
 
     def arrived(self) -> None:
-        """Complete the file."""
+        """Complete the file at the end of the replay."""
         self.replay_run.move_clock(self.end.time)
         try:
             self._log.close(self.end.time)

@@ -59,7 +59,7 @@ line and skip it. Any other malformed line is an error.
 
 **Compression.** If the file name ends in `.zst`, the log is a sequence of Zstandard frames, one per flush. After decompression
 (`zstd -dc`), the log has the same bytes as an uncompressed log. All commands read both formats, and detect the format by the first bytes.
-If the process was killed, readers can read everything that was flushed, and the existing part of an incomplete frame.
+If the process was killed, readers can read everything that was flushed, and also the existing part of an incomplete last frame.
 
 **Parquet.** `isrlab log convert` converts logs to a Parquet dataset and back, byte for byte. A session is a directory (`session=NAME`) of
 files sorted by `seq`. The dataset has the columns of all kinds. A column is null if the kind of the row does not have it. The additional

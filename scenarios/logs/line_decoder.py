@@ -1,7 +1,7 @@
 """Decodes the lines of an event log, and checks each event against the cluster in the log's header.
 
-Each number must be within the bounds of its column. Each broker must be in the header. Each partition must have been created on an earlier
-line. All readers of logs use this decoder.
+Each number must be within the bounds of its column. Each broker in the line must be listed in the header. Each partition must have been
+created on an earlier line. All readers of logs use this decoder.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _COUNT: Final = (-1, _MOST)
 """The minimum and maximum of the columns that are not in `_BOUNDS`. The value -1 means none."""
 
 _BROKERS: Final = frozenset({"broker", "leader", "old_leader", "follower", "sender", "held_by"})
-"""Columns that contain a broker id, or -1 for none. Columns of type `tuple[int, ...]` also contain broker ids."""
+"""Columns that contain a broker id, or -1 if there is no broker. Columns of type `tuple[int, ...]` also contain broker ids."""
 
 _SHOWN: Final = 12
 """The maximum number of brokers that a message lists."""
@@ -56,7 +56,7 @@ def _bounded(name: str, type_: Any) -> Any:
 
 
 class WrongEvent(Exception):
-    """An event that no session of the cluster can have recorded. The message contains a remedy.
+    """The error for an event that no session of the cluster can have recorded. The message contains a remedy.
 
     Attributes:
         event: the decoded event; None if its kind is not known.
@@ -101,7 +101,7 @@ class _Kind(msgspec.Struct):
 
 
 class LineDecoder:
-    """Decodes lines into event tuples. The decoder must be called with all lines of a log in order.
+    """Decodes lines into event tuples. The decoder must be called with all lines of a log, in order.
 
     Raises:
         WrongEvent: no session of the cluster can have recorded the event.
@@ -182,7 +182,7 @@ class LineDecoder:
 
 
 def _out_of_bounds(event: tuple[Any, ...]) -> str:
-    """Return the error message for an event with a number that is out of bounds."""
+    """Return the error message for an event that has a number outside its bounds."""
     columns = KINDS[event[3]].columns
     for (name, written), value in zip(columns.items(), event[len(STAMP) :], strict=True):
         least, most = _BOUNDS.get(name, _COUNT)

@@ -16,7 +16,8 @@ SUFFIX: Final = ".zst"
 """The suffix of a compressed log."""
 
 MAX_LINE: Final = 32 * 1024 * 1024
-"""The maximum length of a line, in bytes. A header that places 200,000 partitions takes half of this length."""
+"""The maximum length of a line in an event log, in bytes. A header that lists the replicas of 200,000 partitions takes half of this length.
+"""
 
 _MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _LEVEL: Final = 3
@@ -26,7 +27,7 @@ _PIECE: Final = 1 << 10
 MOST_PER_BYTE: Final = 300
 """The maximum accepted ratio of uncompressed to compressed size.
 
-Event logs have a ratio of 10 to 20, and a file of zeros has a ratio of 30,000.
+Event logs have a compression ratio of 10 to 20, and a file of zeros has a ratio of 30,000.
 """
 
 MOST_UNPACKED: Final = 1 << 24
@@ -68,7 +69,8 @@ def is_packed(path: str | Path) -> bool:
 
 
 class _Unpacked(io.RawIOBase):
-    """The uncompressed content of a file's frames. If the last frame is incomplete, the content ends with its readable part.
+    """The decompressed content of the frames in a compressed file. If the last frame is incomplete, the content ends with its readable
+    part.
 
     If a frame is damaged, the content before the damage is returned, and the next read raises `OSError`.
     """
@@ -85,7 +87,7 @@ class _Unpacked(io.RawIOBase):
         self._came = False
         """Whether any content has been returned."""
         self._most = MOST_UNPACKED
-        """The number of uncompressed bytes that are still accepted. The number grows with each compressed byte that is read."""
+        """The number of further decompressed bytes that the reader accepts. This number grows with each compressed byte that is read."""
 
     def readable(self) -> bool:
         return True

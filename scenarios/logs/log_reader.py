@@ -115,7 +115,7 @@ class LogReader:
         self._file.close()
 
     def problem(self) -> str:
-        """Return a message if the log was not closed, and '' if it was closed. The message is known only after the last event."""
+        """Return a message if the log was not closed, and '' if it was closed. Call this method only after the last event has been read."""
         if self.torn:
             return f"{self.source}:{self.torn}: the last line is incomplete (the process was killed while it was writing); isrlab skips this line"
         if self.end is None:
@@ -131,7 +131,9 @@ def one_line(wrong: Exception) -> str:
 
 
 def read_events(path: str | Path, report: Callable[[str], None] | None = None) -> tuple[LogReader, list[tuple[Any, ...]]]:
-    """Read a whole log. If the log was not closed, `report` receives a message; by default, the message is printed to stderr."""
+    """Read a log from its first line to its last line. If the log was not closed, `report` receives a message; by default, the message is
+    printed to stderr.
+    """
     reader = LogReader(path)
     events = list(reader)
     if problem := reader.problem():

@@ -37,7 +37,8 @@ class LogWriter:
 
     A thread writes the buffered events at least once a second. `close` writes the remaining events and the end line. If the name ends in
     `.zst`, each write is a Zstandard frame. The file appears under its name when `begin` or, without `begin`, `close` is called. An
-    existing file is replaced only at that moment. Every method can raise `Terminated`, but the log never has a gap between events.
+    existing file is replaced only at that moment. Every method can raise `Terminated`, but even then the log lacks no event between two
+    recorded events.
     """
 
     def __init__(self, path: str | Path, header: Header) -> None:
@@ -138,7 +139,9 @@ class LogWriter:
         self._output.file.seek(0, 2)
 
     def _cut_frames(self, keep: int) -> None:
-        """Keep the first `keep` lines of a compressed log. Remove the later frames, and recompress a frame that is kept only in part."""
+        """Keep the first `keep` lines of a compressed log. Remove the later frames, and recompress the last frame if only some of its lines
+        are kept.
+        """
         while self._frames and self._frames[-1][0] >= keep:
             self._lines_written, start = self._frames.pop()
             self._output.file.truncate(start)
@@ -153,7 +156,7 @@ class LogWriter:
         self._output.file.seek(0, 2)
 
     def _put(self, chunk: bytes, lines: int) -> None:
-        """Write complete lines. If the log is compressed, write the lines as one frame."""
+        """Write a chunk of complete lines. If the log is compressed, write the lines as one frame."""
         if self._pack is not None:
             self._frames.append((self._lines_written, self._output.file.tell()))
             self._lines_written += lines

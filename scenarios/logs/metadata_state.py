@@ -30,14 +30,14 @@ class _Topic:
 
 @attrs.frozen
 class MetadataState:
-    """The metadata that `describe` prints.
+    """The cluster metadata that the output of `kafka-topics --describe` shows.
 
     Attributes:
         topics: the topics in order of creation.
         live_brokers: the brokers that are not fenced.
         release: the release under which the session ran.
-        printed_already: whether the metadata was read from the output of the tool. Such metadata keeps the order of topics in that output,
-            and `live_brokers` contains only the brokers that the output proves to be alive.
+        printed_already: whether the metadata was read from the output of Kafka's tool. Such metadata keeps the order of topics in that
+            output, and `live_brokers` contains only the brokers that the output proves to be alive.
     """
 
     topics: tuple[DescribedTopic, ...]

@@ -25,7 +25,7 @@ from scenarios.language.values import write_duration
 from scenarios.logs.log_reader import LogReader
 
 Timed = tuple[int, Act]
-"""An act with its virtual time in µs."""
+"""An act, with its virtual time in microseconds."""
 
 
 @attrs.frozen

@@ -31,11 +31,11 @@ class Replayed:
     """The result of a replay.
 
     Attributes:
-        source: the log.
+        source: the name of the log.
         events, acts: the numbers of events and acts in the log.
         time: the virtual time at the end of the log in µs.
         line: the line number of the first difference; 0 if there is none.
-        recorded, replayed: the first difference in the log and in the replay; '' if there is none.
+        recorded, replayed: the first event that differs, as the log and the replay contain it; empty if there is no difference.
     """
 
     source: str
@@ -53,7 +53,9 @@ class Replayed:
 
 
 class _Differs(Exception):
-    """The replay differs from the log. The arguments are the line number, the event in the log, and the event in the replay."""
+    """An event of the replay differs from the event in the log. The arguments are the line number, the event in the log, and the event in
+    the replay.
+    """
 
 
 class _Holding:

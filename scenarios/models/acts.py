@@ -27,15 +27,15 @@ DEFAULT_KEY: Final = "k"
 
 @attrs.frozen
 class WriteRequest:
-    """A client writes the next version of a key, or of several keys.
+    """A client writes the next version of one or more keys.
 
     Attributes:
         client: the client.
-        key: the key. If there are several writes, their keys are `key` followed by a number that starts at 0.
+        key: the key to which the request applies. If there are several writes, their keys are `key` followed by a number that starts at 0.
         server: the server that the client sends the write to; by default, the one that it prefers.
         count: the number of keys.
         versions: the number of versions of each key. By default, all of them are sent at the same time.
-        every: the time between two of these writes, µs.
+        every: the time between two writes of this act, in µs.
         limit: the time limit of each write, µs.
     """
 
@@ -51,7 +51,7 @@ class WriteRequest:
 
 @attrs.frozen
 class ReadRequest:
-    """A client reads the latest version of a key, or of several keys.
+    """A client reads the latest version of one or more keys.
 
     Attributes:
         client, key, server, count, limit: as for a write.
@@ -122,7 +122,7 @@ class Probe:
 
 @attrs.frozen
 class Destroy:
-    """Kill a server's process and lose its machine with all data. The server never starts again."""
+    """Kill a server's process and lose its machine with all data. Nothing can start the server again."""
 
     word: ClassVar[str] = "destroy"
     server: str
@@ -139,7 +139,7 @@ class LoseMessage:
 
 @attrs.frozen
 class Rest:
-    """End all faults and the load, and wait until nothing changes.
+    """End all faults and the load, and wait until the system no longer changes.
 
     Attributes:
         quiet: how long to wait, µs.
@@ -169,16 +169,16 @@ MODEL_ACTS: Final = (PromoteAtOnce, Follow, Rebuild, PurgeBinlogs, StartElection
 ACTS: Final[dict[str, Any]] = {
     act.word: act for act in (*acts.ACTS, *MODEL_ACTS, WriteRequest, ReadRequest, Load, Reads, Probe, Destroy, LoseMessage, Rest, KafkaActs)
 }
-"""The acts by their words."""
+"""The classes of the acts, keyed by the words that scripts use."""
 
 DURATIONS: Final = frozenset({"latency", "write_time", "every", "lasts", "limit", "quiet"})
-"""The fields that are times in µs."""
+"""The fields of acts that contain durations in µs."""
 
 
 def read_acts(word: str, node: Node) -> tuple[ScriptAct, ...]:
     """Read the acts of the entry `word: node`.
 
-    A single value is the first field. A list is a list of servers, the two ends of a link, or one act for each item.
+    A single value sets the first field of an act. A list is a list of servers, the two ends of a link, or one act for each item.
     """
     act = ACTS[word]
     fields = attrs.fields(act)

@@ -18,12 +18,12 @@ from scenarios.language.values import as_bool, as_duration, as_fields, as_int, a
 from scenarios.models.readings import BOOL, COUNTS, DURATION, NAMES, NUMBER, OF_READ, OF_SERVER, OF_WRITE, Moment, Reading
 
 KINDS: Final = {**KAFKA_KINDS, **MODEL_KINDS}
-"""The kinds of events of all systems."""
+"""The event kinds of Kafka and of all other systems."""
 
 COMPARISONS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "==": operator.eq, "!=": operator.ne, "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
 }  # fmt: skip
-"""The comparisons. Longer operators come first."""
+"""The comparisons. Longer operators come first, so that the parser does not read `<=` as `<`."""
 
 
 @attrs.frozen
@@ -31,13 +31,13 @@ class Comparison:
     """A reading that is compared with a value.
 
     Attributes:
-        subject: what the reading is about, as in the script; empty for the whole run.
+        subject: the server, client, or version that the reading describes, as written in the script; empty for the whole run.
         name: the name of the reading.
-        type: the type of its value.
+        type: the type of the reading's value.
         sign: the sign of the comparison.
         value: the expected value.
         take: the function that takes the reading's current value.
-        kind: the kind of event that is counted; empty if none is.
+        kind: the kind of event that the comparison counts; empty if it does not count events.
     """
 
     subject: str
@@ -50,21 +50,21 @@ class Comparison:
 
     @property
     def text(self) -> str:
-        """The comparison in words."""
+        """The comparison as text, for example in an error message."""
         return f"{self.what} {self.sign} {written(self.value, self.type)}"
 
     @property
     def what(self) -> str:
-        """The reading in words."""
+        """The reading as text."""
         return f"{self.subject} {self.name}".strip()
 
     def holds(self, moment: Moment) -> bool:
-        """Whether the comparison is true."""
+        """Return whether the comparison holds for the current value of the reading."""
         value = self.take(moment)
         return value is not None and COMPARISONS[self.sign](value, self.value)
 
     def got(self, moment: Moment) -> str:
-        """Return the current value in words."""
+        """Return the current value as text."""
         value = self.take(moment)
         return f"{self.what} == {'no value' if value is None else written(value, self.type)}"
 
@@ -83,7 +83,7 @@ class Expectation:
     """An expected comparison.
 
     Attributes:
-        place: its place in the file.
+        place: the position of the expectation in the script file.
         comparison: the comparison.
         under: the systems that it applies to; empty for all.
         note: what the expectation shows.
@@ -187,7 +187,9 @@ def _table(node: Node, key: str, readings: dict[str, Reading], bound: Callable[[
 
 
 def _compared(node: Node, subject: str, name: str, reading: Reading, take: Callable[[Moment], Any]) -> Found:
-    """Read a value, which can begin with a comparison. A list of numbers or durations is a list of comparisons, all of which must hold."""
+    """Read a value, which can begin with a comparison. If a number or a duration is compared with a list, every comparison in the list must
+    hold.
+    """
     if isinstance(node, Items) and reading.type in (NUMBER, DURATION):
         return [one for item in node for one in _compared(item, subject, name, reading, take)]
     sign, place = "==", node.place
@@ -214,7 +216,9 @@ def _value(node: Node, kind: str) -> Any:
 
 
 def _events(node: Node) -> Found:
-    """Read `events: {semi-sync-off: 1, recovered: {count: 1, ops: 5000}}`: how many events of a kind have these column values."""
+    """Read `events: {semi-sync-off: 1, recovered: {count: 1, ops: 5000}}`: the expected number of events of a kind, or of events of a kind
+    with given column values.
+    """
     fields = as_fields(node, "for example {semi-sync-off: 1}")
     found: list[tuple[Place, Comparison]] = []
     with node.document.together():

@@ -34,13 +34,14 @@ NONE: Final = "none"
 
 
 class Moment:
-    """A system at the present moment. The report and the copies are computed on first use.
+    """The present state of a replication system, from which expectations take readings. The report and the copies are computed on first
+    use.
 
     Attributes:
         system: the system.
         start: the virtual time at which the script starts, µs.
         events: the recorded events of the kinds that the script expects, by kind.
-        exposure: the exposure of the acknowledged writes so far.
+        exposure: the account of the acknowledged writes that the system would lose if the primary failed.
     """
 
     def __init__(
@@ -71,12 +72,12 @@ class Moment:
         return self.system.servers[name] if isinstance(self.system, ReplicationSystem) else None
 
     def write(self, key: str, version: int) -> WriteRecord | None:
-        """Return the ended write of a version."""
+        """Return the completed write of a version, or None if there is none."""
         writes = self.system.account.writes
         return next((each for each in writes if each.row.key == key and each.row.version == version), None)
 
     def last_read(self, client: str, number: int) -> ReadRecord | None:
-        """Return the last ended read by a client or, if `number` is not 0, the read with that number."""
+        """If `number` is 0, return the last completed read by a client. Otherwise, return the read with that number."""
         reads = [each for each in self.system.account.reads if each.client == client]
         if number:
             return reads[number - 1] if number <= len(reads) else None
@@ -94,8 +95,8 @@ class Reading:
 
     Attributes:
         type: the type of the value.
-        take: the function that takes the value. Its argument is the object of the reading.
-        meaning: what the value is.
+        take: the function that takes the value. The function's argument is the object that the reading describes.
+        meaning: the description of the value, for the script reference.
     """
 
     type: str
@@ -173,7 +174,7 @@ COUNTS: Final[dict[str, Reading]] = {
     "backward": Reading(NUMBER, lambda m: m.report.backward, "reads that miss what the same client has read before"),
     "unacknowledged": Reading(NUMBER, lambda m: m.report.unacknowledged, "reads of rows that were not acknowledged yet"),
     "dirty": Reading(NUMBER, lambda m: m.report.dirty, "reads of rows that the final data lacks"),
-    "divergence": Reading(NUMBER, lambda m: m.report.divergence, "places at which a copy differs from the authoritative one"),
+    "divergence": Reading(NUMBER, lambda m: m.report.divergence, "positions at which a copy differs from the authoritative copy"),
     "no-writes": Reading(DURATION, lambda m: m.report.write_unavailable_us, "the time during which the probe's writes failed"),
     "no-reads": Reading(DURATION, lambda m: m.report.read_unavailable_us, "the time during which the probe's reads failed"),
     "median": Reading(DURATION, lambda m: m.report.latency(0.5), "the median time of an acknowledged write"),
@@ -182,16 +183,16 @@ COUNTS: Final[dict[str, Reading]] = {
     "exposed": Reading(NUMBER, lambda m: m.report.exposed, "the largest number of acknowledged writes that were missing from every copy that could replace the primary"),
     "exposed-time": Reading(DURATION, lambda m: m.report.exposed_us, "the number of exposed writes, multiplied by the time for which they were exposed"),
     "bytes-sent": Reading(NUMBER, lambda m: m.report.bytes_sent, "the bytes of the messages that servers received from each other"),
-    "primary": Reading(WORD, lambda m: common_name(m.report.authority) or NONE, "the server whose data counts, or none"),
+    "primary": Reading(WORD, lambda m: common_name(m.report.authority) or NONE, "the server whose data is authoritative, or `none`"),
 }  # fmt: skip
-"""The readings of the whole run."""
+"""The readings that describe the whole run."""
 
 OF_SERVER: Final[dict[str, Reading]] = {
     "role": Reading(WORD, _of_copy("role"), "the role in the model's own words"),
     "running": Reading(BOOL, _of_copy("running"), "whether the process is running"),
     "term": Reading(NUMBER, _of_copy("term"), "the term or epoch that the server knows"),
     "stored": Reading(NUMBER, _of_copy("stored"), "rows that the server has received"),
-    "durable": Reading(NUMBER, _of_copy("durable"), "rows that would survive a loss of power"),
+    "durable": Reading(NUMBER, _of_copy("durable"), "rows that would survive a power loss"),
     "visible": Reading(NUMBER, _of_copy("visible"), "rows that a read at the server can return"),
     "acknowledged": Reading(NUMBER, _of_copy("acknowledged"), "acknowledged rows that the server has received"),
     "in-sync": Reading(NAMES, _in_sync, "the in-sync copies of Elasticsearch as the server knows them, or Kafka's ISR"),
@@ -215,7 +216,7 @@ OF_WRITE: Final[dict[str, Reading]] = {
     "outcome": Reading(WORD, lambda w: w.outcome, "ok, fail, or unknown"),
     "took": Reading(DURATION, lambda w: w.ended - w.invoked, "how long the write took"),
 }
-"""The readings about the write of a version."""
+"""The readings that describe the write of one version of a key."""
 
 OF_READ: Final[dict[str, Reading]] = {
     "outcome": Reading(WORD, lambda r: r.outcome, "ok, fail, or unknown"),
@@ -227,4 +228,4 @@ OF_READ: Final[dict[str, Reading]] = {
     "unacknowledged": Reading(BOOL, lambda r: r.unacknowledged, "whether the row was not acknowledged yet"),
     "server": Reading(WORD, lambda r: common_name(r.server), "the server that answered"),
 }
-"""The readings of a read."""
+"""The readings that describe a single read by a client."""

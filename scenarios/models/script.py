@@ -51,9 +51,9 @@ class ClientSpec:
     """A client of a script.
 
     Attributes:
-        name: its name.
+        name: the name of the client.
         servers: the servers that the client can connect to, in order of preference; empty for all.
-        session: whether the client refuses servers that are behind what the client has seen.
+        session: whether the client refuses to read from servers that have older data than the client has already seen.
     """
 
     name: str
@@ -66,15 +66,15 @@ class Step:
     """An item of the timeline.
 
     Attributes:
-        place: its place in the file.
-        at: the time since the start at which it is due, µs, or None.
+        place: the position of the step in the script file.
+        at: the time at which the step is due, in µs since the start of the script, or None.
         wait: the time since the previous step, µs.
         until: the expectations that the step waits for.
         within: the time limit of `until`, µs.
         acts: the acts.
         expects: the expectations that are checked right after the acts.
         under: the systems that the step applies to; empty for all.
-        refused: the text that the reason for refusing the acts must contain; empty if the acts must be possible.
+        refused: the text that the reason for refusing the acts must contain; empty if the acts must not be refused.
         note: what the step shows.
     """
 

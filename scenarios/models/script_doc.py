@@ -51,23 +51,24 @@ expect:
 primary, or leader.
 
 **Clients.** Each client has a list of servers that it can connect to, in order of preference. By default, it can connect to all servers.
-`{servers: [n2, n3], session: true}` refuses servers that are behind what the client has seen.
+`{servers: [n2, n3], session: true}` refuses to read from servers that have older data than the client has already seen.
 
 **Steps.** A step is due `at` a time since the start, after a `wait`, or when each expectation in `until` is true (`within` a time, 60s by default).
-Then its acts are executed, and its `expect` is checked. `under` limits the step to some of the systems. With `refused: TEXT`, the acts must be refused
-with a reason that contains the text. Without it, an act that is refused fails the run. `note` describes what the step shows.
+Then its acts are executed, and its `expect` is checked. `under` limits the step to some of the systems. With `refused: TEXT`, the acts must be
+refused with a reason that contains the text. Without `refused`, the run fails if an act is refused. `note` describes what the step shows.
 
 **The end.** After the last step, all faults end, the load stops, and the system rests for 60 s (`rest: 20s` changes this). Then the last `expect` is
-checked. Lost writes, dirty reads, and divergence compare what clients were told with the data of the primary at that moment.
+checked. To find lost writes, dirty reads, and divergence, isrlab compares what clients were told with the data of the primary at the time of the
+check.
 
-**expect.** A table has counts (`lost: 0`), servers (`n2: {visible: 49}`), the last read by a client (`r: {stale: 1}`; `r@2` is its second read), and
-writes of a version (`k@1: {outcome: ok, took: 3ms}`). For other comparisons, write a string: `"> 0"`. A list of comparisons must hold as a whole:
-`["> 31s", "< 33s"]`. `events: {semi-sync-off: 1}` counts events, and `events: {recovered: {count: 1, ops: 5000}}` counts those with these columns. In
-a list of tables, `{under: ..., expect: ..., note: ...}` limits a table to some of the systems. If a reading has no value at the moment, every
-comparison with it is false.
+**expect.** A table has counts (`lost: 0`), servers (`n2: {visible: 49}`), the last read by a client (`r: {stale: 1}`; `r@2` is the client's second
+read), and the write of a version (`k@1: {outcome: ok, took: 3ms}`). For other comparisons, write a string: `"> 0"`. If you write a list of
+comparisons, all of them must hold: `["> 31s", "< 33s"]`. `events: {semi-sync-off: 1}` counts events, and `events: {recovered: {count: 1, ops: 5000}}`
+counts the events whose columns have the given values. In a list of tables, `{under: ..., expect: ..., note: ...}` limits a table to some of the
+systems. If a reading has no value at the moment, every comparison with it is false.
 
-**Faults.** Instead of clients and a timeline, a script can name a fault of `isrlab run FAULT --model`: `fault: primary-dies`. The fault comes with its
-own clients, which are the same in all systems.
+**Faults.** Instead of clients and a timeline, a script can name a fault of `isrlab run FAULT --model`: `fault: primary-dies`. The fault brings its
+own clients, which are the same for all systems.
 """
 
 
@@ -75,7 +76,7 @@ def document() -> str:
     """Return the text of MODEL_SCRIPTS.md."""
     parts = [
         _HEAD,
-        "\n## Acts\n\nA single value is the value of the first field. A list names several servers, or the two ends of a link.\n",
+        "\n## Acts\n\nA single value sets the act's first field. A list names several servers, or the two ends of a link.\n",
     ]
     for word, act in ACTS.items():
         fields = [f"`{field.name.replace('_', '-')}`" + ("" if field.default is attrs.NOTHING else "?") for field in attrs.fields(act)]

@@ -39,7 +39,7 @@ class System:
     Attributes:
         name: the name of the system in the script.
         model: the model.
-        variant: the system as a column of a comparison.
+        variant: the column that represents the system in a comparison.
         servers: the names of its servers.
     """
 

@@ -1,4 +1,4 @@
-"""All readings, in the order of the script reference."""
+"""All readings, in the order in which the script reference lists them."""
 
 from __future__ import annotations
 
@@ -24,4 +24,4 @@ ALL_READINGS: Final = (
 )
 
 READINGS: Final[dict[str, Reading]] = {reading.name: reading for reading in ALL_READINGS}
-"""The readings by name."""
+"""The readings, keyed by name."""

@@ -32,7 +32,7 @@ def _owner(moment: Moment, group: str, tp: TopicPartition) -> Any:
 
 
 def _lag_behind(moment: Moment, tp: TopicPartition, offset: int, *, stable: bool = False) -> int | None:
-    """Return the high watermark, or the last stable offset, minus a committed offset; None without a leader."""
+    """Return the high watermark, or the last stable offset, minus a committed offset; None if the partition has no leader."""
     view = moment.partition(tp)
     if view is None or view.offline:
         return None
@@ -54,8 +54,9 @@ def _lag(*, stable: bool = False) -> Callable[..., Any]:
 
 
 def _time_lag(moment: Moment, group: str, tp: TopicPartition | None = None) -> Any:
-    """Return how long the oldest record that a group has not committed has been readable, µs: the longest time over all partitions, or the
-    time for one."""
+    """Return how long consumers have been able to read the oldest record that a group has not committed, in µs. Without a partition, return
+    the longest of these times over all partitions.
+    """
     ends, now = LogEnds(moment.events("high-watermark")), moment.view().now
     for view in moment.view().groups:
         if view.name == group:
@@ -96,7 +97,7 @@ def of_member(take: Callable[[MemberView], Any]) -> Callable[..., Any]:
 
 
 def _activity(view: MemberView) -> str:
-    """Return what a consumer of a group is doing, in one word."""
+    """Return a word that describes what a consumer of a group is doing."""
     if view.frozen:
         return "frozen"
     return ENDED if not view.running else ACTIVITIES[view.phase]

@@ -52,7 +52,7 @@ def _of_contents(take: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _last_stable_offset(moment: Moment, tp: TopicPartition) -> int | None:
-    """Return the leader's last stable offset, or None without a leader."""
+    """Return the leader's last stable offset, or None if the partition has no leader."""
     view = moment.partition(tp)
     if view is None or view.offline:
         return None

@@ -37,7 +37,7 @@ TEXT: Final = "value of a key"
 
 
 class Moment(Protocol):
-    """The state at one moment, and the events up to that moment. Conditions are evaluated at a moment."""
+    """The state at one moment, and the events up to that moment. A condition is evaluated at a given moment."""
 
     def view(self) -> ClusterView:
         """Return the view of the whole cluster."""
@@ -57,7 +57,7 @@ class Reading:
     """A value that conditions can read, with its name in the condition language.
 
     Attributes:
-        name: the name.
+        name: the name of the reading.
         arguments: the kinds of the arguments: `partition`, `broker`, `client`, `group`, `key`, `transactional-id`, or `partition-or-client`, with a trailing `?` if
             optional.
         type: the type of the value.
@@ -91,7 +91,7 @@ STATISTICS: Final = {
     "p99": "the 99th percentile (nearest rank)",
     "max": "the maximum",
 }
-"""The statistics of times, with their meanings."""
+"""The statistics that a condition can take of a list of durations, with their meanings."""
 
 
 def show(value: Any, kind: str) -> str:

@@ -1,1 +1,1 @@
-"""Runs of scenarios and their results. A run can be headless, be compared with runs under other releases, or be shown on a screen."""
+"""Runs of scenarios and their results. A run can be headless, compared with runs under other releases, or shown on a screen."""

@@ -1,7 +1,7 @@
 """Compares runs of one scenario under several releases: the first event that differs, and the final values.
 
 Two runs with the same seed produce the same events until the releases behave differently for the first time. The final values show the
-consequences of this first difference.
+consequences of the first difference.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Difference:
         number: the sequence number of the event; all earlier events are the same.
         time: the virtual time of the earlier of the two events, in µs.
         partition: the partition of the event; '' if it has none.
-        after: the last act before the difference, in words; '' if there was no act.
+        after: a description of the last act before the difference; empty if there was no act.
         first, second: the first event that differs in each run; None for a run that had no further event.
     """
 
@@ -53,7 +53,7 @@ class Difference:
 
 @attrs.frozen
 class Comparison:
-    """Runs of one scenario.
+    """The runs of one scenario under several releases.
 
     `differences` has an entry for each run after the first: its first difference from the first run, or None if all events are the same.
     """
@@ -73,7 +73,7 @@ class Same:
         self.found: tuple[int, EventTuple | None, EventTuple] | None = None
 
     def __call__(self, event: EventTuple) -> None:
-        """Compare the next event."""
+        """Compare the next event with the event at the same position in the first run."""
         at, self._count = self._count, self._count + 1
         if self.found is None:
             other = self._reference[at] if at < len(self._reference) else None
@@ -83,7 +83,7 @@ class Same:
             self._further(event)
 
     def difference(self) -> Difference | None:
-        """Return the first difference. The difference is known only after the run."""
+        """Return the first difference. Call this method only after the run has ended."""
         reference = self._reference
         if self.found is not None:
             at, first, second = self.found
@@ -200,7 +200,9 @@ def lines(comparison: Comparison) -> list[str]:
 
 
 def _event_in_words(event: EventTuple | None, difference: Difference) -> str:
-    """Return, in words, the event of one run at the first difference. If both events have the same wording, add the columns that differ."""
+    """Return a description of the event that one run has at the first difference. If both events have the same description, add the columns
+    that differ.
+    """
     if event is None:
         return "no further events"
     other = difference.second if event is difference.first else difference.first

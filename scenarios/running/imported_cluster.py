@@ -26,7 +26,7 @@ SETTLED_WITHIN: Final = 30 * SECOND
 """The maximum time for groups to assign their partitions, µs."""
 
 STEP: Final = SECOND // 20
-"""The time between two checks of the groups, µs."""
+"""The interval at which the import checks whether the groups have assigned their partitions, in µs."""
 
 
 @attrs.frozen
@@ -35,7 +35,7 @@ class ImportedCluster:
 
     Attributes:
         scenario: the cluster, and a step at time 0 for each member of a group.
-        notes: notes about conclusions, and about the parts of the texts that are not used.
+        notes: notes about what the import inferred, and about the parts of the texts that it did not use.
     """
 
     scenario: Scenario

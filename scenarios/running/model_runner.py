@@ -29,7 +29,7 @@ from scenarios.models.systems import System
 from scenarios.running.runner import Check, State
 
 ONCE: Final = 10**12
-"""The time between two requests of a loop that is to send only one, µs."""
+"""The interval for a request loop that must send only one request, in µs. It is longer than any run."""
 
 
 @attrs.frozen
@@ -95,7 +95,7 @@ class ModelRun:
         scenario, system_spec: the script, and the system in it.
         system: the running system.
         start: the virtual time at which the script starts, µs.
-        exposure: the exposure of its acknowledged writes.
+        exposure: the account of the acknowledged writes that the system would lose if the primary failed.
         checks: the results of the expectations so far.
     """
 
@@ -242,7 +242,7 @@ class ModelRun:
         return bool(self.simulation.network.alive[self._name(server)])
 
     def _name(self, node: str) -> str:
-        """Return the name of a node in the system."""
+        """Return the name by which the replication system knows a server or client of the script."""
         return f"b{broker_of(node)}" if isinstance(self.system, KafkaSystem) and node in self.system_spec.servers else node
 
     def _request(self, request: Request) -> None:

@@ -77,7 +77,7 @@ def _script_of_scenario(scenario: Scenario) -> Script:
     """Return the faults of a scenario, at the times at which its acts happen under Kafka.
 
     Raises:
-        InputError: the scenario is not about several copies, or has no act that the other models support.
+        InputError: the first partition of the scenario has only one replica, or the scenario has no act that the other models support.
     """
     replicas = _replicas(scenario)
     if len(replicas) < 2:
@@ -107,10 +107,10 @@ def _replicas(scenario: Scenario) -> tuple[int, ...]:
 
 
 def _timed_steps(scenario: Scenario) -> list[tuple[int, Step]]:
-    """Return the steps, each with the time at which it happens, µs.
+    """Return the steps, each with the time at which the step runs, in µs.
 
     If steps wait for a state of Kafka (`until`), the scenario runs under Kafka first, and the times from that run apply to all models.
-    Steps that are done by hand take no time under Kafka; for the other models, at least a second passes before each.
+    Under Kafka, by-hand steps take no time. Under the other models, at least one second passes before each by-hand step.
     """
     release = release_named(scenario.releases[-1])
     steps = [step for step in scenario.steps if step.under.includes(release)]

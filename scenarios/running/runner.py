@@ -99,12 +99,12 @@ class Result:
 
     @property
     def held(self) -> bool:
-        """Whether every expectation was true."""
+        """Whether all expectations held."""
         return all(check.state is State.HELD for check in self.checks)
 
     @property
     def failures(self) -> tuple[Check, ...]:
-        """The expectations that were not true."""
+        """The expectations that failed."""
         return tuple(check for check in self.checks if check.state is not State.HELD)
 
 
@@ -151,13 +151,13 @@ class LiveMoment:
 
 @attrs.frozen
 class Standing:
-    """The state of a run, excluding its cluster.
+    """The saved state of a run, without the state of its cluster.
 
     Lists to which a run only appends are not copied but shared, and are stored with their current lengths.
 
     Attributes:
         index: the index of the next step.
-        entered: the virtual time in µs at which this step became the next step.
+        entered: the virtual time, in µs, at which the step `index` became the next step.
         seen: the (seq, step) for which the condition of the step was last evaluated.
         notes: the notes of the executed steps, as in `Run.notes`.
         recorded: the events that conditions use, by kind.
@@ -195,8 +195,8 @@ class Run:
         """Build the cluster, or continue from a saved state of a run of the same script.
 
         Args:
-            resumed: a keyframe of the cluster, the saved state of the run, and whether to restore the cluster object itself instead of a
-                copy.
+            resumed: where the run resumes: a keyframe of the cluster, the saved state of the run, and whether the run restores the cluster
+                object itself instead of a copy.
 
         Raises:
             ScriptError: the cluster cannot be built. The message contains Kafka's reason.
@@ -291,7 +291,7 @@ class Run:
 
     @property
     def held(self) -> bool:
-        """Whether no expectation has failed yet."""
+        """Whether all expectations checked so far hold."""
         return all(check.state is not State.FAILED for check in self.expectations)
 
     @property
@@ -321,8 +321,7 @@ class Run:
             time: the virtual time in µs.
             steps: the maximum number of steps to execute; a screen that plays a scenario by hand executes one step at a time.
 
-        Returns:
-            The number of executed steps.
+        Returns: The number of steps that were executed.
         """
         done = self._advance(time, steps)
         if self.finished and self.cluster.now < time:
@@ -400,7 +399,9 @@ class Run:
         return True
 
     def _wait_until(self, step: Step, time: int) -> bool:
-        """Run the cluster until the condition of the step holds or its time limit is reached. Return False if `time` is reached first."""
+        """Run the cluster until the condition of the step holds or its time limit is reached. Return False if the run reaches the virtual
+        time `time` first.
+        """
         assert step.until is not None
         cluster, check = self.cluster, self._until[id(step)]
         deadline = self._entered + step.within
@@ -451,7 +452,7 @@ class Run:
             self._failure(step.place, f"{act.word} is possible", f"refused: {refused}", step.note)
 
     def _failure(self, place: Place, expected: str, got: str, note: str) -> None:
-        """Add the failure of an implicit expectation, for example the expectation that the script's acts are possible."""
+        """Add the failure of an implicit expectation, for example the expectation that no act of the script is refused."""
         failed = Check(place, expected, note, State.FAILED, expected, got, self.cluster.now)
         pending = next((index for index, check in enumerate(self.expectations) if check.state is State.PENDING), len(self.expectations))
         self.expectations.insert(pending, failed)

@@ -27,7 +27,7 @@ CHANGES: Final = " changes"
 """The last word of a watchpoint that stops when a reading changes."""
 
 OF_ANY: Final = ("leader", "leader-epoch", "partition-epoch", "isr", "replicas", "elr")
-"""Readings of a partition that can be watched in all partitions at the same time."""
+"""The readings that one watchpoint can watch in all partitions at the same time."""
 
 
 def parse_watchpoint(text: str, view: ClusterView) -> Watchpoint:
@@ -78,7 +78,7 @@ def _change(text: str, names: Names) -> Watchpoint:
 
 
 def _asked(question: Callable[[LiveMoment], Any]) -> Callable[[ClusterLike], Any]:
-    """Return a function that evaluates `question` on the current state of a cluster."""
+    """Return a function that applies `question` to the current state of a cluster."""
     moments: dict[int, LiveMoment] = {}
 
     def ask(cluster: ClusterLike) -> Any:

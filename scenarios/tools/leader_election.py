@@ -15,7 +15,7 @@ EXCEPTIONS: Final = {
         "org.apache.kafka.common.errors.EligibleLeadersNotAvailableException: Eligible topic partition leaders are not available."
     ),
 }
-"""The tool's two error messages, word for word."""
+"""The exact texts of the tool's two error messages."""
 
 
 def read_partitions(text: str) -> list[TopicPartition]:
@@ -34,7 +34,8 @@ def read_partitions(text: str) -> list[TopicPartition]:
 
 
 def outcome(state: State, live: frozenset[int], tp: TopicPartition, *, preferred: bool) -> str:
-    """Return '' if a leader would be elected, `needless` if no election is needed, or the error (`ReplicationControlManager#electLeader`).
+    """Return an empty string if a leader would be elected, `needless` if no election is needed, or Kafka's error
+    (`ReplicationControlManager#electLeader`).
 
     Raises:
         InputError: the partition does not exist.

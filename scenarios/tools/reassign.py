@@ -182,7 +182,7 @@ def brief(value: object) -> str:
 
 
 def write_plan(plan: Plan) -> str:
-    """Return a plan in the tool's JSON format: version 1, with `any` for all log_dirs."""
+    """Return a plan in the tool's JSON format: version 1, with the value `any` for every log directory."""
     partitions = [
         {"topic": tp.topic, "partition": tp.partition, "replicas": list(replicas), "log_dirs": ["any"] * len(replicas)}
         for tp, replicas in plan.items()
@@ -231,7 +231,7 @@ def execute(state: State, plan: Plan, *, additional: bool = False, throttle: int
     """Return the output of `--execute`: the assignment for a rollback, and the reassignments that were started.
 
     Raises:
-        InputError: Kafka's tool refuses the plan. The message is Kafka's.
+        InputError: Kafka's tool refuses the plan. The error message is the same as Kafka's.
     """
     if state.active() and not additional:
         raise InputError(PENDING)
@@ -323,8 +323,8 @@ def throttle_acts(state: State, plan: Plan, rate: int) -> list[str]:
 
     Kafka: `#calculateLeaderThrottles`, `#calculateFollowerThrottles`.
 
-    The rate applies to every broker that takes part in a move, including moves in progress. Existing replicas are throttled as leaders,
-    and new replicas are throttled as followers.
+    The throttle rate applies to every broker that takes part in a move, including moves in progress. Existing replicas are throttled as
+    leaders, and new replicas are throttled as followers.
     """
     active = state.active()
     moves = {tp: ({*row.replicas} - {*row.adding}, {*row.adding}) for tp, row in active.items()}

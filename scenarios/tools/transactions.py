@@ -65,7 +65,7 @@ def list_lines(cluster: Cluster, longer_than_ms: int | None = None) -> list[str]
 
     Args:
         cluster: the cluster.
-        longer_than_ms: the option `--duration-filter`: list only transactions that began more than this time ago, ms.
+        longer_than_ms: the option `--duration-filter`. Only transactions that began more than this many milliseconds ago are listed.
     """
     longer_than = -1 if longer_than_ms is None else longer_than_ms * US_PER_MS
     rows = [
@@ -177,7 +177,8 @@ def find_hanging_lines(cluster: Cluster, partitions: Sequence[TopicPartition], b
 
 
 def partitions_to_search(cluster: Cluster, topic: str | None, partition: int | None, broker: int | None) -> list[TopicPartition]:
-    """Return the partitions that `find-hanging` searches: those of a topic, or those of all topics with a replica on a broker.
+    """Return the partitions that `find-hanging` searches: the partitions of one topic, or the partitions of all topics that have a replica
+    on a given broker.
 
     The search over all topics omits internal topics, as in Kafka.
 

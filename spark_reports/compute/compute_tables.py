@@ -1,9 +1,8 @@
 """Computes the tables of a report. Several summaries are computed at the same time.
 
-For a small report, preparing queries takes longer than running them. Therefore, only two queries, which aggregate the
-frequent events, use generated code. A second session in the same Spark handles the remaining rows (about ten thousand). The second
-session interprets its query plans and keeps all rows in one partition, because generating code and shuffling would take more time than they
-save.
+For a small report, preparing queries takes longer than running them. Therefore, only two queries, which aggregate the frequent events, use
+generated code. A second session of the same Spark instance handles the remaining rows (about ten thousand). The second session interprets
+its query plans and keeps all rows in one partition, because generating code and shuffling would take more time than they save.
 """
 
 from __future__ import annotations
@@ -126,7 +125,9 @@ class Computation:
         self.progress(f"  {result.title}: {result.count:,} row{'' if result.count == 1 else 's'}")
 
     def _sessions(self, overview: Result) -> Result:
-        """Return the sessions by name. If there are too many, return only the sessions in the overview, in the order of the overview."""
+        """Return the sessions by name. If there are too many sessions, return only the sessions in the overview, in the order of the
+        overview.
+        """
         frame = self.inputs.sessions.select(*SESSION_SHOWN)
         if self.write:
             Table("sessions", "", "", ("session",), (), frame, self.inputs.single_partition).written(self.write, len(self.logs))

@@ -174,7 +174,7 @@ def _readable(target: str) -> str:
 
 
 def _dataset_rows(spark: SparkSession, source: str, session: str, ends: LogParts) -> DataFrame:
-    """Return a log as rows of a dataset, in the order of its lines."""
+    """Return the lines of a log as rows of a dataset, in the same order."""
     from pyspark.sql import functions as F
 
     text = spark.read.option("lineSep", "\n").text(source)

@@ -1,4 +1,4 @@
-"""Describes the log of a session from its first and last lines, without reading the events in between. Spark reads the events."""
+"""Describes the log of a session from its first and last lines, without reading the events in between. Spark reads the events of the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text in the cells and headings of tables, which is the same on the terminal and on the page."""
+"""Formats the cells and headings of tables. The terminal and the HTML page show the same text."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ALARM_COLUMNS: Final = frozenset(
 
 
 def heading(column: object) -> str:
-    """Return the name of a column in words."""
+    """Return the heading of a column: its name with spaces instead of underscores, and without the unit."""
     return str(column).removesuffix("_us").replace("_", " ")
 
 

@@ -85,7 +85,7 @@ def _session_words(sessions: Result) -> str:
 
 
 def _cards(report: Report) -> str:
-    """Return the most important figures, which are computed from all rows. Bad figures come first."""
+    """Return the most important figures, which are computed from all rows. Figures that report a problem come first."""
     figures = report.totals
     if not figures:
         return ""

@@ -226,4 +226,4 @@ _PICTURES: Final[dict[str, tuple[_Draw, Callable[[], str]]]] = {
     "traces": (lambda own, _: _traces(own["traces"]), lambda: ""),
     "audit": (lambda own, _: _audit(own["audit"]), lambda: bar_legend([(look, words) for _, look, words in _TIERS])),
 }
-"""For each table, the function that draws its picture for one session, and the legend."""
+"""For each table, the function that draws the table's picture for one session, and the legend of the picture."""

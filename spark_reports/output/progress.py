@@ -27,7 +27,7 @@ class Progress:
         self._shown = False
 
     def __call__(self, message: str) -> None:
-        """Write a line."""
+        """Write a line of progress output."""
         if not self._quiet:
             with self._lock:
                 self._wipe()

@@ -67,7 +67,7 @@ def grid_line(at: int, end: int, height: int) -> str:
 
 
 def axis_label(number: int, at: int, end: int) -> str:
-    """Return the label of a time below the lanes. If there is little space, only every third label is shown."""
+    """Return the label that marks a time on the axis below the lanes. If there is little space, only every third label is shown."""
     anchor = "start" if not at else "end" if at > 0.97 * end else "middle"
     look = "quiet" if number % 3 == 0 else "quiet minor"
     return f'<text class="{look}" x="{percent(100 * at / end)}" y="13" text-anchor="{anchor}">{format_duration(at)}</text>'

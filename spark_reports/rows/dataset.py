@@ -33,7 +33,7 @@ def read_dataset(spark: SparkSession, path: str, columns: Collection[str] | None
 
     Args:
         columns: the event columns to read, or None for all columns.
-        prefix: the prefix for the names of sessions.
+        prefix: the prefix that is added to the names of sessions.
     """
     from pyspark.sql import functions as F
 

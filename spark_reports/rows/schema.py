@@ -19,10 +19,10 @@ SESSION: Final = "session"
 """
 
 HEADER_FIELD: Final = "isrlab"
-"""The field that occurs only in the first line of a log."""
+"""The name of the field that occurs only in the first line of a log."""
 
 END_FIELD: Final = "end"
-"""The field that is true in the last line of a session that ended normally."""
+"""The name of the field that is true in the last line of a session that ended normally."""
 
 CORRUPT_FIELD: Final = "_corrupt"
 """The field with the text of a line that Spark cannot parse."""
@@ -104,7 +104,7 @@ def dataset_schema(columns: Collection[str] | None = None) -> StructType:
 
 
 SESSION_SHOWN: Final = (SESSION, "release", "seed", "scenario", "events", "end_us", "ended", "torn")
-"""The columns of the session table that are shown. Only the summaries use the other columns."""
+"""The columns of the session table that the output shows. Only the summaries use the other columns of the session table."""
 
 
 def session_schema() -> StructType:

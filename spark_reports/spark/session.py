@@ -125,7 +125,7 @@ def spark_session(
 def _archived(java: Java, spark_home: Path, record: Path | None, environ: Mapping[str, str]) -> tuple[list[str], list[Path]]:
     """Return Java's options for using or writing its archive of Spark's jars, and the jars.
 
-    If there is no archive, both results are empty.
+    If there is no class archive, both return values are empty.
     """
     jars = spark_jars(spark_home)
     if not jars:

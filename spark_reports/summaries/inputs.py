@@ -24,7 +24,7 @@ class Lazy(Generic[T]):
         self._made: T | None = None
 
     def __call__(self) -> T:
-        """Return the value, which the first call computes."""
+        """Return the shared value. The first call computes the value."""
         with self._lock:
             if self._made is None:
                 self._made = self._make()
@@ -32,12 +32,12 @@ class Lazy(Generic[T]):
 
 
 def occurring_kinds(events: DataFrame) -> frozenset[str]:
-    """Return the event kinds that occur in a frame."""
+    """Return the event kinds that occur in a DataFrame of events."""
     return frozenset(row[0] for row in events.select("kind").distinct().collect())
 
 
 def only_if_found(events: DataFrame, found: Container[str], kinds: Iterable[str]) -> DataFrame:
-    """Return the events if at least one of the given kinds occurs in `found`, otherwise no events.
+    """Return the events if at least one of the given kinds occurs in `found`, or an empty DataFrame otherwise.
 
     If the result is empty, Spark drops everything that depends on it from its query plans.
     """
@@ -53,8 +53,8 @@ class SummaryInputs:
         infrequent: the infrequent events, which are cached because most summaries need no other events.
         sessions: a row for each session (`schema.session_schema`).
         found: the event kinds that occur among `infrequent` (`occurring_kinds`), and possibly more kinds.
-        states_once: the shared value that the property `states` returns; each of the other fields whose names end in `_once` belongs to a
-            property in the same way.
+        states_once: the shared value that the property `states` returns; each other field whose name ends in `_once` is the shared value of
+            the property with the rest of that name.
         single_partition: whether all frames except `events` have a single partition, so that nothing needs to be shuffled.
     """
 

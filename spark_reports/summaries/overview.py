@@ -77,7 +77,9 @@ FIGURES: Final[Mapping[str, Figure]] = {
     "group_lag": Figure("group_lag", "greatest(lag, 0)"),
     "max_group_lag": Figure("group_lag", "max_lag", worst=True),
 }
-"""The figures, in the order of display. In this order, the losses and waits of clients appear on the first screen of a terminal."""
+"""The figures, in the order of display. In this order, the figures for lost records and for the waiting times of clients appear on the
+first screen of a terminal.
+"""
 
 SOURCES: Final = frozenset(measure.table for measure in FIGURES.values()) - {"sessions"}
 """The summaries from which the figures are computed."""

@@ -53,10 +53,10 @@ CHARTS: Final[tuple[Summary, ...]] = (TIMELINE, CURVES, HELD, LAG_CURVES, OWNERS
 
 
 def kinds_of(summaries: Iterable[Summary]) -> tuple[str, ...]:
-    """Return all event kinds that at least one of these summaries needs."""
+    """Return all event kinds that at least one of the given summaries needs."""
     return tuple(sorted({kind for summary in summaries for kind in summary.kinds}))
 
 
 def columns_of(summaries: Iterable[Summary]) -> tuple[str, ...]:
-    """Return all event columns that at least one of these summaries needs."""
+    """Return all event columns that at least one of the given summaries needs."""
     return tuple(sorted({column for summary in summaries for column in summary.columns}))

@@ -83,7 +83,7 @@ def main_sweep(
     quiet: bool = False,
     models: Sequence[str] = (),
 ) -> int:
-    """Sweep a grid. The table is printed to stdout, and everything else is printed to stderr.
+    """Run the sweep that a grid describes. The table is printed to stdout, and everything else is printed to stderr.
 
     Args:
         source: a grid file, or the name of a grid that comes with isrlab; None for the grid of models.

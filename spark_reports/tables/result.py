@@ -15,7 +15,7 @@ class Result:
 
     Attributes:
         name, title, notes: the same values as in the summary.
-        columns: the names of the columns in order; a name that ends in `_us` means a time in µs.
+        columns: the names of the columns in order; a column whose name ends in `_us` contains times in µs.
         rows: all rows, sorted by the keys, or the worst rows, worst first, if `more` is not 0; values are str, int, bool, or None.
         more: the number of rows that the table has in addition to `rows`.
         by_row: whether the first column contains the name of a figure; if so, this name determines the unit of the values in the row.

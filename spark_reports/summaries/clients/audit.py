@@ -74,11 +74,11 @@ AUDIT: Final = Summary(
     notes=(
         "A record belongs to the minute in which its producer created its batch; `bucket_us` is the start of that minute. The tiers are: "
         "`acked` (acknowledged with acks 1 or all), `unconfirmed` (sent with acks=0), `given-up` (the producer gave up, and does not know "
-        "whether a log contains the record), and `lost` (acknowledged, and missing from the leader's log at the end; if a retry appended a record "
-        "twice, a lost copy counts although the other copy remains). For `acked`, the times run from the creation of the batch to its "
-        "acknowledgment. For `given-up`, they run from the creation of the batch to the end of the attempts. The percentiles cover all records and use the "
-        "nearest-rank method. The times are empty for `lost`. Records that had no result when the session ended are in no tier. `isrlab audit` "
-        "also shows such records, and the records that were stored and read."
+        "whether a log contains the record), and `lost` (acknowledged, and missing from the leader's log at the end; if a retry appended "
+        "a record twice, a lost copy counts although the other copy remains). For `acked`, the times run from the creation of the batch "
+        "to its acknowledgment. For `given-up`, the times run from the creation of the batch to the end of the attempts. The percentiles "
+        "cover all records and use the nearest-rank method. The times are empty for `lost`. Records that had no result when the session "
+        "ended are in no tier. `isrlab audit` also shows such records, and the records that were stored and read."
     ),
     kinds=("produce-acked", "produce-given-up", "append", *_LOSSES),
     columns=(

@@ -1,4 +1,4 @@
-"""What happened, step by step, to a selection of harmed records. `isrlab trace` shows the same for any record."""
+"""What happened, step by step, to a selection of harmed records. `isrlab trace` shows the same steps for any record."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _STEPS: Final = {
     "offset-materialized": "offset committed",
     "records-recovered": "recovered",
 }
-"""The words for all other steps of a record, by kind of event."""
+"""The descriptions of all other steps of a record, keyed by event kind."""
 
 _RECORD: Final = (*PARTITION, "offset")
 

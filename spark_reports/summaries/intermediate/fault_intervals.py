@@ -61,7 +61,7 @@ def broker_down_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
 def link_cut_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
     """Return rows `in, one, other, cut_from, cut_until` for the intervals in which one direction of a link was cut.
 
-    Each cut has two rows: in one row, `one` is the sender, and in the other row, `one` is the receiver. `in` is the session.
+    Each cut has two rows: in one row, `one` is the sender, and in the other row, `one` is the receiver. The column `in` contains the session.
     """
     life = Window.partitionBy("session", "src", "dst").orderBy("seq")
     cut = (
@@ -95,7 +95,7 @@ def leadership_intervals(events: DataFrame) -> DataFrame:
     """Return rows `in, led_topic, led_partition, broker, leads_from, leads_until` for the intervals in which a broker's process led a
     partition.
 
-    If the process led until the end, `leads_until` is null. `in` is the session.
+    If the process led until the end, `leads_until` is null. The column `in` contains the session.
     """
     # The order is descending, because in ascending order Spark rescans all following rows for each row.
     process = Window.partitionBy("session", "broker").orderBy(F.desc("seq")).rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -113,7 +113,7 @@ def leadership_intervals(events: DataFrame) -> DataFrame:
 def slow_disk_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
     """Return rows `in, broker, slow_from, slow_until` for the intervals in which writes waited longer than `STALL_BOUND` for a disk.
 
-    `in` is the session. As long as nothing is written, the wait for a busy disk decreases over time, but the duration of a single write
+    The column `in` contains the session. As long as nothing is written, the wait for a busy disk decreases over time, but the duration of a single write
     does not.
     """
     life = Window.partitionBy("session", "broker").orderBy("seq")

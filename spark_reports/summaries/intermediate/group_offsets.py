@@ -2,7 +2,7 @@
 
 The lag is the high watermark of the partition's leader minus the committed offset of the group. An event log contains every change to these
 two offsets, so the lag is exact at every moment. The lag is negative if the leader's log is shorter than the committed offset, for example
-after an unclean election. Before the first commit, there is no lag.
+after an unclean election. Before a group's first commit, the group has no lag.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ NO_OFFSET: Final = -1
 def group_lags(events: DataFrame, sessions: DataFrame) -> DataFrame:
     """Return rows `session, group, topic, partition, seq, t, until, is_commit, committed, log_end, lag`.
 
-    Each row is a change of the committed offset or of the high watermark. `log_end` is the high watermark. `lag` is null if the group has no
-    committed offset or the high watermark is not known. The next change is at `until`.
+    Each row is a change of the committed offset or of the high watermark. `log_end` is the high watermark. `lag` is null if the group has
+    no committed offset or the high watermark is not known. `until` is the time of the next change.
 
     Args:
         events: all events; only those of `LAG_KINDS` are used.

@@ -38,7 +38,8 @@ def offline() -> Column:
 def under_replicated() -> Column:
     """Return a condition that is true if a partition with a leader has fewer in-sync replicas than replicas.
 
-    Replicas that are being added do not count. The simulation uses the equivalent `core.kafka.health.is_under_replicated`.
+    The condition ignores replicas that a reassignment is adding. The simulation uses the equivalent
+    `core.kafka.health.is_under_replicated`.
     """
     return ~offline() & (F.size("isr") < F.size("replicas") - F.size("adding"))
 
@@ -66,7 +67,7 @@ CONDITIONS: Final = {
     PartitionStatus.AT_MIN_ISR: at_min,
     PartitionStatus.UNDER_REPLICATED: under_replicated,
 }
-"""The conditions of the states that depend only on metadata."""
+"""The conditions for the partition states that depend only on metadata."""
 
 
 def worst_state() -> Column:
@@ -81,7 +82,9 @@ def effective_min_isr(asked: Column) -> Column:
 
 
 def partition_states(events: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Return rows `session, topic, partition, seq, t, until, leader, replicas, isr, adding, min_isr`. The next state begins at `until`."""
+    """Return rows `session, topic, partition, seq, t, until, leader, replicas, isr, adding, min_isr`. `until` is the time at which the next
+    state begins.
+    """
     changed = events.where(F.col("kind") == "partition-changed").select(
         "session", "topic", "partition", "seq", "t", "leader", "replicas", "isr", "adding"
     )

@@ -4,7 +4,7 @@ An event log does not record when a transaction opens on a partition. The start 
 
 - `transaction-begun` says which producer ID a producer has. Every batch of such a producer belongs to a transaction.
 - `marker-appended` says where a transaction began and where it ended.
-- `became-leader` says where the new leader's log ends. Batches and markers at or above this offset are lost.
+- `became-leader` gives the offset at which the new leader's log ends. Batches and markers at or above this offset are lost.
 
 Batches and markers from a broker that is no longer the newest leader are ignored, because the newest leader's log decides.
 """
@@ -32,7 +32,7 @@ TRANSACTION_COLUMNS: Final = (
 
 _OF: Final = (*PARTITION, "producer_id")
 _END: Final = 2**62
-"""An offset above all offsets."""
+"""An offset that is larger than any offset in a log."""
 
 
 def partition_transactions(events: DataFrame, infrequent: DataFrame) -> DataFrame:
@@ -40,9 +40,9 @@ def partition_transactions(events: DataFrame, infrequent: DataFrame) -> DataFram
 
     The rows are `session, topic, partition, producer_id, transactional_id, first_offset, marker_offset, seq, since_us, valid_from,
     valid_to`. `marker_offset` is null for a transaction that is open at the end. Only an open transaction has `transactional_id` and
-    `since_us`, which is the time of its first batch. `seq` is the sequence number of the event for the marker or for the first batch. The
-    transaction counts for leaders that were elected at or after the event `valid_from` and before the event `valid_to` (null means until
-    the end).
+    `since_us`, which is the time of its first batch. `seq` is the sequence number of the event that records the marker or, for an open
+    transaction, the first batch. The transaction applies to each leader that was elected at or after the event `valid_from` and before the
+    event `valid_to`. If `valid_to` is null, the transaction applies until the end of the log.
 
     Args:
         events: all events; only their `append` events are used.
@@ -90,9 +90,8 @@ def _transactional_batches(events: DataFrame, infrequent: DataFrame) -> DataFram
 
 
 def _of_newest_leader(rows: DataFrame, leaders: DataFrame) -> DataFrame:
-    """Return the rows from brokers that were the newest leader at the time of the row, with the column `kept`: whether all later leaders
-    have the offset
-    `at`.
+    """Return the rows that come from the broker that was the newest leader at the time of the row. Add the column `kept`, which says
+    whether all later leaders have the offset `at`.
     """
     in_order = Window.partitionBy(*PARTITION).orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
     # The order is descending, because in ascending order Spark rescans all following rows for each row.

@@ -49,7 +49,7 @@ def unserved_intervals(states: DataFrame, down: DataFrame, cuts: DataFrame, clie
     """Return rows `session, topic, partition, from_us, to_us, why` for the intervals in which the leader that the controller elected does
     not serve clients.
 
-    `why` is the reason.
+    `why` is the reason for which the leader does not serve clients.
     """
     led = states.where("leader >= 0 AND until > t")
     silent = led.join(
@@ -117,7 +117,7 @@ def _count(intervals: DataFrame, name: str) -> DataFrame:
 def _intervals_where(facts: dict[str, DataFrame], condition: str) -> DataFrame:
     """Return rows `session, topic, partition, from_us, to_us` for the intervals in which a condition is true.
 
-    The condition is SQL on the counts of open intervals. Each row covers the time between two changes of the counts.
+    The condition is SQL on the counts of open intervals. Each row covers the time between two successive changes of the counts.
     """
     ends = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), (_count(*fact[::-1]) for fact in facts.items()))
     order = Window.partitionBy(*PARTITION).orderBy("at")

@@ -1,4 +1,4 @@
-"""The numbers of duplicates that leaders prevented, by producer. Only idempotent and transactional producers are covered."""
+"""The number of duplicate batches that leaders did not append, by producer. Only idempotent and transactional producers are covered."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Keeps finished chunks in a directory, so that a stopped sweep can continue.
 
 Each chunk is one file, which appears only when it is complete. The directory records its grid and the version of the program, so that runs
-from another grid or from other code are never mixed in. Runs are identified by cell and seed. The result therefore does not depend on the
+from another grid or from other code are never mixed in. A cell and a seed identify each run. The result therefore does not depend on the
 number or kind of workers, or on how runs are divided into chunks.
 """
 

@@ -28,7 +28,7 @@ SETTINGS: Final = {
 }
 """The settings of a session for sweeps.
 
-Code generation is off, because a job has few rows. The user's own settings override these settings.
+Spark's code generation is off, because each job has few rows. The user's own settings override these settings.
 """
 
 JOBS: Final = 2

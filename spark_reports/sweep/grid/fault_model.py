@@ -67,7 +67,7 @@ def exponential(draw: random.Random) -> float:
 
 @attrs.frozen
 class Fault:
-    """One kind of fault in a model.
+    """One kind of fault in a fault model.
 
     Attributes:
         kind: the kind of fault.

@@ -1,4 +1,4 @@
-"""The grid of a sweep: its cells, its workload, and the time that a run covers."""
+"""The grid of a sweep: its cells, its workload, and the virtual time that a run covers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ProducerLoad:
         topic: the topic that the producer writes to.
         rate: the number of records per second.
         every: the interval, in µs, between batches near the beginning and the end of a fault.
-        between: the interval between batches at other times; the rate is the same.
+        between: the interval between batches at all other times. The number of records per second stays the same.
         acks: the producer's setting acks, which a cell can override.
         bytes: the size of a record.
         idempotence: enable.idempotence, which a cell can override.
@@ -39,7 +39,7 @@ class ProducerLoad:
 
 @attrs.frozen
 class FaultWindow:
-    """The windows around faults. In a long horizon, only these windows are simulated.
+    """The windows around faults. If the horizon is long, only these windows are simulated.
 
     Attributes:
         before: the warm-up before the first fault of a window.
@@ -63,7 +63,7 @@ class Cell:
     Attributes:
         number: the number of the cell; the first cell has the number 1.
         name: the name in tables, which is the cell's own name or consists of the values that the cell varies.
-        values: the values that the cell varies, as pairs of word and value.
+        values: the values that the cell varies, as pairs of the word in the grid and the value.
         release: the Kafka release.
         spec: the cluster, with the cell's settings.
         producers: the workload, with the cell's acks.
@@ -89,7 +89,7 @@ class Grid:
 
     Attributes:
         name, about: the name and the description, as in a scenario.
-        source: the file, for messages.
+        source: the name of the file, for messages.
         text: the text of the file.
         cells: the cells, in order.
         faults: the fault model, which is the same for all cells.

@@ -16,7 +16,7 @@ class ModelCell:
     Attributes:
         number: the number of the cell; the first cell has the number 1.
         name: the name of the cell in tables.
-        variant: the system.
+        variant: the replication model and its settings.
     """
 
     number: int
@@ -29,7 +29,7 @@ class ModelGrid:
     """The description of a sweep over models.
 
     Attributes:
-        name, about, source, text, horizon: as in a grid of Kafka's settings.
+        name, about, source, text, horizon: the same as in a grid of Kafka settings.
         cells: the systems, in order.
         faults: the fault model, which is the same for all systems.
         write_every: the time between two writes by a client, in µs.

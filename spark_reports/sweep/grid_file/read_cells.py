@@ -46,7 +46,7 @@ class _Draft:
 
 
 Change = Callable[[_Draft, Node], _Draft]
-"""A function that applies a value to an unfinished cell."""
+"""The type of a function that applies a value to an unfinished cell."""
 
 
 def _set_release(draft: _Draft, node: Node) -> _Draft:
@@ -220,7 +220,7 @@ def _draft_cell(number: int, title: str | None, chosen: list[tuple[str, Node]], 
 
 
 def _set_setting(draft: _Draft, name: str, node: Node) -> _Draft:
-    """Set a Kafka setting for the whole cluster. The new value also replaces the values of single topics."""
+    """Set a Kafka setting for the whole cluster. The new value also replaces the values that are set for single topics."""
     setting = setting_named(name)
     misplaced, _, remedy = setting.scope_error(broker=False, topic=False).partition("; ")
     if misplaced:

@@ -127,7 +127,7 @@ def _read_around(node: Node) -> FaultWindow:
 
 
 def _check_faults(root: Fields, grid: Grid) -> None:
-    """Check that every cell has the parts that the faults need: racks, dedicated controllers, or a second broker."""
+    """Check that the cluster of every cell has the parts that the faults affect: racks, dedicated controllers, or a second broker."""
     faults = root.values.get("faults")
     for cell in grid.cells:
         brokers = cell.spec.brokers

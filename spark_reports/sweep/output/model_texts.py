@@ -1,4 +1,4 @@
-"""The texts of a sweep over models, which are the same on the terminal and on the page."""
+"""The texts that describe the result of a sweep over models. The terminal and the HTML page show the same texts."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def model_notes(outcome: ModelSweepResult) -> list[str]:
     notes = [
         "P(loss): the proportion of runs that lost an acknowledged write, with Wilson's 95% interval. Writes lost: the mean proportion of "
         "acknowledged writes that a run lost, with bootstrap 95% bounds. Most: the number in the worst run.",
-        "Dirty, stale: the mean proportion of reads that returned a row that is gone at the end, and of reads that missed an acknowledged "
-        "write.",
+        "Dirty: the mean proportion of reads that returned a row that no longer exists at the end. Stale: the mean proportion of reads "
+        "that missed an acknowledged write.",
         "No writes, no reads: the mean proportion of the time during which probes failed. p50, p99, p99.9: the times that acknowledged "
         "writes took, ±1.6%. "
         "Bytes/write: bytes between servers for each acknowledged write; – if they are not counted.",

@@ -1,4 +1,4 @@
-"""Computes where the axes of charts end."""
+"""Computes the upper limits of the axes of charts."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ def round_up(value: float) -> float:
 
 
 def end_of_shares(most: float) -> float:
-    """Return the end of an axis that shows percentages: the next multiple of 10% or, for small shares, the next round number."""
+    """Return the end of an axis that shows percentages: the next multiple of 10% or, for small percentages, the next round number."""
     return min(1.0, math.ceil(most * 10.5) / 10 if most > 0.1 else round_up(most * 1.05 or 0.01))

@@ -149,7 +149,7 @@ def _draw_arrivals(fault: Fault, number: int, spec: ClusterSpec, seed: int, hori
 
 
 def _apply(broken: _BrokenParts, arrival: _Arrival) -> None:
-    """Apply a fault to the cluster in the state that the earlier faults left."""
+    """Apply a fault to the cluster, whose state depends on the earlier faults."""
     fault, time, end = arrival.fault, arrival.time, arrival.time + arrival.lasts
     brokers = [each.id for each in broken.spec.brokers]
     broker = brokers[int(arrival.target * len(brokers))] if arrival.broker is None else arrival.broker

@@ -94,7 +94,7 @@ def _episode_seed(seed: int, number: int) -> int:
 
 
 def _groups(faults: list[DrawnFault], gap: int) -> Iterator[list[DrawnFault]]:
-    """Yield groups of faults.
+    """Yield groups of faults that are close to each other in time.
 
     Within a group, the time from the end of all earlier faults to the beginning of the next fault is always less than `gap`.
     """
@@ -115,8 +115,8 @@ def _load(load: ProducerLoad, every: int) -> Load:
 
 
 def _loads(load: ProducerLoad, acts_of_faults: list[tuple[int, FaultAct]], around: FaultWindow, stop: int) -> list[tuple[int, FaultAct]]:
-    """Return the loads of a producer over an episode. Near acts, batches are small and frequent. Farther from acts, batches are larger and
-    less frequent. The number of records per second is the same everywhere.
+    """Return the loads of a producer over an episode. Close to the time of an act, batches are small and frequent. Farther from acts,
+    batches are larger and less frequent. The number of records per second is the same throughout the episode.
 
     A load with larger batches begins half a period after the previous load ends. Its first batch stands for the records from half a period
     before it to half a period after it, so that on average no record is counted twice or left out.

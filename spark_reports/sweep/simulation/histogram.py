@@ -58,7 +58,7 @@ class Histogram:
 
     def percentiles(self, shares: Iterable[float], waits: Histogram | None = None) -> list[Percentile | None]:
         """For each given share, return the smallest value such that at least this share of all values is less than or equal to it. Return
-        None if nothing was counted.
+        None if the histogram is empty.
 
         `waits` contains lower bounds of values that are unknown. If any of these bounds is at or below the percentile, the percentile is
         also only a lower bound.

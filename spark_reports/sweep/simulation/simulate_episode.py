@@ -1,7 +1,7 @@
 """Simulates and measures one episode of a run.
 
-If an act is impossible when its time comes, the act is left out. For example, a broker that did not come back cannot crash again.
-`EpisodeResult.acts` lists the acts that were executed, so that a scenario with these acts replays the episode exactly.
+If an act is not possible at its scheduled time, the simulation skips the act. For example, a broker that did not come back cannot crash
+again. `EpisodeResult.acts` lists the acts that were executed, so that a scenario with these acts replays the episode exactly.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class EpisodeResult:
         end: the virtual time at which the episode ended, in µs.
         acts: the acts that were executed, each with its time.
         events: the number of events.
-        meter: the measurements.
+        meter: the meter that contains the measurements of the episode.
         lost: the number of permanently lost records; each record counts once.
         lost_acknowledged: the number of lost records that were acknowledged (`core.lab.accounts.durability_account`).
         lost_read: the number of lost records that a consumer has read (`core.lab.accounts.durability_account`).

@@ -24,7 +24,7 @@ from spark_reports.sweep.simulation.draw_faults import HealLinks, draw_faults
 from spark_reports.sweep.simulation.histogram import Histogram
 
 SERVERS: Final = ("n1", "n2", "n3")
-"""The servers that faults affect. These servers exist in all systems."""
+"""The servers that faults can affect. These servers exist in all systems."""
 
 TICK: Final = SECOND
 """The interval, in µs, at which the MySQL operator checks the servers."""
@@ -220,7 +220,7 @@ def _within(outages: tuple[Outage, ...], start: int, end: int) -> int:
 
 
 def model_run_of(row: Iterable[Any]) -> ModelRun:
-    """Convert plain data to a run. JSON may have turned tuples into lists."""
+    """Build a run from the values of a row. JSON may have turned tuples into lists."""
     values = dict(zip(MODEL_FIELDS, row, strict=True))
     values["latencies"] = tuple((bucket, count) for bucket, count in values["latencies"])
     return ModelRun(**values)

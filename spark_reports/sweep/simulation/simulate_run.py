@@ -19,7 +19,7 @@ from spark_reports.sweep.simulation.simulate_model_run import ModelRun, model_ru
 
 @attrs.frozen
 class Run:
-    """The result of one cell with one seed, which is one row.
+    """The result of one cell with one seed, which becomes one row of the output.
 
     Attributes:
         cell, seed: the cell and the seed of the run.
@@ -176,7 +176,7 @@ def as_row(run: AnyRun) -> list[Any]:
 
 
 def from_row(row: Iterable[Any]) -> Run:
-    """Convert plain data to a run. JSON may have turned tuples into lists."""
+    """Convert plain data to a run. The row can contain lists instead of tuples if it was decoded from JSON."""
     values = dict(zip(FIELDS, row, strict=True))
     values["losing"] = tuple(values["losing"])
     for name in ("latencies", "waits"):

@@ -76,7 +76,7 @@ class SweepResult:
 
     @property
     def runs(self) -> int:
-        """The number of runs of all cells."""
+        """The total number of runs in all cells."""
         return sum(cell.runs for cell in self.cells)
 
 

@@ -24,7 +24,7 @@ If there are more values, they are first averaged in blocks of equal size, which
 
 @attrs.frozen
 class Estimate:
-    """A number with the bounds of its 95% confidence interval."""
+    """An estimated value and the bounds of its 95% confidence interval."""
 
     value: float
     low: float

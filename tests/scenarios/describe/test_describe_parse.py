@@ -394,7 +394,7 @@ WHOLE = HEAD + "min.insync.replicas=2\n" + ROW
             "f:2: Replicas has the value 'two', which is not a number; write broker ids separated by commas, for example 1,2,3",
         ),
         (WHOLE.replace("Replicas: 1,2", "Replicas: 1,,2"), "f:2: Replicas has the value '', which is not a number"),
-        (WHOLE.replace("Replicas: 1,2", "Replicas: 1,1"), "f:2: Replicas lists broker 1 twice; each broker has one replica"),
+        (WHOLE.replace("Replicas: 1,2", "Replicas: 1,1"), "f:2: Replicas lists broker 1 twice; each broker has at most one replica"),
         (WHOLE.replace("Replicas: 1,2\tIsr: 1", "Replicas: \tIsr: "), "f:2: t-0 has no replicas; Replicas lists at least one broker id"),
         (
             WHOLE.replace("Replicas: 1,2", "Replicas: 1," + "9" * 5000),
