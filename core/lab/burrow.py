@@ -26,7 +26,7 @@ REFRESH: Final = 10 * SECOND
 
 
 class Verdict(enum.IntEnum):
-    """The status of a partition or a group. A larger number is worse."""
+    """The status of a partition or a group. A status with a larger number is worse."""
 
     OK = 1
     WARN = 2
@@ -36,7 +36,7 @@ class Verdict(enum.IntEnum):
     STOP = 4
     """The consumer has stopped committing."""
     STALL = 5
-    """The consumer commits the same offset again and again."""
+    """The consumer repeatedly commits the same offset."""
     REWIND = 6
     """The consumer has committed a lower offset than before."""
 
@@ -115,7 +115,7 @@ class LogEnds:
         self._offsets.setdefault(tp, []).append(event[9])
 
     def before(self, tp: TopicPartition, seq: int) -> int | None:
-        """Return the high watermark as of an event; None if it is not known."""
+        """Return the high watermark of a partition just before an event; None if it is not known."""
         at = bisect.bisect_left(self._seqs.get(tp, ()), seq)
         return self._offsets[tp][at - 1] if at else None
 

@@ -67,7 +67,7 @@ class Cluster(ClusterNodes):
             The sequence number of its `act` event.
 
         Raises:
-            ActRefused: the act is impossible now. Nothing has changed.
+            ActRefused: the act is impossible now. A refused act changes nothing.
         """
         return act_handlers.execute(self, act)
 

@@ -45,7 +45,8 @@ ENDLESS_HINT: Final = "; a latency of 0 with replica.fetch.wait.max.ms 0, for ex
 
 
 class ClusterNodes(Simulation):
-    """Base of `Cluster`. This module imports no act handlers, control planes, or view builders, so that those modules can import it.
+    """The base class of `Cluster`. This module imports no act handlers, control planes, or view builders, so that those modules can import
+    it.
 
     Attributes:
         spec: the specification that the cluster was built from.
@@ -148,7 +149,9 @@ class ClusterNodes(Simulation):
 
     @property
     def switched_to_by_hand(self) -> bool:
-        """Whether a cluster that was built to run automatically has been switched to by-hand mode. In this mode, its loads are paused."""
+        """Whether a cluster that was built to run automatically has been switched to by-hand mode. In this mode, the cluster's loads are
+        paused.
+        """
         return self.network.zero_latency
 
     @property

@@ -16,7 +16,9 @@ from core.lab.acts import ACTS, Act
 T = TypeVar("T")
 
 Reader = Callable[[object], object]
-"""A function that converts a JSON value to the value of a field. It raises TypeError or ValueError if the conversion is impossible."""
+"""A function that converts a JSON value to the value of a field. The function raises TypeError or ValueError if the conversion is
+impossible.
+"""
 
 
 def recorded_act(word: str, arguments: str) -> Act:
@@ -103,4 +105,4 @@ _READERS: Final[dict[str, Reader]] = {
     "tuple[tuple[str, str], ...]": _each(_pair(_str, _str)),
     "tuple[tuple[TopicPartition, int], ...]": _each(_pair(_partition, _int)),
 }
-"""The readers, by type of field."""
+"""The functions that read the values of fields, by type of field."""

@@ -1,6 +1,6 @@
 """The specification of a cluster before it runs: brokers, topics with their placement, settings, and the network.
 
-A spec is plain data. The script loader and the describe importer produce it, the header of an event log carries it, and
+A spec is plain data. The script loader and the describe importer produce a spec, the header of an event log contains it, and
 `core.lab.cluster.Cluster` builds a cluster from it. `ClusterSpec.check` validates it.
 """
 
@@ -33,8 +33,9 @@ MAX_REPLICAS: Final = 1_000_000
 """The maximum number of replicas: five for each of `MAX_PARTITIONS`."""
 
 MAX_LOSS_PPM: Final = 990_000
-"""The largest loss of a link, parts per million. TCP retransmits each lost message until it arrives. To make a link lose everything, cut
-it."""
+"""The largest loss of a link, parts per million. TCP retransmits each lost message until it arrives. To make a link lose all messages, cut
+the link.
+"""
 
 MAX_LOG_DIRS: Final = 100
 """The maximum number of log directories of a broker."""
@@ -102,7 +103,8 @@ class GroupSpec(ReprMixin):
 
     Attributes:
         name: the group ID.
-        offsets: for each partition, the committed offset and the leader epoch that was committed with it; -1 if none was.
+        offsets: for each partition, the committed offset and the leader epoch that was committed with the offset; -1 if no leader epoch was
+            committed.
     """
 
     name: str

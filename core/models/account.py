@@ -47,8 +47,8 @@ class ReadRecord(NamedTuple):
 
     Attributes:
         row: the row that the read returned; `NOTHING` if there was no row or the read failed.
-        acked, own, before: when the read was invoked, the highest acknowledged version, the highest version acknowledged to this client,
-            and the highest version that this client had read.
+        acked, own, before: the highest acknowledged version, the highest version acknowledged to this client, and the highest version that
+            this client had read, at the time when the read was invoked.
         stale_us: the time since the acknowledgment of the version that follows the returned one, µs.
         unacknowledged: whether the read ended before the write of the row was acknowledged.
     """
@@ -85,7 +85,7 @@ class ReadRecord(NamedTuple):
 
 
 class Advance(NamedTuple):
-    """An acknowledgment of a higher version than any before: the version and the time."""
+    """An acknowledgment of a version that is higher than all versions acknowledged before: the version and the time."""
 
     version: int
     time: int

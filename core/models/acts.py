@@ -14,7 +14,7 @@ from core.sim.units import format_duration
 
 @attrs.frozen
 class Act:
-    """Base of all acts."""
+    """The base class of all acts."""
 
     word: ClassVar[str] = ""
 
@@ -72,7 +72,8 @@ class Cut(Act):
     """Cut the link between two nodes in both directions.
 
     Attributes:
-        closes: whether both ends notice that their connections are closed. If not, messages are lost without notice until the link heals.
+        closes: whether both ends notice that their connections are closed. If they don't notice, messages are lost without any notification
+            until the link heals.
     """
 
     word = "cut"

@@ -68,7 +68,7 @@ class Pending:
 
     Attributes:
         server: the server that the request was sent to.
-        sent: whether the request was sent. If not, the request waits until the connection to the server is open again.
+        sent: whether the request was sent. If the request was not sent, it waits until the connection to the server is open again.
         redirects: how many more times the request can be redirected to another server.
     """
 
@@ -127,7 +127,7 @@ class Client(Node):
         self.timer(max(0, loop.start - self.journal.now), "write" if isinstance(loop, WriteLoop) else "read", loop)
 
     def stop(self) -> None:
-        """Stop all loops. Outstanding requests continue."""
+        """Stop all loops of reads and writes. Outstanding requests continue."""
         self.incarnation += 1
         for request, pending in self.pending.items():
             self.timer(max(0, pending.invoked + 120 * SECOND - self.journal.now), "limit", request)

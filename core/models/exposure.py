@@ -30,7 +30,7 @@ class Replicated(Protocol):
         """Virtual time, µs."""
 
     def next_time(self) -> int | None:
-        """Return the time at which something happens next, µs; None if nothing does."""
+        """Return the time of the next step, µs; None if nothing is scheduled."""
 
     def run_until(self, time: int) -> None:
         """Run until a time, µs."""

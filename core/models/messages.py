@@ -20,7 +20,7 @@ class Row(NamedTuple):
 
 
 NOTHING = Row("", 0, 0)
-"""The row that a read returns if the key has none."""
+"""The row that a read returns if the key has no row."""
 
 
 class Write(NamedTuple):
@@ -35,7 +35,7 @@ class Read(NamedTuple):
 
     Attributes:
         how: the read mode, one of the model's `READS`; empty for its default.
-        seen: the highest position that the client's session has seen; -1 if the client keeps none.
+        seen: the highest position that the client's session has seen; -1 if the client does not track positions.
     """
 
     request: int

@@ -21,7 +21,7 @@ class Outage:
     """An interval without successful probes: from the invocation of the first failed probe to the completion of the next successful one.
 
     Attributes:
-        start, end: the two times, µs. If no probe succeeds afterwards, the end is the end of the last probe.
+        start, end: the start and the end of the interval, µs. If no probe succeeds afterwards, the end is the end of the last probe.
     """
 
     start: int
@@ -35,7 +35,7 @@ class Outage:
 
 @attrs.frozen
 class Report:
-    """The counts of a run. Probes count only in the outages.
+    """The counts of a run. Probes count only toward the outages.
 
     Attributes:
         acked, failed, unknown: the numbers of writes by outcome.

@@ -22,7 +22,7 @@ class CopyView:
         name, role, running: the name of the server, its current role in the model's own words, and whether its process is running.
         term: the term that the server knows; 0 if the model has no terms.
         stored: the number of rows that the server has received.
-        durable: the number of these rows that would survive a loss of power.
+        durable: the number of received rows that would survive a loss of power.
         visible: the number of rows that a read at this server can return.
         acknowledged: the number of acknowledged rows that the server has received.
         note: other relevant facts about the copy, in the model's own words.
@@ -75,7 +75,7 @@ class Rows:
 
 
 class Server(Node):
-    """Base of the servers of all models.
+    """The base class of the servers of all models.
 
     Attributes:
         write_time: how long a write to the server's own log takes, including the sync, µs.

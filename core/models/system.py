@@ -40,7 +40,7 @@ class ReplicationSystem(Simulation):
 
     model: ClassVar[str]
     READS: ClassVar[tuple[str, ...]]
-    """The read modes. The first mode is the default."""
+    """The read modes that the system supports. The first mode is the default."""
 
     __slots__ = ("account", "clients", "dead_for_good", "seed", "servers", "traffic")
 
@@ -95,10 +95,10 @@ class ReplicationSystem(Simulation):
     # --- acts ---------------------------------------------------------------------------------------------------------
 
     def do(self, act: acts.Act) -> int:
-        """Execute an act now. Return the sequence number of its event.
+        """Execute an act now. Return the sequence number of the act's event.
 
         Raises:
-            ActRefused: the act is impossible now or makes no sense in this model. Nothing has changed.
+            ActRefused: the act is impossible now or makes no sense in this model. A refused act changes nothing.
         """
         self.check(act)
         journal = self.journal

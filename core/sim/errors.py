@@ -9,4 +9,4 @@ class ActRefused(Exception):
 
 
 class Standstill(ActRefused):
-    """An error that stops an endless run: the system keeps working at one moment of virtual time, so time does not advance."""
+    """An error that stops an endless run: the system schedules more and more entries at the same virtual time, so time does not advance."""

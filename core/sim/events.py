@@ -12,7 +12,7 @@ EventTuple = tuple[Any, ...]  # (int, int, int, str, *columns)
 DETAIL: Final = 0
 """The level of events that occur in every round trip."""
 NORMAL: Final = 1
-"""The level of ordinary events that are worth a line."""
+"""The level of ordinary events that are worth showing in a list of events."""
 NOTABLE: Final = 2
 """The level of the events that users look for: elections, truncations, errors, and losses."""
 

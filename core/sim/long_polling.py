@@ -1,8 +1,8 @@
 """Long polls. The kernel skips the polls that bring no news.
 
-A client polls a server repeatedly. It sends a request. The server answers as soon as it has news. If the request has waited for as
-long as the client allows, the server sends an empty answer. Then the client sends the next request. While neither side has news,
-the three stages of this cycle repeat without end. The stages change nothing but the time of the last request:
+A client polls a server repeatedly. The client sends a request. The server answers as soon as it has news. If the request has waited for as
+long as the client allows, the server sends an empty answer. Then the client sends the next request. While neither side has news, the three
+stages of this cycle repeat indefinitely. The stages change nothing but the time of the last request:
 
     the empty answer travels (`there`) → the next request travels (`back`) → the request waits at the server (`wait`) → …
 
@@ -12,15 +12,15 @@ about itself:
 * The client, when it sends a request: "If the answer is empty, I immediately send the same request again" (`LongPoll.send_idle`).
 * The server, after it has answered a request or has let one wait: "I have nothing to say" (`LongPoll.fall_silent`).
 
-A statement holds until its node withdraws it. Suppose that both statements hold, both nodes are running, and the link between them takes a
-fixed time in each direction. Then the network knows each message of the cycle in advance. From then on, the poll is *elided*: none of its
-messages is in the agenda. From the time at which the elision began, the kernel calculates where the one message of the cycle is at any
-moment, when the last request was sent, and when it arrived.
+A statement holds until its node withdraws it. Suppose that the client's and the server's statements hold, both nodes are running, and the
+link between them takes a fixed time in each direction. Then the network knows each message of the cycle in advance. From then on, the poll
+is *elided*: none of its messages is in the agenda. From the time at which the elision began, the kernel calculates the position of the
+cycle's single message at any time, and the times at which the last request was sent and arrived.
 
-The elision ends before anything can break the cycle: a node withdraws its statement, pauses, or dies, a link changes, or a
-connection is given up. The kernel then makes up for what it skipped. The kernel tells each node the time of its last request. The kernel
-puts the message that is in transit into the agenda, or has the server let the request wait. The simulation continues as if every message
-had been sent. The events are the same with and without elision. Only the time that a run takes differs.
+The elision ends before anything can break the cycle: a node withdraws its statement, pauses, or dies, a link changes, or a connection is
+given up. The kernel then makes up for what it skipped. The kernel tells each node the time of its last request. The kernel then puts the
+message that is in transit into the agenda, or makes the server let the request wait. The simulation continues as if every message had been
+sent. The events are the same with and without elision. Only the time that a run takes differs.
 
 For exact results, the order of entries that are due at the same time must not depend on when they were scheduled. Therefore, the
 empty messages of long polls and their timers have fixed places in the agenda: before everything else that is due at that time,
@@ -108,7 +108,7 @@ class LongPoll:
         server_end: the server that serves the polls; None if there is none.
         silent: whether the server's statement holds.
         request: the request that the client sends again.
-        left_at: the time at which that request left, virtual µs. This time is not updated during an elision.
+        left_at: the time at which the client last sent that request, virtual µs. This time is not updated during an elision.
         allowed_wait: how long the server can let the request wait, µs.
         timeout: the time from sending the request to the moment when the client gives up, µs.
         elided: whether none of the poll's messages is in the agenda. The following attributes apply only if the poll is elided.
@@ -204,7 +204,7 @@ class LongPoll:
     def elide_answer(self, request: object) -> bool:
         """Skip the empty answer to a request that has waited without news, and all later messages of the cycle.
 
-        Return False if that is impossible.
+        Return False if the messages cannot be skipped.
         """
         return self.request == request and self._elide(sent=False)
 
@@ -302,7 +302,9 @@ class LongPoll:
         return due if stage is Stage.WAIT else -1
 
     def resume(self) -> None:
-        """End the elision. Tell both ends what they missed, and put the message in transit into the agenda or let the request wait."""
+        """End the elision. Tell the client and the server what they missed. Then put the message in transit into the agenda, or let the
+        request wait at the server.
+        """
         client, server = self.client_end, self.server_end
         if not self.elided or client is None or server is None:
             return
@@ -350,7 +352,8 @@ class LongPolls:
         return iter(self._polls.values())
 
     def between(self, client: str, server: str, number: int, rank: int, journal: Journal) -> LongPoll:
-        """Return the handle of a client's polls of a server, identified by a number. Create the handle if necessary.
+        """Return the handle of a client's polls of a server; `number` distinguishes several polls between the same two nodes. Create the
+        handle if necessary.
 
         Args:
             rank: a number from 0 to 2**95 - 1 that no other poll has. Of messages that are due at the same time, the one with the highest

@@ -12,7 +12,7 @@ class Disconnected(NamedTuple):
 
 
 class Timer(NamedTuple):
-    """A node's own timer: its name, and the argument for the function of that name."""
+    """A timer that a node has set for itself: the timer's name, and the argument for the function with that name."""
 
     name: str
     about: object = None

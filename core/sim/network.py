@@ -46,7 +46,7 @@ class LinkState:
         cut: whether messages wait until the link heals.
         held: whether messages wait until they are released.
         waiting: the messages that are waiting.
-        last_arrival: the time at which the last message arrives, virtual µs. Later messages do not overtake it.
+        last_arrival: the time at which the last message arrives, virtual µs. Later messages do not overtake this message.
     """
 
     __slots__ = ("cut", "duplicate_ppm", "held", "jitter", "last_arrival", "latency", "loss_ppm", "reorder_ppm", "waiting")
@@ -121,7 +121,7 @@ class Network:
         self.polls = LongPolls(self)
 
     def link(self, direction: Direction) -> LinkState:
-        """Return the state of one direction of a link. If the direction has no state, create one with the default values."""
+        """Return the state of one direction of a link. If the direction has no state, create a state with the default values."""
         state = self.links.get(direction)
         if state is None:
             self.polls.interrupt(*direction)
@@ -129,7 +129,8 @@ class Network:
         return state
 
     def ticket(self, sender: str, node: str, *, reply: bool) -> int:
-        """Return the number that identifies a message's connection. The number changes when the connection breaks. It is odd for replies.
+        """Return the number that identifies a message's connection. The number changes when the connection breaks. The number is odd for
+        replies.
 
         A request travels on the connection that its sender opened, a reply on the one that its receiver opened.
         """
@@ -151,7 +152,7 @@ class Network:
     def disconnect(self, opener: str, other: str) -> None:
         """Close a connection from the side that opened it. Messages that are in transit or waiting on the connection are dropped.
 
-        Messages from the opener that `hold` holds back are an exception. Such messages are in the network already, and TCP delivers what
+        The exception is messages from the opener that `hold` holds back. Such messages are in the network already, and TCP delivers what
         was sent before the connection was closed.
         """
         self.polls.interrupt(opener, other)

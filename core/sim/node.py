@@ -1,6 +1,6 @@
 """A node of the simulation: a state machine that handles one message at a time, and responds with messages.
 
-No node reads another node's fields. Everything goes through the network, which can delay, hold, or lose messages.
+No node reads another node's fields. Nodes communicate only through the network, which can delay, hold, or lose messages.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Handler = Callable[[Any, str], None]
 
 
 class Node:
-    """Base of all nodes.
+    """The base class of all nodes.
 
     Attributes:
         address: the node's name on the network.
@@ -52,7 +52,7 @@ class Node:
             self.handlers[type(message)](message, sender)
 
     def send(self, node: str, message: object) -> None:
-        """Send a message. Its cause is the journal's `cause`. A message to the node itself takes no time and is not lost."""
+        """Send a message. The message's cause is the journal's `cause`. A message to the node itself takes no time and is not lost."""
         journal = self.journal
         if node == self.address:
             self.network.agenda.add(journal.now, node, node, self.incarnation, message, journal.cause)

@@ -20,7 +20,7 @@ class RandomStream(Random):
         self.drawn = 0
 
     def getrandbits(self, k: int, /) -> int:
-        """Return a number of `k` bits. All other integers are derived from such numbers."""
+        """Return a random number of `k` bits. All other integers are derived from such numbers."""
         self.drawn += (k + 31) // 32
         return super().getrandbits(k)
 

@@ -6,10 +6,10 @@ import attrs
 
 
 class ReprMixin:
-    """Base of attrs classes with `repr=False`.
+    """The base class of attrs classes with `repr=False`.
 
-    Without this class, attrs would generate and compile a `__repr__` for each class at every start. This would take a third of the time
-    that it takes to create the class.
+    Without this class, attrs would generate and compile a `__repr__` for each class at every start. Generating these methods would take a
+    third of the time that creating the classes takes.
     """
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""Units of time. Virtual time is an int of microseconds; Kafka's settings are in milliseconds. This module converts and formats both."""
+"""Units of time. Virtual time is an int of microseconds; Kafka's settings are in milliseconds. This module converts and formats both units."""
 
 from __future__ import annotations
 

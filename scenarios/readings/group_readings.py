@@ -133,11 +133,13 @@ GROUP_READINGS: Final = (
     Reading("members", ("group",), NUMBER, "the number of members of a group", _of_group(lambda view: len(view.members))),
     Reading("owner", ("group", "partition"), TEXT, "the consumer of a group to which a partition is assigned", _owner),
     Reading("owned", ("client",), NUMBER, "the number of partitions that a consumer of a group owns", of_member(lambda view: len(view.owned))),
-    Reading("lag", ("group", "partition?"), NUMBER, "the high watermark minus the committed offset of a group, for one partition or for all", _lag()),
+    Reading("lag", ("group", "partition?"), NUMBER, "the high watermark minus the committed offset of a group, for one partition or for "
+        "all partitions", _lag()),
     Reading("stable-lag", ("group", "partition?"), NUMBER, "the last stable offset minus the committed offset of a group, for one partition or for "
-        "all: what consumers with read_committed can still read", _lag(stable=True)),
-    Reading("time-lag", ("group", "partition?"), DURATION, "how long the oldest record that a group has not committed has been below the high watermark: the "
-        "longest time over all partitions with a committed offset, or the time for one", _time_lag, ages=True, kinds=("high-watermark",)),
+        "all partitions: what consumers with read_committed can still read", _lag(stable=True)),
+    Reading("time-lag", ("group", "partition?"), DURATION, "how long the group's oldest uncommitted record has been below the high "
+        "watermark; without a partition, the longest of these times over all partitions with a committed offset", _time_lag, ages=True,
+        kinds=("high-watermark",)),
     Reading("burrow", ("group", "partition?"), WORD, "the status that Burrow gives a group or one of its partitions, based on the last 10 commits and their lags; "
         "for a group, 'err' stands for 'stop', 'stall', and 'rewind'", _burrow, tuple(verdict.name.lower() for verdict in Verdict), ages=True,
         kinds=("high-watermark", "offset-committed")),
@@ -146,6 +148,6 @@ GROUP_READINGS: Final = (
         "once", _consumption("processed")),
     Reading("repeats", ("group", "partition?"), NUMBER, "the number of times that members of a group have processed a record that the "
         "group had already processed", _consumption("repeats")),
-    Reading("skipped", ("group", "partition?"), NUMBER, "the number of records that a group has skipped: no member has processed them, "
-        "although the group has committed a higher offset or started at one", _consumption("skipped")),
+    Reading("skipped", ("group", "partition?"), NUMBER, "the number of records that a group has skipped: no member has processed "
+        "them, although the group has committed a higher offset or started at a higher offset", _consumption("skipped")),
 )  # fmt: skip

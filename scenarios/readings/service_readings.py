@@ -98,8 +98,8 @@ SERVICE_READINGS: Final = (
     Reading("order-inversions", ("client",), NUMBER, "the number of delayed records that were forwarded after a record of the same "
         "partition with a higher offset", _of_service("inversions")),
     *(
-        Reading(f"lateness-{name}", ("client",), DURATION, f"{meaning} of the times from when delayed records were due until they were "
-            "acknowledged in the real topic", _of_service("lateness", name))
+        Reading(f"lateness-{name}", ("client",), DURATION, f"{meaning} of the lateness of delayed records, which is the time from when a "
+            "record is due until it is acknowledged in the real topic", _of_service("lateness", name))
         for name, meaning in STATISTICS.items()
     ),
     Reading("tries", ("client",), NUMBER, "the number of tries by a retry service, counted per record", _of_retries("tried")),
@@ -117,18 +117,18 @@ SERVICE_READINGS: Final = (
     Reading("overtaken", ("client",), NUMBER, "the number of records of a retry service that succeeded after a later record of their "
         "original partition", _of_retries("inversions")),
     *(
-        Reading(f"recovery-{name}", ("client",), DURATION, f"{STATISTICS[name]} of the times from the first failure of a record until its "
-            "success in a retry service", _of_retries("recovery", name))
+        Reading(f"recovery-{name}", ("client",), DURATION, f"{STATISTICS[name]} of the recovery times in a retry service; each is the "
+            "time from a record's first failure until its success", _of_retries("recovery", name))
         for name in ("mean", "max")
     ),
     *(
-        Reading(f"rounding-{name}", ("client",), DURATION, f"{STATISTICS[name]} of the times by which the levels of delayed records are "
-            "longer than the requested delays", _of_service("rounding", name))
+        Reading(f"rounding-{name}", ("client",), DURATION, f"{STATISTICS[name]} of the rounding errors of delayed records; each is the delay "
+            "of the record's level minus the requested delay", _of_service("rounding", name))
         for name in ("mean", "max")
     ),
     *(
-        Reading(f"delay-error-{name}", ("client",), DURATION, f"{STATISTICS[name]} of the true delays of delayed records minus the requested "
-            "delays", _of_service("total_error", name))
+        Reading(f"delay-error-{name}", ("client",), DURATION, f"{STATISTICS[name]} of the delay errors of delayed records; each is the true "
+            "delay minus the requested delay", _of_service("total_error", name))
         for name in ("mean", "max")
     ),
 )  # fmt: skip

@@ -5,7 +5,8 @@ A record is identified by its partition, its leader epoch, and its offset: after
 - A record is *processed again* if members of the group have processed it more than once. The cause is the last event that set a member's
   position in the partition: to the committed offset, to the offset that auto.offset.reset gave, or to the end of a truncated log.
 - A record is *skipped* if no member has processed it, and it is below an offset that the group has committed or below a position that
-  auto.offset.reset gave. The cause is the first event that set such an offset. Records that a running member has polled don't count.
+  auto.offset.reset gave. The cause is the first event that set such an offset or position. Records that a running member has polled don't
+  count.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class ConsumptionHarm(NamedTuple):
         end: the offset after the last one.
         epoch: the leader epoch of the records.
         client: the member that processed them again; empty for skipped records.
-        event: the sequence number of the event that caused this.
+        event: the sequence number of the event that caused the repeated processing or the skip.
     """
 
     kind: str
@@ -79,7 +80,7 @@ class PartitionConsumption:
         again: the offsets that were processed more than once, by leader epoch.
         repeats: the cases in which records were processed again, each with its cause.
         bounds: the committed offsets and the positions that auto.offset.reset gave, each with the sequence number of its event, in order.
-        position_event: the last event that gave a member its position; 0 if there is none.
+        position_event: the sequence number of the last event that set the position of a member; 0 if there is none.
         reported: the skipped offsets that events have reported, by leader epoch.
         before: the offsets that the group consumed before the simulation started, by leader epoch.
     """

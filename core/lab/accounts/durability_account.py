@@ -1,7 +1,7 @@
 """The durability account of a cluster: which records were accepted, acknowledged, duplicated, and lost, and how long partitions were available.
 
-The account is exact, record by record. The account only observes the nodes: it reads all logs, but nothing that it knows flows back into
-the protocol. A record is identified by its term and its offset (`core.kafka.log.leader_term`).
+The account is exact for each individual record. The account only observes the nodes: it reads all logs, but nothing that it knows flows
+back into the protocol. A record is identified by its term and its offset (`core.kafka.log.leader_term`).
 
 There are two levels of harm:
 
@@ -9,8 +9,8 @@ There are two levels of harm:
 - A record that was acknowledged, or that a consumer has read, is *lost* if the log of a newer leader lacks it. If a replica that
   kept the record leads again, the record counts as recovered.
 
-`lost` counts each lost record once. `lost_acknowledged` counts those that were acknowledged to their producer (acks 1 or all).
-`lost_read` counts those that a consumer has read. A record can count in both totals.
+`lost` counts each lost record once. `lost_acknowledged` counts the lost records that were acknowledged to their producer (acks 1 or all).
+`lost_read` counts the lost records that a consumer has read. A record can count in both totals.
 """
 
 from __future__ import annotations
@@ -160,15 +160,16 @@ class DurabilityAccount:
         return account.under_total + (self.journal.now - account.under_since if account.under_since >= 0 else 0)
 
     def offline_us(self, tp: TopicPartition) -> int:
-        """Return how long a partition has had no leader, µs."""
+        """Return the total time for which a partition has had no leader, µs."""
         account = self.of(tp)
         return account.offline_total + (self.journal.now - account.offline_since if account.offline_since >= 0 else 0)
 
     # --- what nodes report -----------------------------------------------------------------------------------------
 
     def appended(self, tp: TopicPartition, broker: int, term: Term, base: int, request: ProduceRequest, log: ReplicaLog) -> None:
-        """Record that a leader appended a batch whose producer is waiting for a response. `PartitionAccount.accepted` already includes its
-        records."""
+        """Record that a leader appended a batch whose producer is waiting for a response. `PartitionAccount.accepted` already includes the
+        records of this batch.
+        """
         key = (request.producer, request.batch_id)
         first = self._pending_batches.get(key)
         if first is None:
@@ -235,8 +236,8 @@ class DurabilityAccount:
             held.add(each.start, each.end)
 
     def log_truncated(self, tp: TopicPartition, broker: int, before: tuple[Run, ...], old: int, leo: int, event: int) -> None:
-        """Record that truncation or a power loss shortened a broker's log, so that its end moved from `old` to `leo`. `before` is the log's
-        former content.
+        """Record that truncation or a power loss shortened a broker's log from the end offset `old` to `leo`. `before` is the log's former
+        content.
         """
         losses = self.of(tp).note_losses()
         cuts = losses.cuts.setdefault(broker, [])
@@ -327,7 +328,7 @@ class DurabilityAccount:
             self.check_exposure(tp)
 
     def partition_deleted(self, tp: TopicPartition) -> None:
-        """Record that the topic of a partition was deleted. Records that are not lost yet can no longer be lost."""
+        """Record that the topic of a partition was deleted. After this deletion, no further records of the partition can be lost."""
         account = self.of(tp)
         if self.record_observer is not None and account.log is not None:
             self.record_observer.partition_deleted(tp, account.log)
@@ -383,7 +384,7 @@ class DurabilityAccount:
                 self.retries.check(service, group, tp, commits, logs, self.processing.visible(tp, logs[tp]), in_hand)
 
     def position_set(self, group: str, tp: TopicPartition, position: int, event: int, *, committed: bool) -> None:
-        """Record that a member got a position in a partition."""
+        """Record the position from which a member will read a partition."""
         self.consumption.position_set(group, tp, position, event, committed=committed)
 
     def group_checked(self, group: str, tps: Iterable[TopicPartition], below: int | None = None) -> None:

@@ -95,7 +95,7 @@ class ExposureMonitor:
                 self.check(tp)
 
     def check(self, tp: TopicPartition) -> None:
-        """Record in the journal which brokers now endanger a partition's committed records, and which no longer do."""
+        """Record in the journal which brokers now expose a partition's committed records to loss, and which brokers no longer do."""
         account = self._account.of(tp)
         account.add_committed()
         before = self.lacking_brokers.get(tp, {})

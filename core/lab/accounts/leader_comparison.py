@@ -61,7 +61,7 @@ def _record_loss_cause(account: PartitionAccount, term: Term, start: int, end: i
     """Record which events removed newly lost records.
 
     Returns:
-        The sequence number of the event that removed the first of these records.
+        The sequence number of the event that removed the first of the newly lost records.
     """
     losses = account.note_losses()
     losses.loss_causes.append(RemovedRecords(term, start, end, account.elected_by))

@@ -29,8 +29,8 @@ class Losses:
     Attributes:
         lost: the offsets that were acknowledged or read but are not in the leader's log, by term.
         cuts: the records that truncation or power loss removed from each broker's log.
-        shortened: the former log end of each broker whose log was cut. Until a log reaches that end again, a leader can overestimate
-            its length.
+        shortened: the former log end of each broker whose log was cut. Until a log reaches that end again, a leader can overestimate the
+            length of the log.
         loss_causes: ranges of lost records, each with the event that removed them, as found by comparisons with a leader's log; newest last.
     """
 
@@ -56,9 +56,9 @@ class PartitionAccount:
         registered_leader: the leader according to the controller.
         elected_by: the sequence number of the last election event.
         acked_count, lost_count, lost_acknowledged, lost_read, duplicated: the totals.
-        leader: the newest leader that has taken up its role.
-        leader_epoch: the leader epoch of that leader.
-        log: the log of that leader.
+        leader: the newest leader that has started to lead.
+        leader_epoch: the leader epoch of `leader`.
+        log: the log of `leader`.
         under_since: when the partition became under-replicated; -1 if it is not under-replicated.
         under_total: the total time for which the partition was under-replicated before `under_since`.
         offline_since: when the partition last became leaderless; -1 if it has a leader.

@@ -57,7 +57,7 @@ class StableLog:
         self.outputs = AppendOnlyList()
 
     def is_prefix_of(self, log: ReplicaLog) -> bool:
-        """Return whether everything that was read is still in the stable part of a log.
+        """Return whether all records that were read are still in the stable part of a log.
 
         Return False after a truncation, if the start of the log has moved, or if a new leader has a lower high watermark.
         """

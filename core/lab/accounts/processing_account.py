@@ -1,7 +1,7 @@
 """The account of processes: which output records each input record has, and which input was processed twice, only in part, or never.
 
-A batch that a process wrote says which input records it comes from (`core.kafka.clients.processes.processed_records`). The account reads these
-batches in the logs of the leaders, so it is exact at every moment. An output record counts if consumers with isolation level read_committed
+A batch that a process wrote says which input records it comes from (`core.kafka.clients.processes.processed_records`). The account reads
+these batches in the logs of the leaders, so it is always exact. An output record counts if consumers with isolation level read_committed
 see it. All processes of a group count as one, because they share their input.
 
 There are three kinds of harm:
@@ -12,8 +12,8 @@ There are three kinds of harm:
 
 While a running process has polled an input record but not finished it, the record does not count as half visible or never processed.
 
-The part of a log below its last stable offset changes only if the log is truncated. Therefore, each record in this part is read once
-(`core.lab.accounts.processed_logs`).
+The part of a log below its last stable offset changes only if the log is truncated. Therefore, the account reads each record in this part
+of the log only once (`core.lab.accounts.processed_logs`).
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class GroupAccount:
 
     Attributes:
         sources: the account of each input partition.
-        taken: for each output partition, its `StableLog`, and how many of its outputs have been added.
+        taken: for each output partition, its `StableLog`, and the number of outputs in this log that the account has already added.
     """
 
     __slots__ = ("copies", "sources", "taken")
@@ -359,7 +359,9 @@ def _waiting(tp: TopicPartition, undecided: Iterable[OutputRecords], in_hand: It
 
 
 def _twice(outputs: list[OutputRecords], copies: int) -> list[Harm]:
-    """Return the cases of harm of kind `twice`, in which output is visible more than once. Each case names the later output."""
+    """Return the cases of harm of kind `twice`, in which output is visible more than once. Each case gives the process and the event of the
+    later output.
+    """
     part = SourceAccount(copies)
     return [
         Harm(TWICE, each.content.source, start, end, each.content.process, each.content.instance, each.content.event)
@@ -369,7 +371,9 @@ def _twice(outputs: list[OutputRecords], copies: int) -> list[Harm]:
 
 
 def _half(outputs: list[OutputRecords], missing: OffsetSet) -> list[Harm]:
-    """Return the cases of harm of kind `half`, in which output is only partly visible. Each case names the last visible output."""
+    """Return the cases of harm of kind `half`, in which output is only partly visible. Each case gives the process and the event of the
+    last visible output.
+    """
     found = []
     for each in reversed(outputs):
         content = each.content

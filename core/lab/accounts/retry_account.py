@@ -1,7 +1,7 @@
 """The account of retry services: how many times records are tried, and which of them succeed twice, become dead letters, or are dropped.
 
-Offsets belong to the partition to which the application produced the records. Only dropped records have the offsets of the topic that a
-worker reads.
+Offsets belong to the partition to which the application produced the records. For dropped records only, the offsets are those in the topic
+that the worker reads.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class RetryService:
         succeeded, dead, skipped: the offsets with this outcome, by original partition.
         succeeded_twice, dead_twice: the number of records that reached this outcome again.
         inversions: the number of records that succeeded after a later record of their original partition.
-        done: the offsets that a worker is done with, by the partition that it reads.
+        done: the offsets that a worker has finished, by the partition that it reads.
         recoveries: (number of records, time since the first failure in µs) of records that succeeded after a failure.
     """
 
@@ -84,7 +84,7 @@ class RetryAccount:
             found.failed[number] = found.failed.get(number, 0) + records
 
     def records_done(self, service: str, tried: Tried) -> None:
-        """Record the outcome of records."""
+        """Record the outcome of a worker's attempt to process records."""
         found = self.of(service)
         found.done.setdefault(tried.source, OffsetSet()).add(tried.start, tried.start + tried.records)
         start, end = tried.first, tried.first + tried.records

@@ -22,7 +22,7 @@ from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 
 MAX_KEYED: Final = 1_000_000
-"""The maximum number of records with keys that one act can produce. Each of these records is kept in memory."""
+"""The maximum number of records with keys that one act can produce. The laboratory keeps each of these records in memory."""
 
 
 def _check_idempotence(cluster: ClusterNodes, act: acts.Produce | acts.Load, acks_value: int) -> None:

@@ -37,7 +37,9 @@ def offsets_topic(cluster: ClusterNodes) -> TopicSpec | None:
 
 
 def _internal_topic(cluster: ClusterNodes, name: str, prefix: str, config: tuple[tuple[str, str], ...]) -> TopicSpec | None:
-    """Return an internal topic to create, or None if it exists. The names of the settings that determine its size begin with `prefix`."""
+    """Return an internal topic to create, or None if it exists. The settings that determine the topic's size have names that begin with
+    `prefix`.
+    """
     replication, settings = cluster.controller.replication, cluster.settings
     if name in replication.topics:
         return None

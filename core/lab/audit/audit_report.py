@@ -11,10 +11,10 @@ In a bucket:
 - `duplicated` is the number of additional copies of stored records. `foreign` is the number of stored records that no producer in the
   session created, such as records in a log that the session starts with.
 
-For a consumer, a stored record that it has not read is *skipped* if it is below the consumer's position, and *pending* otherwise. For a group,
-a record that no member has processed is skipped if it is below an offset that the group has committed, or below a position that auto.offset.reset
-gave, unless a running member has polled it. For a delay service, a record that it has neither forwarded nor sent to its dead-letter topic is skipped if
-it is below the committed offset, unless a running worker holds it.
+For a consumer, a stored record that it has not read is *skipped* if it is below the consumer's position, and *pending* otherwise. For a
+group, a record is skipped if no member has processed it, no running member has polled it, and its offset is below an offset that the group
+has committed or a position that auto.offset.reset gave. For a delay service, a record that it has neither forwarded nor sent to its
+dead-letter topic is skipped if it is below the committed offset, unless a running worker holds it.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class LostRecords(NamedTuple):
     Attributes:
         producer: the name of the producer.
         start: the first counter.
-        end: the counter after the last one.
+        end: the counter after the last record's counter.
         tp: the partition.
         epoch: the leader epoch in which the records were written.
         node: the address of the broker that acknowledged the records.
@@ -224,8 +224,8 @@ class _Reporting:
         return found
 
     def _service_readers(self, worker: DelayWorker) -> list[_Reader]:
-        """Return the tiers of one level of a delay service: the records that the service has forwarded and, if it has a dead-letter topic,
-        its dead letters.
+        """Return the tiers of one level of a delay service: a tier of the records that the service has forwarded and, if the service has a
+        dead-letter topic, a tier of its dead letters.
         """
         cluster, does, tiers = self.audit.cluster, worker.does, self.audit.tiers
         dead = tiers.get(dead_letter_tier(does.service), Tier()).records

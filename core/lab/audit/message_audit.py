@@ -62,7 +62,7 @@ class Tier:
     """The records that passed one tier.
 
     Attributes:
-        records: the records that passed.
+        records: the records that passed the tier.
         repeated: the number of additional deliveries of records that had passed before, by bucket.
         latencies: the time from the timestamp of each record until the record first passed, by bucket.
         late: the number of records that passed after their bucket had closed, by bucket.
@@ -127,7 +127,7 @@ class MessageAudit:
     # --- what the account reports ----------------------------------------------------------------------------------
 
     def batch_closed(self, producer: str, batch_id: int, tp: TopicPartition, records: int, created: int, timestamp: int) -> None:
-        """Record that a producer created a batch. The batch already contains records."""
+        """Record that a producer created a batch. At this time, the batch already contains records."""
         batch = self.produced.of(producer).add(batch_id, tp, records, timestamp)
         self._pass(PRODUCED, producer, batch, batch.first, batch.end, now=created)
 
@@ -163,8 +163,8 @@ class MessageAudit:
                 self._pass(name, found.producer, found.batch, found.start, found.end)
 
     def log_cut(self, tp: TopicPartition, broker: int, removed: tuple[Run, ...]) -> None:
-        """Record that records were removed from the end of a log. If the log is the newest leader's, the next leader's log decides whether
-        they are lost.
+        """Record that records were removed from the end of a log. If the log is the newest leader's, the next leader's log determines
+        whether the removed records are lost.
         """
         if self.cluster.account.of(tp).leader == broker:
             self.cut.setdefault(tp, []).extend(removed)
@@ -191,7 +191,7 @@ class MessageAudit:
                     self._pass(STORED, found.producer, found.batch, found.start, found.end, again=False)
 
     def partition_deleted(self, tp: TopicPartition, log: ReplicaLog) -> None:
-        """Record that the topic of a partition was deleted. The records that its leader still appends are deleted, too."""
+        """Record that the topic of a partition was deleted. Records that the leader of this partition appends later are deleted, too."""
         self.cut.pop(tp, None)
         runs = self.deleted.setdefault(tp, [])
         for term, offsets in self.committed.pop(tp, {}).items():
@@ -201,7 +201,7 @@ class MessageAudit:
             runs.append(Run(log.leo, MAX_LONG, runs[-1].term))
 
     def leader_changed(self, tp: TopicPartition, log: ReplicaLog) -> None:
-        """Remove from `committed` the records that a new leader's log lacks. Records below its log start were deleted on purpose."""
+        """Remove from `committed` the records that a new leader's log lacks. Records below the start of this log were deleted on purpose."""
         self.cut.pop(tp, None)
         present: dict[Term, OffsetSet] = {}
         for run in log.runs():
@@ -217,8 +217,8 @@ class MessageAudit:
         return BucketKey(topic, timestamp - timestamp % self.bucket)
 
     def _pass(self, name: str, producer: str, batch: ProducedBatch, start: int, end: int, *, again: bool = True, now: int = -1) -> None:
-        """Record that records of a batch passed a tier now, or at time `now` if it is given. If `again` is set, records that passed before
-        count as repeated.
+        """Record that records of a batch passed a tier now, or at time `now` if it is given. If `again` is set, records that have already
+        passed the tier count as repeated.
         """
         tier = self.tiers.get(name)
         if tier is None:

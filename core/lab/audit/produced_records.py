@@ -2,8 +2,8 @@
 
 A record is identified by its producer and a counter: the producer's records are numbered from 0 in the order in which it first sends them
 or gives up on them without sending them. A batch is therefore an interval of counters, and a set of records is an `OffsetSet` of counters.
-The audit stores nothing for individual records, and logs do not contain the identities. An identity follows from the producer and the
-number of each batch.
+The audit stores nothing for individual records, and logs do not contain the identities. The producer and the number of a batch determine
+the identities of the batch's records.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class ProducedRecords:
         return None if known is None else known.by_id.get(batch_id)
 
     def find(self, tp: TopicPartition, part: FetchedRange) -> Iterator[RecordRange | ForeignRange]:
-        """Yield the records in a range of a term, batch by batch. Markers are left out, because no producer sends them."""
+        """Yield the records in a range of a term, batch by batch. Transaction markers are left out, because no producer sends them."""
         for written in part.term.batches_within(part.start, part.end):
             start, end = max(written.base, part.start), min(written.base + written.records, part.end)
             if start < end and written.marker is None:

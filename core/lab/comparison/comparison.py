@@ -1,8 +1,8 @@
 """A run of several systems in lockstep, with the same fault and the same clients.
 
-Two clients write: `a`, which prefers the first server, and `b`, which prefers the others. Each reads its own writes back from the server
-that accepts writes. From the same server, `ra` and `rb` read what these clients write; `rs` reads from the secondaries in turn. `probe` and
-`probe-r` measure when writes and reads are possible.
+Two clients write: `a`, which prefers the first server, and `b`, which prefers the others. Each of these two clients reads its own writes
+back from the server that accepts writes. From the same server, `ra` and `rb` read what these clients write; `rs` reads from the secondaries
+in turn. `probe` and `probe-r` measure when writes and reads are possible.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class Run:
         self.exposure.run_until(self.start + time)
 
     def _operate_until(self, time: int) -> None:
-        """Run to the time of the operator's promotion, if it is due by `time`. If MySQL's source is then dead or cut off, promote a replica."""
+        """If the operator's promotion is due by `time`, run until it is due. If MySQL's source is then dead or cut off, promote a replica."""
         moment = (self.fault.steps[0][0] if self.fault.steps else 0) + OPERATOR_AFTER
         if not self._operator_is_due or time < moment:
             return

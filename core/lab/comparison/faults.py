@@ -10,10 +10,10 @@ from core.models import acts
 from core.sim.units import SECOND, US_PER_MS
 
 FAULT_AT: Final = SECOND + 1_500
-"""When a fault begins, µs: between the acknowledgment of an asynchronous write and its arrival at a replica."""
+"""The time at which a fault begins, µs: between the acknowledgment of an asynchronous write and its arrival at a replica."""
 
 HEALED_AT: Final = 61 * SECOND
-"""When a fault ends, µs."""
+"""The time at which a fault ends, µs."""
 
 OPERATOR_AFTER: Final = 30 * SECOND
 """The time from the first act until an operator promotes a replica, µs. Operators act only in some models, and only if the source is dead
@@ -26,7 +26,7 @@ class Fault:
 
     Attributes:
         name: the name on the command line.
-        title: what happens.
+        title: a description of what happens.
         steps: the acts, each with its time since the start of the run, µs.
         healed_at: when everything is repaired, µs.
         isolated: whether client `a` is cut off together with the primary.

@@ -21,7 +21,7 @@ class Difference:
     Attributes:
         at: when the request was sent, µs since the start.
         client: the client.
-        request: the request in words.
+        request: a description of the request.
         answers: the answer of each system, in the order of the systems.
     """
 

@@ -37,7 +37,7 @@ class Served:
 
     Attributes:
         row: the latest version of the key below the limit of the read.
-        position: the limit of the read.
+        position: the offset up to which the read sees records.
         refusal: why there is no answer; empty if there is one.
         unreachable: whether the read waits for an answer until its time limit.
     """
@@ -70,7 +70,7 @@ class WorkloadClient(Client):
 
     Attributes:
         ledger: the account of the clients' requests and their outcomes.
-        acks: the acks of its writes.
+        acks: the value of acks for the client's writes.
         serve: the function that returns what a replica serves, given the key, the broker, the read mode, and the client's position.
         position: the highest position up to which the client has read; used only by the read modes that need it.
         pending: the writes that have not ended, by request.
@@ -106,7 +106,7 @@ class WorkloadClient(Client):
         self.timer(max(0, loop.start - self.journal.now), "write" if isinstance(loop, WriteLoop) else "read", loop)
 
     def stop(self) -> None:
-        """Stop all loops. Outstanding writes continue until their time limit."""
+        """Stop all loops of reads and writes. Outstanding writes continue until their time limit."""
         self.incarnation += 1
         for request, pending in self.pending.items():
             self.timer(max(0, pending.invoked + REQUEST_TIMEOUT - self.journal.now), "limit", request)

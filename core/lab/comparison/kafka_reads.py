@@ -1,10 +1,10 @@
-"""The modes in which clients can read from Kafka's replicas. They differ in the offset up to which a read sees records.
+"""The modes in which clients can read from Kafka's replicas. The modes differ in the offset up to which a read sees records.
 
 - `leader`: only the leader answers, up to its high watermark. This is Kafka's default.
 - `kip-392`: a follower in the ISR answers up to its own high watermark. The client keeps a position that never goes back; a follower
   that is behind the position sends the client to the leader.
-- `follower-hw`: every replica answers up to its own high watermark, and the client keeps no position. Kafka doesn't allow this.
-- `follower-leo`: every replica answers with everything in its log. Kafka doesn't allow this.
+- `follower-hw`: every replica answers up to its own high watermark, and the client keeps no position. Kafka doesn't allow such reads.
+- `follower-leo`: every replica answers with everything in its log. Kafka doesn't allow such reads.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FOLLOWER_HW: Final = "follower-hw"
 FOLLOWER_LEO: Final = "follower-leo"
 
 READS: Final = (LEADER, KIP_392, FOLLOWER_HW, FOLLOWER_LEO)
-"""The read modes. The first mode is the default."""
+"""The names of the read modes. The first mode is the default."""
 
 
 class Replicas:

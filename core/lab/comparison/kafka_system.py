@@ -41,7 +41,7 @@ class KafkaSettings:
 
     Attributes:
         brokers: the number of brokers, which all have a replica.
-        acks: the acks of the writes: 0, 1, or -1 for all.
+        acks: the value of acks for the writes: 0, 1, or -1 for all.
         min_isr: min.insync.replicas.
         unclean: unclean.leader.election.enable.
         latency: the latency of each link between brokers, µs.
@@ -91,7 +91,7 @@ class KafkaSystem:
         return self.cluster.now
 
     def next_time(self) -> int | None:
-        """Return the time at which something happens next, µs; None if nothing does."""
+        """Return the time of the next step, µs; None if nothing is scheduled."""
         return self.cluster.next_time()
 
     def step(self) -> bool:
@@ -271,8 +271,9 @@ class KafkaSystem:
 
 
 def wire_bytes(message: object) -> int:
-    """Return the size of a message on the network, bytes. As in the other models, it consists of a fixed overhead and the size of the
-    rows."""
+    """Return the size of a message on the network, bytes. As in the other models, the size is the sum of a fixed overhead and the size of
+    the rows.
+    """
     rows = sum(each.end - each.start for part in message.parts() for each in part.records) if type(message) is FetchResponse else 0
     return OVERHEAD + ROW_BYTES * rows
 

@@ -75,7 +75,7 @@ class LiveView:
         copies: the copies.
         cells: the counts so far, in the order of `core.lab.comparison.table.COLUMNS`.
         copy_cells: the risks and costs of the copies, in the order of `core.lab.comparison.table.COPY_COLUMNS`.
-        is_harmed: whether an acknowledged write is lost, or a read returned a row that is gone.
+        is_harmed: whether an acknowledged write is lost, or a read returned a row that no longer exists.
         why: the cause of the harm, in sentences.
         events: the latest important events, oldest first.
     """
@@ -232,12 +232,12 @@ class LiveRun(Run):
             parts += [f"Why: {', and then '.join(reasons)}"] if reasons else []
         elif not report.authority:
             last = next((self._told(event).text for event in reversed(self.events) if event[3] in ("process-died", "broker-stopped")), "")
-            parts.append("NO PRIMARY: nobody accepts writes" + (f"; {last}" if last else ""))
+            parts.append("NO PRIMARY: no server accepts writes" + (f"; {last}" if last else ""))
         elif self._cannot_write():
             parts.append("NO WRITES: the last test write got no acknowledgment. No acknowledged write is lost so far")
         elif report.write_unavailable_us and taken:
             parts.append(
-                f"No acknowledged write is lost. For {report.write_unavailable_us / SECOND:.1f} s nobody could write, until {taken}"
+                f"No acknowledged write is lost. For {report.write_unavailable_us / SECOND:.1f} s, no client could write, until {taken}"
             )
         else:
             parts.append("No acknowledged write is lost")
@@ -267,7 +267,7 @@ class LiveRun(Run):
         return format_duration((moment - self.start) // US_PER_MS * US_PER_MS)
 
     def _acknowledges_before_it_shows(self) -> bool:
-        """Whether a leader acknowledges writes that it doesn't show yet."""
+        """Whether a leader acknowledges writes before it makes them visible to readers."""
         return isinstance(self.system, KafkaSystem) and self.system.settings.acks == 1
 
     def _cannot_write(self) -> bool:

@@ -20,7 +20,7 @@ LOAD: Final = (
 """The acts that the common workload replaces."""
 
 REPAIRED_AFTER: Final = 40 * SECOND
-"""The time from the last act until everything is repaired, µs. By then, a MySQL operator has acted."""
+"""The time from the last act until everything is repaired, µs. By the time of the repair, the MySQL operator has already acted."""
 
 
 @attrs.frozen
@@ -28,7 +28,7 @@ class Script:
     """The part of a scenario that applies to all models.
 
     Attributes:
-        fault: its faults.
+        fault: the scenario's faults.
         left_out: the acts that only Kafka has, with the reasons.
     """
 
@@ -42,7 +42,7 @@ def script_of(name: str, title: str, timeline: Sequence[tuple[int, kafka_acts.Ac
     Args:
         name: the name of the scenario.
         title: a one-line description of the scenario.
-        timeline: its acts, each with its time, µs.
+        timeline: the scenario's acts, each with the time at which it is performed, µs.
         servers: the counterparts of the brokers in the other models; by default, `n1` for broker 1, and so on, for three brokers.
     """
     steps: list[tuple[int, acts.Act]] = []
@@ -99,7 +99,7 @@ def translated(act: kafka_acts.Act, servers: Mapping[int, str] | None = None) ->
 
 
 def _brokers_of(act: kafka_acts.Act) -> list[int]:
-    """Return the brokers that an act on brokers and links is about."""
+    """Return the brokers to which an act on brokers or links applies."""
     match act:
         case (
             kafka_acts.Kill(broker)

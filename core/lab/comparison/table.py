@@ -27,7 +27,7 @@ MEANINGS: Final = (
     "no write, no read: how long probes found no server that answered",
     "median, longest: the time that acknowledged writes took",
 )
-"""What the columns that count harm to clients mean."""
+"""The meanings of the columns that count harm to clients."""
 
 COPY_MEANINGS: Final = (
     "exposed: the maximum number of acknowledged writes that no possible new primary had",
@@ -36,14 +36,14 @@ COPY_MEANINGS: Final = (
     "per write: these bytes for each acknowledged write",
     "1 loss, 2 losses: copies needed to keep acknowledged writes / also to accept writes",
 )
-"""What the columns for the copies mean."""
+"""The meanings of the columns that describe the copies."""
 
 
 def cells(report: Report, *, why_stale: bool = False) -> tuple[str, ...]:
     """Return the cells of a system's row, in the order of the columns.
 
     Args:
-        report: the counts.
+        report: the counts of the system's run.
         why_stale: whether to add, in parentheses, how many stale reads miss only lost writes.
     """
     stale = f"{report.stale:,}" + (f" ({report.stale_because_lost:,})" if why_stale and report.stale_because_lost else "")

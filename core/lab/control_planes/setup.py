@@ -1,4 +1,4 @@
-"""Sets up what the brokers of a cluster depend on. This is the same in every control plane."""
+"""Sets up what the brokers of a cluster depend on. The setup is the same in every control plane."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def broker_setup(
         cluster: the cluster.
         broker: the spec of the broker.
         racks: the rack of each broker, which all brokers share.
-        metadata: the metadata log. A cluster with ZooKeeper has none, so each of its brokers gets an empty one.
+        metadata: the metadata log. A cluster with ZooKeeper has no metadata log, so each of its brokers gets an empty one.
         controllers: the names of the controllers.
     """
     return BrokerSetup(

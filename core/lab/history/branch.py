@@ -46,7 +46,7 @@ class Branch(ReprMixin):
         marks: the notable events of the branch.
         act_events: all `act` events, including those of a script.
         seen: the sequence number of the last event.
-        origin: the branch that it was forked from; empty for the first branch.
+        origin: the branch from which this branch was forked; empty for the first branch.
     """
 
     name: str
@@ -105,7 +105,7 @@ class EventLogWriter(Protocol):
         """Remove the events after `seq`."""
 
     def close(self, now: int | None = None) -> None:
-        """Complete the log. `now` is the virtual time of its end, µs."""
+        """Complete the event log. `now` is the virtual time at the end of the log, µs."""
 
 
 class BranchLogWriter:

@@ -1,4 +1,4 @@
-"""The moment that a session goes to, and the keyframe from which it starts to repeat the steps."""
+"""The moment that a session moves to, and the keyframe from which the session repeats the steps."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from core.lab.history.replay_run import ReplayRun, StepIndex
 from core.sim.repr_mixin import ReprMixin
 
 MAX_STEPS_IN_PLACE: Final = 16_000
-"""The maximum number of steps or events that are repeated without a pause. Repeating that many steps or events takes about a tenth of a
-second.
+"""The maximum number of steps or events that are repeated without a pause. Repeating this number of steps or events takes about a tenth of
+a second.
 """
 
 OBJECTS_PER_STEP: Final = 4
@@ -44,10 +44,10 @@ class Destination(ReprMixin):
     """A moment to travel to. Exactly one of `seq`, `position`, and `time` is given.
 
     Attributes:
-        what: the destination in words.
+        what: a description of the destination.
         seq: the event whose step is the destination; -1 if not given.
         position: the position of the destination; None if not given.
-        time: the virtual time of the destination, which comes after everything that is due at that time, µs; -1 if not given.
+        time: the virtual time of the destination, µs; -1 if not given. The destination comes after everything that is due at that time.
     """
 
     what: str = "that moment"

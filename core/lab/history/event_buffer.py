@@ -39,7 +39,7 @@ _seq: Final = itemgetter(0)
 
 
 class EventRing:
-    """The last events of one level and above. Index 0 is the first event ever. Events before `first` are dropped.
+    """The latest events at or above a given level. Index 0 is the first event ever. Events before `first` are dropped.
 
     Events are stored in chunks. A full chunk never changes, so a copy of the ring at an earlier event shares all chunks but the last.
     """
@@ -127,7 +127,7 @@ def _end(chunk: list[EventTuple]) -> int:
 
 
 class EventBuffer:
-    """The three rings. `append` is a sink of a journal."""
+    """The event rings of the three levels. `append` is a sink of a journal."""
 
     __slots__ = ("_all", "_last", "_normal", "_notable")
 
@@ -138,7 +138,7 @@ class EventBuffer:
         self._last: dict[tuple[str, int], int] = {}
 
     def append(self, event: EventTuple) -> int:
-        """Add an event to each ring of its level. Return its level."""
+        """Add an event to each ring of its level. Return the event's level."""
         self._all.append(event)
         level = LEVEL[event[3]]
         if level >= NORMAL:

@@ -1,8 +1,8 @@
 """A cluster that can be played, rewound, and branched.
 
-The session can go back to any moment in its past. To do so, it restores the nearest keyframe and repeats the steps after that keyframe.
-When it goes forward again, it repeats the acts that people performed. An act in the past starts a new branch. The events that originally
-followed that moment remain available as a separate branch.
+The session can go back to any moment in its past. To do so, the session restores the nearest keyframe and repeats the steps after that
+keyframe. When the session goes forward again, it repeats the acts that people performed. An act in the past starts a new branch. The events
+that originally followed that moment remain available as a separate branch.
 
     history = History.of(ClusterSpec(...))
     history.do(Kill(1))
@@ -43,13 +43,13 @@ class History(TaskRunner):
 
     Attributes:
         start: the function that builds the playable in its initial state.
-        replay_run: the run at the present moment.
+        replay_run: the run, which is at the present moment of the session.
         event_buffer: the events in memory.
         branch: the current branch.
         branches: all branches.
         bookmarks: moments that people marked.
         keyframe_cache: the keyframes.
-        limit: the virtual time that the session does not pass, µs; None for no limit.
+        limit: the virtual time beyond which the session does not run, µs; None for no limit.
         notices: messages that have not been shown yet, each about a result that differs from what was requested.
         on_event: the function that receives every event; None after a move that sends no events.
         on_pause: the function to call when the history stops at the present moment.
@@ -66,7 +66,7 @@ class History(TaskRunner):
         """Build the cluster.
 
         Args:
-            start: builds the playable. Its argument is the sink of the cluster's journal.
+            start: builds the playable. The function's argument is the sink of the cluster's journal.
             log: the writer of the event log.
             clock: a function that returns the CPU time of the process in seconds. This time determines how many keyframes are worth their
                 cost.
@@ -158,7 +158,7 @@ class History(TaskRunner):
         self.on_pause()
 
     def record_branch_end(self) -> None:
-        """Finish everything that is due at the end of the branch, so that a script can end there. The session calls this method before it
+        """Handle everything that is due at the end of the branch, so that a script can end there. The session calls this method before it
         leaves the end of the branch.
         """
         if not self.in_the_past:
@@ -208,12 +208,12 @@ class History(TaskRunner):
         self._begin_search(what, SearchTask(self.replay_run, self.keyframe_cache, level=level, limit=self.limit))
 
     def go_forward(self, destination: Destination) -> None:
-        """Go forward to a destination. Repeat the known future first, and then play on."""
+        """Go forward to a destination. Replay the known future first, and then simulate further."""
         self.pause()
         self._begin_search(destination.what, SearchTask(self.replay_run, self.keyframe_cache, destination=destination, limit=self.limit))
 
     def stop_when(self, watchpoint: Watchpoint, what: str = "that moment") -> SearchTask:
-        """Go forward until a watchpoint comes true. The returned search says whether the watchpoint came true."""
+        """Go forward until a watchpoint is triggered. The returned search says whether the watchpoint was triggered."""
         self.pause()
         search = SearchTask(self.replay_run, self.keyframe_cache, watchpoint=watchpoint, limit=self.limit)
         self._begin_search(what, search)
@@ -233,7 +233,7 @@ class History(TaskRunner):
     # --- back ------------------------------------------------------------------------------------------------------
 
     def travel(self, destination: Destination, then: Callable[[], None] | None = None) -> None:
-        """Go to a destination on this branch by the shorter route. Call `then` on arrival, unless the route leads forward."""
+        """Go to a destination on this branch by the shorter route. When the session arrives, call `then`, unless the route leads forward."""
         ahead = (
             not destination.reached(self.replay_run)
             if destination.position is None
@@ -245,7 +245,7 @@ class History(TaskRunner):
             self.go_to(destination, then=then)
 
     def go_to(self, destination: Destination, branch: Branch | None = None, then: Callable[[], None] | None = None) -> None:
-        """Go to a destination on this branch or another branch. Call `then` on arrival."""
+        """Go to a destination on this branch or another branch. When the session arrives, call `then`."""
         self.pause()
         self.record_branch_end()
         acts = self.replay_run.acts if branch is None or branch is self.branch else branch.acts
@@ -265,7 +265,7 @@ class History(TaskRunner):
         return keyframe is not None and keyframe.position.place > self.replay_run.position.place
 
     def back_to_when(self, watchpoint: Watchpoint, what: str = "that moment", then: Callable[[bool], None] | None = None) -> TravelTask:
-        """Go back to the last moment at which a watchpoint came true.
+        """Go back to the last moment at which a watchpoint was triggered.
 
         `then` is called with True if there is such a moment, otherwise with False. When the task has finished, its `found` attribute holds
         that moment.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 ShouldYield = Callable[[], bool]
-"""A function that returns whether a task must pause now. It is called every few steps, and can, for example, read a clock."""
+"""A function that returns whether a task must pause now. The function is called every few steps, and can, for example, read a clock."""
 
 STEPS_PER_CHECK: Final = 64
 """The number of steps between two calls of `ShouldYield`."""
@@ -22,7 +22,7 @@ class IncrementalTask(Protocol):
 
     @property
     def progress(self) -> float | None:
-        """The share that is done, from 0 to 1; None if it is unknown."""
+        """The share of the computation that is complete, from 0 to 1; None if it is unknown."""
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:
         """Run until `should_yield` returns True. Return whether the task has finished."""
@@ -45,7 +45,7 @@ class TaskRunner:
 
     Attributes:
         task: the running task; None if there is none.
-        task_target: the target of that task in words; None if there is no task.
+        task_target: a description of the running task's target; None if there is no task.
         yield_policy: the function that returns, for a task, the function that ends its slices.
     """
 
@@ -64,7 +64,7 @@ class TaskRunner:
         """Start a task. `continue_task` runs its slices.
 
         Args:
-            what: the target in words.
+            what: a description of the task's target.
             task: the task.
             arrived: the function to call when the task has finished.
         """

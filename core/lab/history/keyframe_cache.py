@@ -45,9 +45,9 @@ MAX_OBJECTS: Final = 500_000
 LARGE_CLUSTER_REPLICAS: Final = 3_000
 """A cluster with more replicas than this counts as large.
 
-A whole keyframe of a large cluster takes longer than a few frames. The first keyframe is taken when the first screen is shown. More are
-taken only while the session travels through time and no screen shows the cluster moving. Keyframes that store only changes can be taken at
-any time.
+Taking a whole keyframe of a large cluster delays the screen by several frames. The first keyframe is taken when the first screen is shown.
+More keyframes are taken only while the session travels through time and no screen shows the cluster moving. Keyframes that store only
+changes can be taken at any time.
 """
 
 MAX_REPLICAS_OF_FIRST_KEYFRAME: Final = 20_000
@@ -107,7 +107,7 @@ class KeyframeCache:
     def __init__(self, clock: Callable[[], float] = no_time) -> None:
         """Create an empty cache.
 
-        `clock` returns the CPU seconds of the process. Without a clock, only the number of steps decides when a keyframe is due.
+        `clock` returns the CPU seconds of the process. Without a clock, only the number of steps determines when a keyframe is due.
         """
         self._clock = clock
         self.keyframes: list[Keyframe] = []

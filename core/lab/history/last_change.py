@@ -1,4 +1,4 @@
-"""The event that last changed a displayed value, found in memory or by a search in the past.
+"""The event that last changed a displayed value, found in memory or by searching the past.
 
 A value belongs to a partition or a broker: leader, ISR, high watermark or LEO of a replica, or state of a process. The last change is the
 event that gave the value its current content; later events did not change it.
@@ -159,7 +159,7 @@ def _of_broker(broker: int) -> ValueAfter:
 
 
 class LastChangeWatchpoint(Watchpoint):
-    """A watchpoint that comes true when a value changes to its current value."""
+    """A watchpoint that triggers when a value changes to its current value."""
 
     def __init__(self, cell: TrackedValue) -> None:
         self._cell = cell

@@ -1,6 +1,6 @@
 """A second run alongside the session, for comparison. The second run performs the same acts under another release, or follows another
-branch. The run has its own cluster, to which it applies the acts at the same virtual times. It is computed in slices, so that it does not
-delay key presses. When the session goes back or starts a new branch, the second run restarts.
+branch. The run has its own cluster, to which it applies the acts at the same virtual times. The second run is computed in slices, so that
+it does not delay key presses. When the session goes back or starts a new branch, the second run restarts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from core.sim.errors import ActRefused
 
 @attrs.frozen
 class FirstDifference:
-    """The first event that differs between the two runs. The event of a run that has no further event is None."""
+    """The first event that differs between the two runs. If a run has no further event, its event is None."""
 
     seq: int
     here: EventTuple | None
@@ -134,8 +134,7 @@ class ParallelRun:
 
         Args:
             event_buffer: the events of the session.
-            settled: whether both runs have handled everything up to the same moment. If they have, an event that only one run has is a
-                difference.
+            settled: whether both runs have handled everything up to the same moment. If so, an event that only one run has is a difference.
         """
         if self.parted is not None:
             return self.parted

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ClusterReports(Protocol):
-    """The frozen views and reports of a cluster. Screens see nothing else of the cluster."""
+    """The frozen views and reports of a cluster. Screens read the cluster only through these views and reports."""
 
     def view(self) -> ClusterView: ...
     def partition_detail(self, tp: TopicPartition) -> PartitionDetail: ...
@@ -139,4 +139,4 @@ class PlayableCluster(ReprMixin):
 
 
 PlayableFactory = Callable[[Callable[[EventTuple], None]], Playable]
-"""A function that builds a playable in its initial state. Its argument is the sink for the events of the cluster."""
+"""A function that builds a playable in its initial state. The function's argument is the sink for the events of the cluster."""

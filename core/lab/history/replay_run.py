@@ -1,7 +1,7 @@
 """A run that counts its steps and repeats recorded acts.
 
-Given the acts of a session, a `ReplayRun` performs each act at the step at which it was first performed. This repeats the session byte for
-byte.
+Given the acts of a session, a `ReplayRun` performs each act at the step at which it was first performed. As a result, the run produces the
+events of the session byte for byte.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class EventTap:
 class StepIndex:
     """An index of the last sequence number of every step or act that recorded events, in order.
 
-    All runs of a branch share one list. Each index sees the part of the list up to its own position.
+    All runs of a branch share one list of sequence numbers. Each index sees the part of the list up to its own position.
     """
 
     __slots__ = ("_all", "_count")
@@ -152,7 +152,7 @@ class ReplayRun:
         return self.playable.next_due() if coming is None else max(coming.time, self.cluster.now)
 
     def step(self) -> bool:
-        """Execute the next recorded act or step. Return False if there is neither."""
+        """Execute the next recorded act or step. Return False if there is neither a step nor an act."""
         coming = self._next_recorded_act()
         if coming is not None:
             self.move_clock(coming.time)
@@ -169,13 +169,13 @@ class ReplayRun:
         return True
 
     def repeat_steps(self, steps: int, seq: int, time_us: int, known: StepIndex) -> bool:
-        """Repeat up to `steps` steps whose events are known. Meanwhile, a cluster without a plan sends no events.
+        """Repeat up to `steps` steps whose events are known. If a cluster has no plan, it sends no events during these steps.
 
         Args:
             steps: the maximum number of steps.
             seq: the event at whose step the run stops.
             time_us: the virtual time after which no step is taken, µs.
-            known: the step index from the first execution of these steps, which covers at least the steps to repeat.
+            known: the step index that the first execution of these steps recorded; it covers at least the steps to repeat.
 
         Returns:
             Whether anything was executed.
@@ -215,9 +215,9 @@ class ReplayRun:
     def finish_present_moment(self) -> None:
         """Execute everything else that is due at the current time, so that a script can act at this moment.
 
-        A script's act comes after everything that is due by its time. Directly after an act, another act can follow at the same time.
-        If steps have happened since then, the next act comes 1 µs later. Everything that this method executes counts as steps even if the
-        act is then refused.
+        A script's act comes after everything that is due by its time. Directly after an act, another act can follow at the same time. If
+        steps have been executed since the last act, the next act comes 1 µs later. Everything that this method executes counts as steps
+        even if the act is then refused.
         """
         if self.stepwise:
             return
@@ -235,10 +235,10 @@ class ReplayRun:
 
         Args:
             act: the act.
-            joined: whether the act belongs to the act before it.
+            joined: whether the act belongs to the same group as the previous act.
 
         Raises:
-            ActRefused: the current state does not allow the act. Nothing is recorded.
+            ActRefused: the current state does not allow the act. In this case, nothing is recorded.
         """
         steps, time = self.steps, self.cluster.now
         kept = self.acts
@@ -252,7 +252,9 @@ class ReplayRun:
         return seq
 
     def repeat_if_next(self, act: Act) -> int | None:
-        """Repeat the next recorded act if it equals `act` and is due now. Return its sequence number; None otherwise."""
+        """Repeat the next recorded act if it equals `act` and is due now. Return the sequence number of its event; None if the act is not
+        repeated.
+        """
         coming = self._next_recorded_act()
         if coming is None or coming.time != self.cluster.now or coming.act != act:
             return None
@@ -287,7 +289,7 @@ class BranchReplay:
     """A task that repeats a branch from its start to a position.
 
     Attributes:
-        end: the position.
+        end: the position at which the task ends.
         replay_run: the run that repeats the branch.
     """
 
@@ -306,7 +308,7 @@ class BranchReplay:
 
     @property
     def progress(self) -> float:
-        """The share that has been replayed, from 0 to 1."""
+        """The completed share of the replay, from 0 to 1."""
         whole = self.end.steps + self.end.acts
         return min(1.0, (self.replay_run.steps + self.replay_run.acts_done) / whole) if whole else 1.0
 
@@ -325,5 +327,5 @@ class BranchReplay:
         """Complete the task at the end of the replay."""
 
     def cancel(self) -> bool:
-        """Cancel the replay. There is nothing to undo."""
+        """Cancel the replay. No change has to be undone."""
         return False

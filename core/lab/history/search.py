@@ -45,7 +45,7 @@ class SearchTask:
             destination: the future moment to find.
             watchpoint: the condition to find.
             level: the minimum level of the event to find.
-            limit: the virtual time that the run does not pass, µs; None for no limit.
+            limit: the virtual time beyond which the run does not go, µs; None for no limit.
         """
         self._replay_run = replay_run
         self._keyframe_cache = keyframe_cache

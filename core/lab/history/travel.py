@@ -20,15 +20,15 @@ from core.sim.agenda import END
 
 
 class TravelTask:
-    """A task that takes a run to a destination.
+    """A task that moves a run to a destination.
 
     Attributes:
         destination: the moment to reach.
         replay_run: the run that the session adopts on arrival.
         event_buffer: the events that the session adopts on arrival.
-        events_known: whether the events on the way are in memory. If they are, the run need not send these events again.
+        events_known: whether the events on the way are in memory. If so, the run does not send these events again.
         in_place: whether the task changes the cluster that the screen shows.
-        found: the last moment at which `watchpoint` came true; None if there is none.
+        found: the last moment at which `watchpoint` was triggered; None if there is none.
         new_events: the events that the log does not have yet.
     """
 
@@ -53,7 +53,7 @@ class TravelTask:
             known: the events in memory.
             watchpoint: receives every event, and is checked after every step that recorded events.
             new_after: the sequence number after which events are collected in `new_events`; None to collect none.
-            shown: the cluster on the screen. If the destination is near, the task runs this cluster itself, without a pause. Otherwise, it
+            shown: the cluster on the screen. If the destination is near, the task moves this cluster itself, without pausing. Otherwise, it
                 reuses a cluster that was shown earlier. If None, the task always builds a new cluster.
         """
         self.destination = destination
@@ -97,8 +97,8 @@ class TravelTask:
         return self.destination.progress(self.replay_run)
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:
-        """Run until `should_yield` returns True, or to the end if it moves the shown cluster. Return whether the run has reached the
-        destination.
+        """Run until `should_yield` returns True, or to the end if the task moves the cluster on the screen. Return whether the run has
+        reached the destination.
         """
         replay_run, destination = self.replay_run, self.destination
         if self.events_known:

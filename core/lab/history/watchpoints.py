@@ -1,4 +1,4 @@
-"""Watchpoints: conditions that stop a run when they come true. A search can also find the last time that a watchpoint came true in the
+"""Watchpoints: conditions that stop a run when they become true. A search can also find the last time that a watchpoint was triggered in the
 past.
 
 `scenarios.running.watchpoint_parser` parses watchpoints from text.
@@ -22,12 +22,12 @@ class Watchpoint:
         """Handle an event."""
 
     def came_true(self, cluster: ClusterLike) -> bool:
-        """Return whether the condition holds now and did not hold one step ago. The first call returns False."""
+        """Return whether the condition holds now and did not hold one step ago. The first call to this method returns False."""
         raise NotImplementedError
 
 
 class BecomesTrue(Watchpoint):
-    """A watchpoint that comes true when a condition on the state becomes true."""
+    """A watchpoint that triggers when a condition on the state becomes true."""
 
     def __init__(self, holds: Callable[[ClusterLike], bool]) -> None:
         self._holds = holds
@@ -40,7 +40,7 @@ class BecomesTrue(Watchpoint):
 
 
 class ValueChanges(Watchpoint):
-    """A watchpoint that comes true when a value differs from its value one step ago."""
+    """A watchpoint that triggers when a value differs from its value one step ago."""
 
     def __init__(self, value: Callable[[ClusterLike], object]) -> None:
         self._value = value
@@ -53,7 +53,7 @@ class ValueChanges(Watchpoint):
 
 
 class AnyPartitionChanges(Watchpoint):
-    """A watchpoint that comes true when a column of any partition's state changes. This watchpoint reads events, so it does not need a view
+    """A watchpoint that triggers when a column of any partition's state changes. This watchpoint reads events, so it does not need a view
     after each step.
     """
 
@@ -87,7 +87,7 @@ class EventPattern(Protocol):
 
 
 class EventHappens(Watchpoint):
-    """A watchpoint that comes true when an event matches a pattern."""
+    """A watchpoint that triggers when an event matches a pattern."""
 
     def __init__(self, pattern: EventPattern) -> None:
         self._pattern = pattern

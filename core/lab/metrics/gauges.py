@@ -1,7 +1,7 @@
 """Gauges that cannot be computed from events: waiting fetches and metadata offsets. These gauges are read from the running cluster.
 
-Kafka's metrics for metadata timestamps and lags are left out. In Kafka, they stay small because the active controller writes a NoOpRecord
-every metadata.max.idle.interval.ms. The laboratory's controller writes no such records.
+Kafka's metrics for metadata timestamps and lags are left out. In Kafka, these values stay small because the active controller writes a
+NoOpRecord every metadata.max.idle.interval.ms. The laboratory's controller writes no such records.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def delayed_fetches(broker: Broker) -> tuple[int, int]:
     Kafka: `DelayedOperationPurgatory#numDelayed`, `#watched`.
 
     A follower's fetch waits at every partition of its session. A consumer's fetch waits at every partition that it requests. Kafka also
-    counts completed fetches until their watchers are purged (at most 1,000). The laboratory does not count them.
+    counts completed fetches until their watchers are purged (at most 1,000). The laboratory does not count completed fetches.
     """
     sizes = [len(session.partitions) for session in broker.fetch_manager.sessions.values() if session.expires_at() >= 0]
     sizes += [len(waiting.request.partitions) for waiting in broker.replicas.consumer_fetches.values() if not waiting.done]

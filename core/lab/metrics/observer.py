@@ -26,7 +26,7 @@ from core.lab.metrics.request_queue import COSTS, RequestCosts, ThreadPool
 from core.lab.spec import ClusterSpec, ControlPlane
 
 HIGH_WATERMARK: Final = events.HighWatermarkAdvanced.kind
-"""The most frequent event kind. Its events are read without decoding."""
+"""The most frequent event kind. For speed, the observer reads events of this kind without decoding them."""
 
 REQUEST_BYTES: Final = 200
 """The size of a request or response, excluding its records, bytes. This size is an input to the model of the request queue."""
@@ -414,7 +414,9 @@ class MetricsObserver:
         return sorted(found, key=lambda sample: (sample.name, sample.broker))
 
     def request_samples(self, now: int) -> list[Sample]:
-        """Return the samples of requests and threads (meters, idle percentages). Their cost does not depend on the number of partitions."""
+        """Return the samples of requests and threads (meters, idle percentages). The cost of these samples does not depend on the number of
+        partitions.
+        """
         found = [Sample(name, broker, meter.attributes(now)) for (name, broker), meter in self._meters.items()]
         for broker in self._started:
             found.extend(Sample(name, broker, (("Value", value),)) for name, value in self._threads(broker, now))

@@ -23,7 +23,7 @@ class LostRecords:
     Attributes:
         tp: the partition.
         producer: the name of the producer.
-        ranges: the offset ranges [start, end), in order. Records from other producers can lie between them.
+        ranges: the offset ranges [start, end), in order. Records from other producers can lie between these ranges.
         epoch: the leader epoch in which the records were written.
         acknowledged: whether the records were acknowledged to the producer.
         read: whether a consumer has read the records.

@@ -42,9 +42,9 @@ class MemberReport:
         client: the client.id.
         member_id: the member ID; empty if the coordinator does not know the client.
         doing: what the consumer is doing, such as `processing`, `dead`, or `frozen`.
-        stalled: whether the member reads nothing from its partitions for now.
-        until: when the member continues, or when the coordinator removes it, µs; NEVER if no deadline is running.
-        then: what happens at that time.
+        stalled: whether the member currently reads nothing from its partitions.
+        until: the time at which the member continues, or at which the coordinator removes it, µs; NEVER if no deadline is running.
+        then: what happens at the time `until`.
         partitions: the partitions that the member owns according to the coordinator or, if no coordinator answers, according to the member
             itself.
     """
@@ -96,7 +96,7 @@ class GroupReport:
         generation: the generation or the group epoch.
         kind: `classic` or `consumer`, the protocol of the group.
         assignor: the assignor; empty if there is none.
-        coordinator: the broker that coordinates the group; NO_LEADER if none does.
+        coordinator: the broker that coordinates the group; NO_LEADER if no broker coordinates it.
         coordinator_partition: the partition of `__consumer_offsets` that stores the group.
         waits: what the whole group is waiting for; empty if it is not waiting.
         until: the latest time at which this wait ends, µs; NEVER if no deadline is running.
@@ -258,8 +258,9 @@ def _noticed(cluster: ClusterNodes, broker: int) -> int:
 
 
 def _uncommitted(cluster: ClusterNodes, tp: TopicPartition, registration: PartitionRegistration | None) -> tuple[str, int]:
-    """Return why the high watermark of a partition does not move, and until when. While it does not move, consumers get no new records. The
-    reason is `""` if the high watermark moves."""
+    """Return why the high watermark of a partition does not advance, and until when. While the high watermark does not advance, consumers
+    get no new records. The reason is `""` if the high watermark is advancing.
+    """
     health = None if registration is None else partition_health(cluster, tp, registration)
     if health is None or health.status is not PartitionStatus.STALLED:
         return "", NEVER

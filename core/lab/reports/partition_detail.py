@@ -69,7 +69,7 @@ class FollowerState:
         leo: the offset of the follower's last fetch; -1 before its first fetch from this leader.
         fetched_us: the time since the last fetch; -1 if the follower has not fetched.
         caught_up_us: the time since the follower last had all of the leader's records; -1 if it never did.
-        counts: whether the high watermark waits for the follower now.
+        counts: whether the high watermark is currently waiting for the follower.
         waits_us: how much longer the follower's fetch can wait in the leader's purgatory; -1 if no fetch waits.
     """
 
@@ -120,7 +120,7 @@ class LeaderState:
         by_fetch: whether `lag_max_us` limits the time since a follower last fetched (before 0.9), instead of the time since it was last
             caught up.
         check_period_us: the period of the isr-expiration task.
-        next_check_us: the time until the next run of that task; -1 if none is scheduled.
+        next_check_us: the time until the next run of the isr-expiration task; -1 if no run is scheduled.
         writes_isr: whether the leader writes the ISR to ZooKeeper itself (before 2.7).
         followers: the followers, in replica order.
         waiting: the first `MAX_WAITING_WRITES` waiting writes with acks=all, in offset order.

@@ -28,8 +28,8 @@ class TransactionView:
 
     Attributes:
         transactional_id: the transactional.id.
-        coordinator: the broker that coordinates it.
-        coordinator_epoch: the leader epoch of its partition of `__transaction_state`.
+        coordinator: the broker that coordinates the transactional ID.
+        coordinator_epoch: the leader epoch of the partition of `__transaction_state` that holds the transactional ID.
         producer_id: the producer ID.
         producer_epoch: the epoch of the current producer.
         state: the state that is in the log, such as `Ongoing`.
@@ -62,15 +62,15 @@ class HeldPartition:
 
     Attributes:
         tp: the partition.
-        leader: its leader.
+        leader: the leader of the partition.
         last_stable_offset: the LSO, at which consumers with read_committed stop.
         high_watermark: the high watermark.
-        first_offset: the first offset of the oldest open transaction; the LSO if the only thing still uncommitted is a marker.
-        producer_id: the producer ID of that transaction; -1 if the only thing that is not committed yet is a marker.
+        first_offset: the first offset of the oldest open transaction; the LSO if only a transaction marker is not committed yet.
+        producer_id: the producer ID of that transaction; -1 if only a transaction marker is not committed yet.
         producer_epoch: the producer epoch of that transaction.
-        coordinator_epoch: the epoch of the last coordinator that wrote a marker for that producer; -1 if none did.
+        coordinator_epoch: the epoch of the last coordinator that wrote a marker for that producer; -1 if no coordinator has written one.
         idle_us: the time since that producer's last batch, µs.
-        transactional_id: the transactional ID that has the producer ID; empty if none has.
+        transactional_id: the transactional ID that has the producer ID; empty if no transactional ID has it.
         hanging: whether no coordinator will ever end the transaction.
         missing_coordinators: if no running coordinator knows the transaction, the partitions of `__transaction_state` that no broker coordinates
             now. The coordinator of one of them might know the transaction when it is back.

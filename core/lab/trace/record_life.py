@@ -55,12 +55,12 @@ class Span(NamedTuple):
 
 
 class Durations(NamedTuple):
-    """The durations in a record's history, µs; -1 if the first or the last moment is missing.
+    """The durations in a record's history, µs; -1 if the start or the end of the duration has not been observed.
 
     Attributes:
-        round_trip: from the creation to the acknowledgment.
-        commit: from the append by the leader to the first commit.
-        end_to_end: from the creation to the first read by a consumer, or to the end of its processing.
+        round_trip: the time from the record's creation to its acknowledgment.
+        commit: the time from the append by the leader to the first commit.
+        end_to_end: the time from the record's creation to the first read by a consumer, or to the end of its processing.
     """
 
     round_trip: int
@@ -78,7 +78,7 @@ class Life:
         counter: the number of the record among its producer's records (`core.lab.audit.produced_records`); -1 if the session did not
             produce it.
         created: when the batch was created, µs; -1 if the session did not produce it.
-        acknowledged_by: the address of the broker that acknowledged the record; empty if none did.
+        acknowledged_by: the address of the broker that acknowledged the record; empty if no broker acknowledged it.
         committed_by: the groups with a committed offset above the record.
         cleaned_by: the brokers whose log cleaner removed the record.
         spans: what happened, in the order of the events.

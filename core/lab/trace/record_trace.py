@@ -2,8 +2,8 @@
 
 After a truncation, another record can be written at the same offset. The trace keeps a separate history for each record. Because the log
 model identifies a record by its term (`core.kafka.log.leader_term`), the trace compares the terms of all replicas at the offset after each
-event of the partition. It therefore never confuses the histories of two records. The trace observes a session from its start, as the sink
-of its events and as the observer of its durability account.
+event of the partition. The trace therefore never confuses the histories of two records. The trace observes a session from its start, as the
+sink of its events and as the observer of its durability account.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _REMOVED: Final = {
     events.SegmentsDeleted.kind: SpanKind.DELETED,
     events.LogStartMoved.kind: SpanKind.DELETED,
 }
-"""The kind of the span for each kind of event that removes a record from a log."""
+"""For each kind of event that removes a record from a log, the kind of the corresponding span."""
 
 
 @attrs.define(slots=True, eq=False)
@@ -94,7 +94,7 @@ class RecordTrace:
         return self._cluster
 
     def attach(self, cluster: ClusterNodes) -> None:
-        """Begin to observe a cluster that has just been built. Its logs can already contain records."""
+        """Begin to observe a cluster that has just been built. The logs of the cluster can already contain records."""
         self._cluster = cluster
         cluster.account.record_observer = self
         self._compare_replicas((0, cluster.now, 0, ""))
@@ -108,7 +108,7 @@ class RecordTrace:
             self._sendings[producer, batch_id] = _Sending(created, timestamp)
 
     def batch_failed(self, producer: str, batch_id: int, sent_at: int, event: int) -> None:
-        """Record a failed attempt. The event that reports the attempt came just before."""
+        """Record that an attempt to send a batch failed. The event that reports the attempt precedes this call."""
         sending = self._sendings.get((producer, batch_id))
         if sending is None or not self._failed or self._failed[0] != event:
             return
@@ -122,7 +122,9 @@ class RecordTrace:
                 life.spans.append(span)
 
     def batch_acknowledged(self, producer: str, batch_id: int, tp: TopicPartition, records: FetchedRange, node: str) -> None:
-        """Remember which of the records at the offset an acknowledgment is for. The event of the acknowledgment follows."""
+        """Remember which of the records at the offset an acknowledgment is for. The journal records the event of the acknowledgment after
+        this call.
+        """
         for life in self.lives:
             if tp == self.tp and (life.producer, life.batch_id) == (producer, batch_id):
                 life.acknowledged_by = node
@@ -131,16 +133,16 @@ class RecordTrace:
         """Do nothing, because an event records this."""
 
     def log_cut(self, tp: TopicPartition, broker: int, removed: tuple[Run, ...]) -> None:
-        """Do nothing: the event for the truncation comes first, and the trace handles it."""
+        """Do nothing, because the truncation event precedes this call, and the trace has already handled that event."""
 
     def partition_deleted(self, tp: TopicPartition, log: ReplicaLog) -> None:
-        """Do nothing: the events of the deletion are part of the trace."""
+        """Do nothing, because the events of the deletion are part of the trace."""
 
     def leader_changed(self, tp: TopicPartition, log: ReplicaLog) -> None:
-        """Do nothing: the trace compares all replicas."""
+        """Do nothing, because the trace compares all replicas."""
 
     def records_consumed(self, consumer: str, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
-        """Remember which of the records at the offset a consumer has read. The event of the read follows."""
+        """Remember which of the records at the offset a consumer has read. The journal records the event of the read after this call."""
         if tp == self.tp:
             for part in records:
                 life = self._life_of(part.term) if part.start <= self.offset < part.end else None
@@ -301,13 +303,13 @@ class RecordTrace:
         epoch, start, end = event[7], event[8], event[9]
         for life in self.lives:
             if life.term.epoch == epoch and self._covers(start, end):
-                words = f"leads without it: it is LOST (epoch {event[10]}; caused by event {event[11]})"
+                words = f"is the leader but lacks it: it is LOST (epoch {event[10]}; caused by event {event[11]})"
                 self._add(life, event, SpanKind.LOST, f"b{event[6]}", words)
 
     def _recovered(self, event: EventTuple) -> None:
         for life in self.lives:
             if life.term.epoch == event[7] and self._covers(event[8], event[9]):
-                self._add(life, event, SpanKind.RECOVERED, f"b{event[6]}", "leads with it: it is back")
+                self._add(life, event, SpanKind.RECOVERED, f"b{event[6]}", "is the leader and has it: it is no longer lost")
 
     def _duplicated(self, event: EventTuple) -> None:
         broker, producer, start = event[6], event[7], event[8]

@@ -37,12 +37,12 @@ class ProducerView(ReprMixin):
 
     Attributes:
         name, topic, acks: the configuration of the producer.
-        rate: the records per second of its load; 0 if it has none.
+        rate: the number of records per second of the producer's load; 0 if the producer has no load.
         sent, acked, failed: the numbers of records sent, acknowledged, and given up.
         in_flight: the number of batches without an answer.
         retries: the number of attempts after the first one.
         last_latency_us: the latency of the batch that was acknowledged last.
-        waits_us: the time since each batch without an answer was created, longest first.
+        waits_us: for each batch that has not been answered, the time since its creation, longest first.
         batching: what the producer has collected in batches; None if it does not collect records.
     """
 
@@ -67,8 +67,9 @@ class ConsumerView(ReprMixin):
     Attributes:
         name, topic: the configuration of the consumer.
         read: the number of records read.
-        positions: the positions, by partition.
-        reads_from: the followers that the consumer reads from, by partition. Partitions that it reads from the leader are missing.
+        positions: the next offset to read, by partition.
+        reads_from: the followers that the consumer reads from, by partition. Partitions that the consumer reads from the leader are
+            omitted.
     """
 
     name: str
@@ -90,7 +91,7 @@ class ProcessView(ReprMixin):
         instance: the number of the current or last instance.
         running: whether the instance is running.
         step: the current step, or the last one of an instance that has ended.
-        input: the number of visible input records. This count and the next ones include the other processes of the group.
+        input: the number of visible input records. This count and the following counts include the other processes of the group.
         processed: the number of input records whose output records are all visible.
         processed_twice, half_visible, never_processed: the numbers of input records that were processed twice, are half visible, or were
             never processed.

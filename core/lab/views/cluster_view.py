@@ -33,7 +33,7 @@ class ClusterView(ReprMixin):
         brokers, topics, partitions, producers, consumers: the parts of the cluster.
         cut_links, held_links: the cut and held directed links, sorted.
         accepted, acked, lost, duplicated, lost_acknowledged, lost_read: the totals of the durability account.
-        diverged, exposed: the totals over the partitions.
+        diverged, exposed: the sums of `PartitionView.diverged` and `PartitionView.exposed` over all partitions.
         unclean_elections: the number of unclean elections, including those of a last known leader.
         isr_shrinks, isr_expands: the numbers of committed ISR changes.
         controller_epoch: the newest controller epoch.
@@ -41,7 +41,7 @@ class ClusterView(ReprMixin):
         majority: whether a majority of the voters can communicate with each other.
         voters: the voters of the metadata quorum; empty if there is none.
         changed_links: the directed links that are slower than the others, or that lose, duplicate, or reorder more; sorted.
-        loss_ppm: the share of messages that every link loses, parts per million.
+        loss_ppm: the share of messages that each link loses, in parts per million.
         latency_us, jitter_us: the latency and jitter of every link that is not in `changed_links`.
         unclean_check_us: the time until the KRaft controller checks for unclean elections; -1 if no check is scheduled.
         groups, processes: the views of the groups and of the processes.

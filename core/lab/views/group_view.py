@@ -16,7 +16,7 @@ class GroupMemberView(ReprMixin):
         member_id: the member ID.
         instance_id: the group.instance.id; empty for a dynamic member.
         client: the client.id.
-        assignment: its partitions.
+        assignment: the partitions that are assigned to the member.
     """
 
     member_id: str
@@ -34,7 +34,7 @@ class GroupView(ReprMixin):
         coordinator: the broker that coordinates the group.
         offsets: (partition, committed offset), in the order of the first commits.
         pending: the number of offsets in open transactions.
-        state: the state, such as `Stable`.
+        state: the state of the group, such as `Stable`.
         generation: the generation; 0 before the first.
         protocol: the chosen assignor; empty if there is none.
         leader_id: the member ID of the leader; empty if there is none.
@@ -80,18 +80,18 @@ class MemberView(ReprMixin):
     Attributes:
         name: the name of the consumer.
         group: the group.
-        topics: the topics that it subscribes to.
-        running: whether its process is running.
-        frozen: whether its process is frozen.
-        phase: what its application is doing, such as `processing`.
-        state: its membership, such as `Stable`.
-        member_id: its member ID; empty if it has none.
-        generation: its generation; -1 if it has none.
-        coordinator: the broker that it considers the coordinator; -1 if it does not know one.
-        owned: its partitions.
+        topics: the topics that the member subscribes to.
+        running: whether the process of the member is running.
+        frozen: whether the process of the member is frozen.
+        phase: what the application of the member is doing, such as `processing`.
+        state: the state of the membership, such as `Stable`.
+        member_id: the member ID; empty if the member has none.
+        generation: the generation of the member; -1 if the member has none.
+        coordinator: the broker that the member considers the coordinator; -1 if the member does not know one.
+        owned: the partitions that the member owns.
         positions: (partition, next offset to poll) of the partitions with a position.
-        processed: the number of records that it has processed.
-        in_hand: the number of records that it has polled and not processed.
+        processed: the number of records that the member has processed.
+        in_hand: the number of records that the member has polled but not processed.
     """
 
     name: str

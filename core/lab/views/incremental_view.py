@@ -2,13 +2,13 @@
 
 This view serves a screen that is drawn many times a second. Everything else calls `Cluster.view()`, which builds the whole view.
 
-Every change to a cluster is recorded as an event, so the view of a partition that no event has named is still correct. Two things change
-without an event:
+Every change to a cluster is recorded as an event, so the view of a partition that no event has named is still correct. Two kinds of values
+change without an event:
 
 - Ages and fetch states, for example the time since a follower was caught up. Each call rebuilds the partitions that the caller
   names, and a few others in round-robin order.
-- A stall. A partition whose high watermark does not move for longer than `core.kafka.health.STALL_BOUND` is rebuilt when that
-  time is over.
+- A stall. If the high watermark of a partition does not advance for longer than `core.kafka.health.STALL_BOUND`, the view of the partition
+  is rebuilt when that time has elapsed.
 
 A caller can defer the offsets of partitions that are not shown, and can limit the number of partitions that one call rebuilds.
 Later calls rebuild the rest.
@@ -55,11 +55,11 @@ _NO_PARTITION_KINDS: Final = frozenset(
 _BROKER_KINDS: Final = (
     frozenset(kind for kind in KINDS if not _TOPIC_AT[kind] and next(iter(KINDS[kind].columns), "") == "broker") - _NO_PARTITION_KINDS
 )
-"""The event kinds that can change every replica of a broker. The broker is their first column."""
+"""The event kinds that can change every replica of a broker. The first column of these kinds is the broker."""
 _LINK_KINDS: Final = frozenset({"link-cut", "link-healed"})
 """The event kinds that can change the status of the partitions on two nodes.
 
-The nodes are the first two columns.
+The first two columns of these kinds are the nodes.
 """
 _TRANSACTION_PREFIX: Final = "transaction-"
 """The prefix of the event kinds about transactions. A transaction can hold back a partition's last stable offset, and these events can
@@ -199,7 +199,8 @@ class IncrementalView:
         Args:
             also: the partitions to rebuild whether or not they have changed.
             shown: the partitions whose offsets must be exact; None for all. The other partitions keep the offsets of an earlier view.
-            most: the maximum number of other partitions to rebuild; None for no limit. Later calls rebuild the rest.
+            most: the maximum number of changed partitions to rebuild in addition to `also`; None for no limit. Later calls rebuild the
+                rest.
         """
         partitions = self.cluster.controller.replication.partitions
         known = len(partitions) == len(self._views) and all(tp in self._index for tp in self._changed)
@@ -264,8 +265,8 @@ class IncrementalView:
             offsets_changed.pop(tp, None)
 
     def _mark_slow_disks(self) -> None:
-        """Mark the partitions on slow disks, because the wait for writes changes without an event. Mark these partitions once more after
-        the wait.
+        """Mark the partitions on slow disks as changed, because the time that writes wait changes without an event. Mark these partitions
+        once more after the wait.
         """
         slow = {number: None for number, broker in self.cluster.brokers.items() if broker.log_directories.write_wait()}
         for broker in self._slow | slow:

@@ -17,7 +17,7 @@ class ReplicaView(ReprMixin):
         broker: the broker that the replica is on.
         role: `leader`, `follower`, or `offline` (no process, or a failed log directory), according to that broker.
         leo, hw, log_start: the offsets of the replica.
-        in_isr: whether the controller's ISR includes it.
+        in_isr: whether the controller's ISR includes the replica.
         alive: whether the broker's process is running, even if it is paused.
         fetch_state: the state of a follower: `fetching`, `truncating`, `delayed`, `failed`, or `idle` (no fetcher).
         caught_up_us: the time since the replica was last caught up, as its leader knows it; -1 if no leader knows.
@@ -54,7 +54,7 @@ class PartitionView(ReprMixin):
     Attributes:
         tp: the partition.
         leader, leader_epoch, partition_epoch: see `core.kafka.partition_registration.PartitionRegistration`.
-        replicas, isr, elr, last_known_elr, adding, removing, recovering: see the same class.
+        replicas, isr, elr, last_known_elr, adding, removing, recovering: see `core.kafka.partition_registration.PartitionRegistration`.
         min_isr: the effective min.insync.replicas.
         status: the status that clients experience (`core.kafka.health`).
         replica_views: the replicas, in replica order.
@@ -65,7 +65,7 @@ class PartitionView(ReprMixin):
         diverged: the number of offsets below both high watermarks at which two live replicas hold different records.
         exposed: the number of committed records that an electable replica lacks.
         not_fetching: the ISR members that cannot fetch from the leader because their process is down or paused, or the link is cut.
-        uncommitted_us: how long the HW has stood still below the leader's LEO; 0 if everything is committed.
+        uncommitted_us: how long the HW has not advanced although it is below the leader's LEO, µs; 0 if everything is committed.
         lost_acknowledged, lost_read: the number of lost records that were acknowledged, and the number that a consumer has read.
         held_back_at: the leader's last stable offset while transactions keep it below the high watermark; None while the two are equal.
         ongoing: the number of transactions that are open in the leader's log.

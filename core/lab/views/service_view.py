@@ -13,7 +13,7 @@ class ServiceView(ReprMixin):
 
     Attributes:
         name: the name of the worker, or the name of the service if the view is the sum over its workers.
-        source, target: the topic that the worker reads, and the real topic. The source of a service is empty.
+        source, target: the topic that the worker reads, and the real topic. The view of a whole service has an empty source.
         running: whether an instance is running.
         held: the number of records that are held in memory or being sent.
         overdue: the number of held records that are due.
@@ -30,8 +30,8 @@ class ServiceView(ReprMixin):
             show.
         inversions: the number of records that were forwarded after a record with a higher offset from the same partition.
         lateness: the time from the due time until the acknowledgment, µs, as `mean`, `p50`, `p95`, `p99`, and `max`.
-        rounding: the time by which the levels are longer than the requested delays, µs, with the same names.
-        total_error: the true delay minus the requested delay, µs, with the same names.
+        rounding: the time by which the delays of the levels exceed the requested delays, µs, as `mean`, `p50`, `p95`, `p99`, and `max`.
+        total_error: the true delay minus the requested delay, µs, as `mean`, `p50`, `p95`, `p99`, and `max`.
     """
 
     name: str
@@ -62,7 +62,7 @@ class RetryView(ReprMixin):
 
     Attributes:
         name: the name of the service.
-        topic: the topic that it processes.
+        topic: the topic that the service processes.
         running: whether a worker is running.
         waiting: the number of records that the workers have fetched but not finished, and that are not in a later retry topic.
         tried, failed: the number of records that were tried, and the number of records that failed, by attempt number.

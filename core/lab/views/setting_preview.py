@@ -15,7 +15,7 @@ class MinIsrChange(NamedTuple):
     Attributes:
         led: the number of partitions that have a leader.
         refused: the number of these partitions that would refuse writes with acks=all.
-        at_min: the number of these partitions that would refuse such writes if the ISR lost one more member.
+        at_min: the number of partitions that would refuse writes with acks=all if the ISR lost one more member.
     """
 
     led: int

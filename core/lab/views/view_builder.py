@@ -182,7 +182,7 @@ class CachedViews(ReprMixin):
     Attributes:
         partitions, topics: the views of partitions and topics.
         counts: the totals of the durability account, in the order of `core.lab.views.incremental_view.Counts`.
-        diverged, exposed: the totals over the partitions.
+        diverged, exposed: the sums of `PartitionView.diverged` and `PartitionView.exposed` over all partitions.
         version: the version of the views (see `ClusterView.version`).
     """
 

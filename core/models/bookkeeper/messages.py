@@ -23,7 +23,8 @@ class Ledger(NamedTuple):
 
     Attributes:
         number: the number of the ledger.
-        version: the number of changes. A change succeeds only if nobody else has changed the ledger in the meantime.
+        version: the number of changes to the ledger's metadata so far. A change succeeds only if nobody else has changed the ledger in the
+            meantime.
         state: open, in recovery, or closed.
         fragments: the fragments, in order.
         last: the last entry of a closed ledger; -1 if the ledger is empty or not closed.

@@ -1,4 +1,5 @@
-"""Recovery of a ledger (`LedgerRecoveryOp`): fence it, read the entries after its last confirmed entry, write them again, and close it.
+"""Recovery of a ledger (`LedgerRecoveryOp`): fence the ledger, read the entries after its last confirmed entry, write them again, and close
+the ledger.
 
 The recovery must hear from Qw - Qa + 1 bookies of each write set. The remaining bookies are then too few for an ack quorum, so the recovery
 misses no acknowledged entry (`DistributionSchedule.QuorumCoverageSet`).

@@ -1,4 +1,4 @@
-"""A writer: the client of BookKeeper that owns a ledger, as a Pulsar broker does. It serves the requests of its own clients."""
+"""A writer: the client of BookKeeper that owns a ledger, as a Pulsar broker does. The writer serves the requests of its own clients."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PendingAdd:
     """An entry that is not confirmed.
 
     Attributes:
-        request, client: the client's write.
+        request, client: the write request, and the client that sent it.
         acks: the bookies that have the entry.
     """
 
@@ -52,7 +52,7 @@ class Writer(Server):
 
     Attributes:
         ledger: the ledger that the writer owns, with the metadata that it knows; None if it owns none.
-        next: the next entry.
+        next: the number of the next entry.
         confirmed: the last confirmed entry. Entries are confirmed in order.
         pending: the entries that are not confirmed, in order.
         changing: whether the writer is waiting for a change in the ensemble, and therefore neither sends nor confirms entries.
@@ -60,7 +60,7 @@ class Writer(Server):
         failed: the bookies that the writer no longer uses.
         recovery: the recovery of another writer's ledger; None if there is none.
         found: the ledgers before this writer's own, while the writer is taking over.
-        rows, engine: the confirmed entries of all ledgers, and what reads see.
+        rows, engine: the confirmed entries of all ledgers, and the rows that reads return.
     """
 
     __slots__ = (
@@ -298,7 +298,7 @@ class Writer(Server):
             self.recovery.heard_read(answer, bookie)
 
     def recovered(self, last: int, rewritten: int) -> None:
-        """Close the recovered ledger. Its entries are confirmed."""
+        """Close the recovered ledger. From now on, all entries of this ledger count as confirmed."""
         recovery, self.recovery = self.recovery, None
         assert recovery is not None
         ledger = recovery.ledger

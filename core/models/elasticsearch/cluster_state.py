@@ -1,4 +1,4 @@
-"""The cluster state: which node is the primary, and which copies are in sync. Only a master changes it (`ClusterState`)."""
+"""The cluster state: which node is the primary, and which copies are in sync. Only a master changes the cluster state (`ClusterState`)."""
 
 from __future__ import annotations
 

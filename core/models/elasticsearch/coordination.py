@@ -58,7 +58,7 @@ class Coordination:
 
     Attributes:
         term: the highest term that the node knows, on disk.
-        accepted: the last state that it has accepted, on disk.
+        accepted: the last state that the node has accepted, on disk.
         applied: the state in force, as far as the node knows.
         mode: candidate, master, or follower.
         master: the node's master; empty if it has none.
@@ -129,7 +129,7 @@ class Coordination:
         self._watch()
 
     def end(self) -> None:
-        """Forget what is in memory."""
+        """Forget the state that is only in memory."""
         self.applied, self.mode, self.master, self.publishing = EMPTY, CANDIDATE, "", False
         self.tasks.clear()
         self.votes.clear()

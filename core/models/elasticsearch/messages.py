@@ -36,7 +36,7 @@ class JoinVote(NamedTuple):
     """The answer to `RequestJoin`.
 
     Attributes:
-        is_new: whether the node has not been part of a cluster since its process started. Its copy then has to recover.
+        is_new: whether the node has not been part of a cluster since its process started. If so, the node's copy has to recover.
     """
 
     term: int
@@ -118,7 +118,7 @@ class Op(NamedTuple):
     """An operation of the shard.
 
     Attributes:
-        seqno: its sequence number.
+        seqno: the sequence number of the operation.
         term: the primary term in which the operation was made.
         row: the document; None for a no-op that fills a gap.
     """
@@ -174,7 +174,7 @@ class Replicate(NamedTuple):
 
 
 class Resync(NamedTuple):
-    """A new primary sends everything above its global checkpoint (`PrimaryReplicaSyncer`)."""
+    """A new primary sends all operations above its global checkpoint (`PrimaryReplicaSyncer`)."""
 
     ops: tuple[Op, ...]
     primary_term: int
@@ -187,7 +187,7 @@ class Resync(NamedTuple):
 
 
 class Replicated(NamedTuple):
-    """A copy has the operations.
+    """A copy confirms that it has the operations.
 
     Attributes:
         seqno: the operation that the copy acknowledges; -1 for a resync or a recovery.

@@ -37,10 +37,10 @@ class ElasticsearchNode(Server):
     """A node.
 
     Attributes:
-        shard: its copy of the shard.
-        coordination: its part in electing a master and in changing the cluster state.
-        primary: its work as the primary.
-        requests: the clients' writes that it coordinates.
+        shard: the node's copy of the shard.
+        coordination: the node's part in electing a master and in changing the cluster state.
+        primary: the node's work as the primary.
+        requests: the clients' writes that the node coordinates.
         after_refresh: the answers to the primary that wait for the next refresh.
     """
 
@@ -113,7 +113,7 @@ class ElasticsearchNode(Server):
     # --- the copy's side of replication -------------------------------------------------------------------------------
 
     def _is_outdated(self, primary_term: int, primary: str) -> bool:
-        """Return whether a message comes from a primary that has been replaced. If it does, tell that primary."""
+        """Return whether a message comes from a primary that has been replaced. If so, tell that primary that it has been replaced."""
         if primary_term < max(self.shard.primary_term, self.state.primary_term):
             self.reply(primary, NoLongerPrimary(max(self.shard.primary_term, self.state.primary_term)))
             return True

@@ -267,7 +267,7 @@ class Primary:
         self._shard.learn_global_checkpoint(min([self._shard.local_checkpoint, *in_sync]))
 
     def refreshed(self) -> None:
-        """Handle a refresh, after which searches at the primary see everything."""
+        """Handle a refresh, after which searches at the primary find all indexed operations."""
         if self._settings.wait_for_refresh:
             for seqno, write in list(self.open.items()):
                 write.indexed = True
@@ -304,7 +304,9 @@ class Primary:
                 self._node.send(copy, RecoveryStart(self.term))
 
     def _reconnect(self, term: int) -> None:
-        """Try again to recover the copies that are not started. The process of such a copy can end without the primary noticing it."""
+        """Try again to recover the copies that are not started. The process of a copy that is recovering can end without the primary
+        noticing it.
+        """
         if term == self.term:
             reached = self._shard.global_checkpoint
             self.recovering = {copy for copy in self.recovering if self.tracked.get(copy, -2) >= reached}

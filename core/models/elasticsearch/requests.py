@@ -17,7 +17,7 @@ class CoordinatedWrite:
 
     Attributes:
         client, request: the client, and the number that it gave to the write.
-        primary: the primary that it was sent to; empty while it is waiting for another cluster state.
+        primary: the primary that the write was sent to; empty while the write is waiting for another cluster state.
         tried: whether it has been sent to a primary before.
     """
 

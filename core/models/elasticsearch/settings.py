@@ -18,7 +18,7 @@ class ElasticsearchSettings:
         wait_for_active_shards: the number of copies that must be active before a write begins.
         write_timeout: how long a write waits for active copies or for a primary, µs.
         refresh_interval: index.refresh_interval, µs: the interval at which a copy makes its operations visible to searches.
-        refresh_phases: the time at which each copy first refreshes, µs. By default, the copies refresh one after the other.
+        refresh_phases: the time at which each copy refreshes for the first time, µs. By default, the copies refresh one after the other.
         wait_for_refresh: whether a write is acknowledged only when searches at all copies see it (refresh=wait_for).
         translog_async: whether writes are acknowledged before they are synced to disk (index.translog.durability=async).
         sync_interval: index.translog.sync_interval, µs.

@@ -19,8 +19,8 @@ class ShardCopy:
         primary_term: the highest primary term that the copy knows.
         local_checkpoint: the highest sequence number up to which all operations are indexed; -1 if there is none.
         global_checkpoint: the highest sequence number that all in-sync copies have, according to the last message from the primary.
-        documents: what a GET by id sees.
-        searchable: what a search sees: the documents at the last refresh.
+        documents: the documents that a GET by ID returns.
+        searchable: the documents that a search finds, which are those at the last refresh.
     """
 
     __slots__ = ("documents", "global_checkpoint", "indexed", "local_checkpoint", "primary_term", "searchable", "synced", "translog")
@@ -37,7 +37,7 @@ class ShardCopy:
 
     @property
     def max_seqno(self) -> int:
-        """The highest number of an indexed operation; -1 if there is none."""
+        """The highest sequence number of an indexed operation; -1 if there is none."""
         return max(self.indexed, default=-1)
 
     def index(self, op: Op) -> None:
@@ -70,11 +70,11 @@ class ShardCopy:
         return len(gone)
 
     def trim_translog(self) -> None:
-        """Drop the operations that are not indexed from the translog."""
+        """Drop from the translog the operations that are not indexed."""
         self.translog = dict(self.indexed)
 
     def restore_from_translog(self) -> None:
-        """Index everything that the translog has (`Engine#restoreLocalHistoryFromTranslog`)."""
+        """Index all operations in the translog (`Engine#restoreLocalHistoryFromTranslog`)."""
         self.indexed = dict(self.translog)
         self._reset()
 

@@ -30,7 +30,7 @@ class RelayLogWritten(Event, kind="relay-log-written", source="queue_event", lev
 
 
 class Applied(Event, kind="applied", source="Slave_worker::slave_worker_exec_event", level=DETAIL):
-    """A replica applied a transaction: readers see it."""
+    """A replica applied a transaction, which is now visible to readers."""
 
     server: str
     gtid: str

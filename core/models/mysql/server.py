@@ -40,7 +40,7 @@ class MySQLServer(Server):
         engine: the committed rows, which reads see.
         executed: the GTIDs of the binary log.
         primary_keys: the GTID of the transaction that inserted each primary key, if the keys are AUTO_INCREMENT.
-        requests: the clients that wait for a commit: their request and address, by place in the binary log.
+        requests: for each client that is waiting for a commit, the number of its request and its address, by place in the binary log.
         dumps: the connected replicas, each with the GTIDs that the replica had when it connected.
     """
 
@@ -147,8 +147,9 @@ class MySQLServer(Server):
         self.timer(self.write_time, "prepared", (write.request, write.row, client))
 
     def _prepared(self, about: tuple[int, Row, str]) -> None:
-        """Write a transaction to the binary log, send it, and commit it. The commit comes before or after the wait for replicas, or there
-        is no wait."""
+        """Write a transaction to the binary log, send it, and commit it. The commit comes before or after the wait for replicas, or the
+        transaction does not wait for replicas.
+        """
         request, row, client = about
         self._numbers += 1
         key = max(self.primary_keys, default=0) + 1 if self.settings.auto_increment else 0

@@ -11,7 +11,7 @@ class Entry(NamedTuple):
     """An entry of the log.
 
     Attributes:
-        term: the term of the leader that wrote it.
+        term: the term of the leader that wrote the entry.
         row: the row; None for the empty entry with which a leader begins its term.
     """
 

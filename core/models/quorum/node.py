@@ -35,8 +35,8 @@ class QuorumNode(Server):
         votes: the nodes that voted for this candidate.
         next_index, match_index: for each peer, the next index to send, and the last one that it is known to have stored.
         probing: the peers whose connection broke. The node sends them no entries until they answer again.
-        heard: when the node last heard from its leader; for a leader, when it last heard from each peer.
-        election_due: when the node starts an election if it hears from no leader, µs.
+        heard: the time at which the node last heard from its leader; for a leader, the time at which it last heard from each peer.
+        election_due: the time at which the node starts an election if it hears from no leader, µs.
         requests: the writes whose entries are not committed yet, as (request, client), by index.
         reads: the reads that wait.
     """

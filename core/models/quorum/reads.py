@@ -3,7 +3,7 @@
 - `quorum`: the leader asks a majority whether it still leads, and then answers (ReadIndex). The answer is never stale.
 - `lease`: the leader answers immediately while no other node can have been elected. The answer is never stale if all clocks run at the same
   rate.
-- `leader`: the leader answers immediately. If it does not know that it was replaced, it answers with stale data.
+- `leader`: the leader answers immediately. If the leader does not know that it was replaced, it answers with stale data.
 - `local`: any node answers with what it knows to be committed. The answer can be stale, but is never dirty.
 - `uncommitted`: any node answers with everything in its log. The answer can be dirty.
 """
@@ -22,7 +22,7 @@ READS: Final = ("quorum", "lease", "leader", "local", "uncommitted")
 
 
 class Reader(Protocol):
-    """The part of a node that reads use."""
+    """The part of a node's interface that reads need."""
 
     @property
     def address(self) -> str:

@@ -40,7 +40,7 @@ def enabled(simulation: Simulation, acts: Iterable[Choice] = (), until: int | No
 
     Args:
         simulation: the simulation, between two steps.
-        acts: the acts that the caller offers.
+        acts: the acts that the caller offers as additional choices.
         until: the time up to which virtual time can advance to make the earliest timer due, µs. By default, time does not advance.
     """
     heads: dict[tuple[str, str, int], Entry] = {}

@@ -76,7 +76,7 @@ class Codec:
         each[:] = state
 
     def write_all(self, objects: list[FieldValue], states: list[State], held: list[State]) -> None:
-        """Set the states of objects to `states`. Their current states are `held`."""
+        """Set the states of objects to `states`. The current states of the objects are `held`."""
         for each, state in zip(objects, states, strict=True):
             self.write(each, state)
 
@@ -153,7 +153,7 @@ class FewOfManyCodec(FieldsCodec):
         self._readers: dict[type, Callable[[object], State]] = {}
 
     def include(self, codec: FieldsCodec) -> None:
-        """Use a codec for the objects of its class."""
+        """Register the codec for the objects of its class."""
         self._codecs[codec.cls], self._readers[codec.cls] = codec, codec.read_one
 
     def read_final(self, each: object) -> State:
@@ -225,7 +225,7 @@ class AppendOnlyListCodec(Codec):
     def restore(self, objects: list[FieldValue], states: list[State], former: list[State]) -> None:
         """Set the states of objects that have only grown since their `former` states. The former states of the last objects can be missing.
 
-        Two states with the same copy agree up to the shorter length. So only what comes after that is written.
+        Two states with the same copy agree up to the shorter length. Therefore, only the items beyond this length are written.
         """
         for each, (copy, length), (known, agreed) in zip(objects, states, chain(former, repeat((None, 0))), strict=False):
             start = min(agreed, length) if known is copy else 0

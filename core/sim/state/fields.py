@@ -33,10 +33,10 @@ class Declared(NamedTuple):
 
     Attributes:
         wiring: fields that are set once, when the simulation is built. Fingerprints do not read them.
-        history: sequence numbers, causes, and counts that nothing later depends on.
-        times: moments of virtual time. Only their distance from now matters.
-        labels: the fields that hold labels, each with its family. Labels are numbers above 0 that are only compared with others of their
-            family. A field can also be a dict whose keys are labels.
+        history: sequence numbers, causes, and counts that do not affect later behavior.
+        times: moments of virtual time. Only the difference between these times and the current time matters.
+        labels: the fields that hold labels, each with the family of the labels. Labels are numbers above 0 that are only compared with
+            others of their family. A field can also be a dict whose keys are labels.
     """
 
     wiring: tuple[str, ...] = ()
@@ -120,7 +120,7 @@ def _declared_by(cls: type) -> tuple[str, ...]:
 
 
 def outside(cls: type) -> tuple[str, ...]:
-    """Return the fields that are not part of the state: `OUTSIDE` of the class. In a copy, they have the values that `cls()` sets."""
+    """Return the fields that are not part of the state: `OUTSIDE` of the class. In a copy, these fields have the values that `cls()` sets."""
     return tuple(getattr(cls, "OUTSIDE", ()))
 
 

@@ -92,7 +92,7 @@ def _when(entry: Entry) -> tuple[int, int]:
 
 
 def _by_connection(simulation: Simulation) -> dict[tuple[str, str, bool], list[Entry]]:
-    """Return the live entries of the agenda by connection. An open connection is identified by its ends and its opener."""
+    """Return the live entries of the agenda by connection. An open connection is identified by its two ends and by which end opened it."""
     found: dict[tuple[str, str, bool], list[Entry]] = {}
     for entry in simulation.agenda.entries:
         if simulation.is_live(entry):

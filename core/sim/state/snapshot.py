@@ -2,8 +2,8 @@
 
 A snapshot holds the state of every mutable object (`core.sim.state.codecs`). It shares all unchanged states with the previous snapshot.
 Objects are read class by class, and changes are found by comparison, so the protocol does no bookkeeping for snapshots. Restoring a
-snapshot writes the states back to the same objects, so identity and reference cycles need no special care. Only differences are written.
-Copying a snapshot creates new objects, and replaces each reference with one to the new object.
+snapshot writes the states back to the same objects, so identity and reference cycles need no special care. Only the states that differ are
+written. Copying a snapshot creates new objects, and replaces each reference with one to the new object.
 
 Copies share functions, so functions must not hold state. A state that contains a closure is refused.
 """
@@ -23,13 +23,15 @@ from core.sim.state.fields import ATOMS, FieldValue
 Root = TypeVar("Root")
 
 Visit = Callable[[list[FieldValue]], bool]
-"""A function that visits values that can lead to objects. It returns whether a mutable object in the values can equal another object."""
+"""A function that visits values that can lead to objects. The function returns whether a mutable object in the values can equal another
+object.
+"""
 
 PLACE: Final = 16
 """The number of list entries in a snapshot that take as much memory as one object's state."""
 
 AT_ONCE: Final = 256
-"""The number of objects that are read before their states are compared. While they are few, they stay in the processor's cache."""
+"""The number of objects that are read before their states are compared. A small number of objects stays in the processor's cache."""
 
 FEW_OF_CLASS: Final = 32
 """If fewer objects of a class than this are found at once, they are read together with those of other such classes."""
@@ -69,7 +71,7 @@ class Group:
         return places, present
 
     def add(self, found: list[object], visit: Visit) -> int:
-        """Read new objects, and visit the values that they lead to. Return the same number as `update`."""
+        """Read new objects, and visit the values that they lead to. Return how many places are not shared with the last snapshot."""
         values = [value for value in chain.from_iterable(map(self.codec.read_final, found)) if type(value) not in ATOMS]
         if values:
             visit(values)
@@ -98,7 +100,7 @@ class Group:
         return self._changed(places, states, held, visit)
 
     def _changed(self, places: Sequence[int], states: list[State], former: list[State], visit: Visit) -> int:
-        """Visit the values that some places hold now and did not hold before."""
+        """Visit the values that objects at the given places hold now and did not hold before."""
         if self.codec.leads:
             for holders, values in self.codec.new_values(places, states, former):
                 if visit(values):
@@ -107,7 +109,7 @@ class Group:
         return len(self.states) + PLACE * len(places)
 
     def pruned(self, reachable: set[int]) -> Group:
-        """Return a group with those of the objects whose ids are in `reachable`. Their states are kept."""
+        """Return a group with those of the objects whose ids are in `reachable`. The new group keeps the states of these objects."""
         other = Group(self.codec)
         for at, each in enumerate(self.objects):
             if id(each) in reachable:
@@ -219,7 +221,9 @@ class Objects:
                 group.states = []
 
     def _update_found(self) -> int:
-        """Read the objects that were found, and the objects that they lead to. Return the same number as `update`."""
+        """Read the objects that were found, and the objects that they lead to. Return how many places are not shared with the last
+        snapshot.
+        """
         changed = 0
         while self._found:
             found, self._found = self._found, {}
@@ -242,7 +246,7 @@ class Objects:
         return self.groups[number]
 
     def _visit(self, values: list[FieldValue]) -> bool:
-        """Find the objects that values lead to. Return whether a mutable object in them can equal another object.
+        """Find the objects that values lead to. Return whether a mutable object in these values can equal another object.
 
         The parts of tuples are always visited again, which is as fast as looking the tuples up.
         """
@@ -380,7 +384,9 @@ class Snapshots:
 
 @contextmanager
 def _garbage_collection_paused() -> Iterator[None]:
-    """Pause the garbage collector. Otherwise, it would repeatedly traverse thousands of new objects that are not garbage."""
+    """Pause the garbage collector. Otherwise, the garbage collector would repeatedly traverse thousands of new objects that are not
+    garbage.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:

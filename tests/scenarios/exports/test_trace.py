@@ -72,7 +72,7 @@ def test_each_record_of_an_offset_has_its_life(capsys: pytest.CaptureFixture[str
     assert main(["trace", "e1-data-loss", "--release", "0.10.2", "--record", "orders-0@1"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == "orders-0@1: producer#1, leader epoch 0"
-    assert printed[-3].endswith("leads without it: it is LOST (epoch 1; caused by event 26) (event 36)")
+    assert printed[-3].endswith("is the leader but lacks it: it is LOST (epoch 1; caused by event 26) (event 36)")
     assert printed[-1] == "  Now on no broker; LOST; round trip 0s, commit 0s."
 
 

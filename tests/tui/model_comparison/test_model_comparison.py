@@ -52,7 +52,7 @@ def test_the_views_say_who_lost_what_and_why(views: tuple[LiveView, ...]) -> Non
         "LOST: at 1.001s, a was told that version 51 of ka was written; n2 lacks it. Why: an operator makes n2 the source"
     )
     assert elasticsearch.why.startswith("No acknowledged write is lost. After the fault, n2 is the primary of term 2")
-    assert "nobody could write, until n" in quorum.why
+    assert "no client could write, until n" in quorum.why
     assert all(view.primary not in ("", "b1", "n1") for view in views)
 
 
