@@ -15,9 +15,9 @@ class ElectionMode(enum.StrEnum):
     ONLINE = "ONLINE"
     """Keep the current leader if it can still lead. Otherwise, elect the first ISR member that can lead."""
     UNCLEAN = "UNCLEAN"
-    """Do the same as for ONLINE, but if no ISR member can lead, elect any active replica, even one that lacks committed records."""
+    """Elect a leader as for ONLINE, but if no ISR member can lead, elect any active replica, even one that lacks committed records."""
     PREFERRED = "PREFERRED"
-    """Elect the first assigned replica if it can lead; otherwise, do the same as for ONLINE.
+    """Elect the first assigned replica if it can lead; otherwise, elect a leader as for ONLINE.
 
     A preferred election is never unclean, regardless of the topic's configuration.
     """
@@ -46,7 +46,8 @@ class CreatePartitions(NamedTuple):
     Attributes:
         topic: the topic to which partitions are added.
         partitions: the new total number of partitions.
-        assignment: the replicas of each new partition. If the assignment is empty, the controller places these replicas.
+        assignment: the replicas of each new partition. If the assignment is empty, the controller places the replicas of the new
+            partitions.
     """
 
     topic: str

@@ -33,7 +33,7 @@ class ForwardTimes(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """Records that a worker of a retry service has finished trying.
+    """Records for which a worker of a retry service has finished a try, and the outcome of that try.
 
     Attributes:
         worker, instance, group: the name of the worker, the number of its instance, and its group.
@@ -62,13 +62,13 @@ class Tried(NamedTuple):
 
 
 class PartitionObserver(Protocol):
-    """The observer of one partition's records. `accepted` is the number of records that the partition's leaders appended."""
+    """Observes what happens to the records of one partition. `accepted` is the number of records that the partition's leaders appended."""
 
     accepted: int
 
 
 class DurabilityObserver(Protocol):
-    """The observer of a cluster's records."""
+    """Observes what happens to the records of a cluster."""
 
     @property
     def exposed(self) -> Container[TopicPartition]:
@@ -105,7 +105,8 @@ class DurabilityObserver(Protocol):
         """Record that a producer received the acknowledgment of a batch from a broker. `node` is the broker's address."""
 
     def batch_failed(self, producer: str, batch_id: int, sent_at: int, event: int) -> None:
-        """Record that an attempt to produce a batch failed. `event` is the sequence number of its `produce-failed` event."""
+        """Record that an attempt to produce a batch failed. `event` is the sequence number of the `produce-failed` event for this
+        attempt."""
 
     def batch_completed(self, producer: str, batch_id: int) -> None:
         """Record that a producer will not send a batch again."""
@@ -117,8 +118,7 @@ class DurabilityObserver(Protocol):
         """Record that a leader appended the marker that aborts some records."""
 
     def log_truncated(self, tp: TopicPartition, broker: int, before: tuple[Run, ...], old: int, leo: int, event: int) -> None:
-        """Record that a truncation or a power loss moved a log's end from `old` to `leo`. `before` is the content that the log had
-        before."""
+        """Record that a truncation or a power loss moved a log's end from `old` to `leo`. `before` is the former content of the log."""
 
     def log_unavailable(self, tp: TopicPartition, broker: int, log: ReplicaLog) -> None:
         """Record that a broker's log is no longer available, because its directory failed or the replica was deleted."""
@@ -165,10 +165,10 @@ class DurabilityObserver(Protocol):
         them."""
 
     def records_tried(self, service: str, number: int, records: int, failed: bool, /) -> None:
-        """Record that a worker of a retry service tried records for the `number`th time."""
+        """Record that a worker of a retry service tried to process records for the `number`th time."""
 
     def records_done(self, service: str, tried: Tried, /) -> None:
-        """Record that a worker of a retry service has finished trying records."""
+        """Record that a worker of a retry service has finished a try, and the outcome of that try."""
 
     def retries_checked(self, service: str, group: str, source: str, /) -> None:
         """Record that a worker of a retry service started or committed offsets. The account checks which records the worker has dropped."""

@@ -1,17 +1,18 @@
 """The health of a partition: its status, and the conditions that follow from its metadata (offline, under-replicated, at or under min ISR).
 
-All code that shows, counts, or reports such a condition uses these functions. For three of these conditions, Kafka has two definitions. A
-broker counts only partitions that it leads, and uses the effective min.insync.replicas (`is_under_replicated`, `is_under_min_isr`,
-`is_at_min_isr`). Metrics, condition readings, reports, and `status_of` use this definition. `kafka-topics --describe` lists partitions from
-the controller's metadata. This command uses min.insync.replicas as configured, even if the value exceeds the replication factor, and
-includes partitions that have no leader (`described_*`). isrlab's `describe` command, the grid's filters, and the counts next to the grid
-use this second definition.
+All code that shows, counts, or reports one of these conditions uses these functions. Kafka has two definitions each of under-replicated,
+under min ISR, and at min ISR. A broker counts only partitions that it leads, and uses the effective min.insync.replicas
+(`is_under_replicated`, `is_under_min_isr`, `is_at_min_isr`). Metrics, condition readings, reports, and `status_of` use this definition.
+`kafka-topics --describe` lists partitions from the controller's metadata. This command uses min.insync.replicas as configured, even if the
+value exceeds the replication factor, and includes partitions that have no leader (`described_*`). isrlab's `describe` command, the grid's
+filters, and the counts next to the grid use this second definition.
 
 `status_of` returns the status of a partition from its clients' point of view. Screens, readings, and sweeps use `status_of`, and reports
-use the same names for the statuses. It takes time until the controller learns that a broker has failed. Until then, the controller's
-metadata can contain a leader or an ISR member that has failed. Therefore, the status depends both on the metadata and on the actual state
-of processes and links. While an ISR member is not fetching, nothing is committed: the leader accepts writes with acks=1, but writes with
-acks=all wait. Such a partition is *stalled*, even though the metadata shows a leader and a full ISR.
+use the same names for the statuses. It takes time until the controller learns that a broker has failed. Until the controller learns about
+the failure of a broker, the metadata can contain a leader or an ISR member that has failed. Therefore, the status depends both on the
+metadata and on the actual state of processes and links. While an ISR member is not fetching, nothing is committed: the leader accepts
+writes with acks=1, but writes with acks=all wait. A partition in this state is *stalled*, even though the metadata shows a leader and a
+full ISR.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from core.kafka.settings.registry import setting_named
 from core.sim.units import SECOND
 
 STALL_BOUND: Final = SECOND
-"""The maximum time that the high watermark can stay below the log end without moving, µs. After this time, writes with acks=all are
-stalled.
+"""The maximum time that the high watermark can stay below the log end without moving, µs. If the high watermark has not moved for this
+time, writes with acks=all are stalled.
 
-A healthy follower fetches at least once per replica.fetch.wait.max.ms, which is 500 ms by default. STALL_BOUND is twice as long as this
-default.
+A healthy follower fetches at least once per replica.fetch.wait.max.ms, which is 500 ms by default. STALL_BOUND is twice the default of
+replica.fetch.wait.max.ms.
 """
 
 
@@ -57,8 +58,8 @@ class AssignedPartition(LedPartition, Protocol):
 class PartitionStatus(enum.IntEnum):
     """The status of a partition, by the operations that clients can perform on it.
 
-    The statuses are ordered from worst to best. Writes with acks=all succeed only in the last four statuses, and all consumers can read
-    only in the last three.
+    The statuses are ordered from worst to best. Writes with acks=all succeed only in the four best statuses, and all consumers can read
+    only in the three best.
     """
 
     OFFLINE = 0
@@ -92,7 +93,7 @@ class PartitionStatus(enum.IntEnum):
 
 
 def effective_min_isr(min_insync_replicas: int, replication_factor: int, *, capped: bool) -> int:
-    """Return the effective min.insync.replicas. Since 3.7 (`capped`), this is at most the replication factor.
+    """Return the effective min.insync.replicas. Since 3.7 (`capped`), the effective value is at most the replication factor.
 
     Kafka: `Partition#effectiveMinIsr` with the partition's replicas, and `ReplicationControlManager#getTopicEffectiveMinIsr` with the
     replicas of the topic's first partition.
@@ -156,7 +157,7 @@ def described_under_replicated(partition: AssignedPartition, observing: int = 0)
 
 
 def described_min_isr(config: Sequence[tuple[str, str]], release: Release) -> int:
-    """Return the uncapped min.insync.replicas from the topic's summary line, which the following filters use
+    """Return the uncapped min.insync.replicas from the topic's summary line, which the filters of `kafka-topics --describe` use
     (`TopicCommand#describeTopic`).
 
     Raises:
@@ -238,7 +239,7 @@ def status_of(
 
 
 class UncleanElection(enum.Enum):
-    """The point at which unclean leader election gives a leader to a partition that has none."""
+    """The time, if any, at which unclean leader election gives a leader to a partition that has none."""
 
     NOBODY_UP = enum.auto()
     """A leader is never elected, because none of the partition's replicas is up."""

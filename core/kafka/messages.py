@@ -2,7 +2,7 @@
 to itself.
 
 If the part of a message for one partition has a `cause` field, this field contains the sequence number of the event that caused this part.
-Otherwise, the cause of the whole message applies. Times are in µs. An epoch or ID of -1 means that there is none.
+Otherwise, the cause of this part is the cause of the whole message. Times are in µs. An epoch or ID of -1 means that there is none.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class FetchPartition(NamedTuple):
 
 
 FetchPartitionFields = tuple[TopicPartition, Column, int, int, Column]
-"""A `FetchPartition`, or a plain tuple of its fields. The tuple is five times as fast to create as a `FetchPartition`."""
+"""A `FetchPartition`, or a plain tuple of its fields. Creating the tuple is five times as fast as creating a `FetchPartition`."""
 
 
 class FetchRequest(NamedTuple):
@@ -65,7 +65,7 @@ class FetchRequest(NamedTuple):
 
 
 class FetchedPartition(NamedTuple):
-    """The part of a fetch response for one partition. If this part contains a diverging epoch, it contains no records.
+    """The part of a fetch response for one partition. If the part contains a diverging epoch, it contains no records.
 
     With the isolation level read_committed, `aborted` contains (producer ID, first offset) for each aborted transaction that might overlap
     the records.
@@ -85,14 +85,14 @@ class FetchedPartition(NamedTuple):
 
 FetchFailure = tuple[str, int, int]
 """The reason why a leader returns no records to a follower: an error, or the point where the logs diverge (epoch, end offset). If the
-reason is an error, the epoch and the end offset are -1.
+leader returns an error, the epoch and the end offset are -1.
 """
 
 FetchedPartitionFields = tuple[TopicPartition, FetchFailure | None, Column, FetchedRecords | None, Column, int, Column]
 """A `FetchedPartition` in the form in which it is sent to followers: partition, failure, offset, records, high watermark, log start, and
 cause.
 
-It is a plain tuple, which is five times as fast to create as a `FetchedPartition`.
+The form is a plain tuple, because creating a plain tuple is five times as fast as creating a `FetchedPartition`.
 """
 
 
@@ -144,7 +144,8 @@ LATEST: Final = -1
 
 
 class ListOffsetsRequest(NamedTuple):
-    """A ListOffsets request for one partition. If `replica` is -1, the sender is a consumer. The response repeats `fetcher`.
+    """A ListOffsets request for one partition. If `replica` is -1, the sender is a consumer. The response has the same `fetcher` as the
+    request.
 
     `timestamp` is LATEST or a time in µs. If `timestamp` is a time, the response contains the offset of the first record at or after this
     time. With `read_committed`, records at or above the last stable offset are ignored.
@@ -220,7 +221,7 @@ class ProduceRequest(NamedTuple):
         correlation: the correlation ID.
         producer: the producer's name.
         tp: the partition.
-        records: the number of records.
+        records: the number of records in the batch.
         bytes: the total size of the records.
         acks: the acknowledgments that the batch requires: 0, 1, or -1 for all.
         timeout: request.timeout.ms, µs.
@@ -257,8 +258,8 @@ class ProduceRequest(NamedTuple):
 class ProduceResponse(NamedTuple):
     """The response to a produce request. `term` is the leader's term in which the offsets were assigned.
 
-    `log_start` is the log start offset of a leader that refuses the batch; -1 if it is unknown. From this offset, the producer can tell
-    whether retention has deleted its records.
+    `log_start` is the log start offset of a leader that refuses the batch; -1 if it is unknown. From the log start offset, the producer can
+    tell whether retention has deleted its records.
     """
 
     correlation: int
@@ -277,7 +278,7 @@ class InitProducerIdRequest(NamedTuple):
 
 
 class InitProducerIdResponse(NamedTuple):
-    """The response with a unique producer ID, whose epoch starts at 0."""
+    """The response that assigns a unique producer ID, with an epoch of 0."""
 
     correlation: int
     producer_id: int
@@ -372,7 +373,7 @@ class AssignReplicasToDirsRequest(NamedTuple):
 
 
 class MetadataFetchRequest(NamedTuple):
-    """A broker's fetch of the metadata log from an offset. The controller responds when there are more records."""
+    """A broker's fetch of the metadata log from an offset. The controller responds when there are more metadata records."""
 
     broker: int
     offset: int
@@ -443,8 +444,8 @@ class NotController(NamedTuple):
 
 
 class LeaderChangeMessage(NamedTuple):
-    """The first entry in a controller epoch (Kafka: `LeaderChangeMessage`). When this entry is committed, all earlier entries are also
-    committed.
+    """The first entry in a controller epoch (Kafka: `LeaderChangeMessage`). When the LeaderChangeMessage is committed, all earlier entries
+    are also committed.
     """
 
     leader: str

@@ -1,7 +1,7 @@
 """The rules of each Kafka release. Each rule that changed between releases is a field of `Release`.
 
 Code that applies a rule reads its field, for example `release.truncation` or `release.strict_min_isr`, and never compares versions. The
-field's definition specifies the releases in which the rule is in force. The docstring of the class lists the sources.
+field's definition specifies the releases in which the rule is in force. The docstring of `Release` lists the source of each rule.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ class Truncation(enum.IntEnum):
     EPOCH = 1
     """The follower sends OffsetsForLeaderEpoch once. The response contains an end offset, but no epoch (KIP-101, 0.11)."""
     EPOCH_ROUNDS = 2
-    """The response also contains the epoch. The follower repeats the request until both logs contain that epoch (KIP-279, 2.0)."""
+    """The response to OffsetsForLeaderEpoch also contains the epoch. The follower repeats the request until both logs contain the epoch in
+    the response (KIP-279, 2.0)."""
     ON_FETCH = 3
     """The fetch contains the last fetched epoch, and the response contains the diverging epoch (KIP-595; used by the fetcher since 2.8)."""
 
@@ -59,13 +60,14 @@ class GroupsTool(enum.IntEnum):
     COMMAS = 0
     """In the output of `--describe`, columns are separated by commas (0.9)."""
     FIXED_WIDTHS = 1
-    """The columns have fixed widths (0.10.2)."""
+    """In the output of `--describe`, columns have fixed widths (0.10.2)."""
     VIEWS = 2
     """`--describe` supports `--members` and `--state`, and each column is as wide as its longest value (KIP-175, 1.1)."""
     GROUP_COLUMN = 3
     """`--describe` accepts several groups, and its tables begin with the column GROUP (KIP-222, between 2.0.1 and 2.3.1)."""
     JAVA = 4
-    """The tool is rewritten in Java. The tool prints partitions in the order of a hash table, and `--list` supports `--type` (3.8)."""
+    """The tool is a rewrite in Java. `kafka-consumer-groups` prints partitions in the order of a hash table, and `--list` supports `--type`
+    (3.8)."""
     EPOCHS = 5
     """`--verbose` prints epochs (KIP-1099, 4.0)."""
     SORTED = 6
@@ -104,12 +106,13 @@ class StickyAlgorithm(enum.IntEnum):
     """The algorithm of the sticky assignors for members that all subscribe to the same topics."""
 
     GENERAL = 0
-    """The algorithm is the same as for different subscriptions (before 2.6)."""
+    """The algorithm is the same as for members that subscribe to different topics (before 2.6)."""
     MAXIMUM_QUOTA = 1
     """Each member keeps as many partitions as the maximum quota allows, and later gives up some of them to members that have too few
     (KAFKA-9987, 2.6)."""
     EXPECTED_MEMBERS = 2
-    """Only the expected number of members keep as many partitions as the maximum quota allows (KAFKA-12464, 3.0)."""
+    """A member can keep as many partitions as the maximum quota allows only until the expected number of members have done so (KAFKA-12464,
+    3.0)."""
 
 
 _NAMES: Final = (
@@ -155,15 +158,17 @@ class Release(ReprMixin):
             left in the log, the producer's state expires at the next check (KAFKA-9144, 2.4.1).
         producers_outlive_segments: a log knows a producer until the producer expires. Before 2.3, the log forgets a producer when the
             segment that contains its last record is deleted (KAFKA-7190, 2.3).
-        ignores_empty_transactions: a marker without an open transaction is not recorded as a transaction. Before 2.8, such a marker is
-            recorded as a transaction that has no records, and an ABORT marker gets an entry in the transaction index (KAFKA-10702, 2.8).
+        ignores_empty_transactions: a marker without an open transaction is not recorded as a transaction. Before 2.8, a marker without an
+            open transaction is recorded as a transaction that has no records, and an ABORT marker gets an entry in the transaction index
+            (KAFKA-10702, 2.8).
         producer_expiration_setting: the setting that determines when a leader forgets an idle producer (KIP-854, 3.4).
         transactions: producers can have a transactional.id, and consumers can have an isolation level (KIP-98, 0.11).
         idempotent_in_flight: the number of batches per partition that an idempotent producer can have in flight (KAFKA-5494, 1.0).
         retries_first_partition_soon: a producer repeats the first AddPartitionsToTxn of a transaction after 20 ms while the previous
             transaction is being completed (KAFKA-5477, 1.0).
         bumps_producer_epoch: a producer that does not know whether a batch was appended continues in another epoch (KIP-360, 2.5). Before
-            2.5, an idempotent producer gets another producer ID instead, and for a transactional producer, the error is fatal.
+            2.5, if an idempotent producer does not know whether a batch was appended, it gets another producer ID; for a transactional
+            producer, this situation is a fatal error.
         producer_fenced: coordinators respond to a fenced producer with PRODUCER_FENCED, so INVALID_PRODUCER_EPOCH from a leader is no
             longer fatal (KIP-588, 2.7).
         invalid_transition_is_fatal: an invalid state transition of a transactional producer is fatal (KAFKA-14831, 3.6).
@@ -182,8 +187,8 @@ class Release(ReprMixin):
             INVALID_TXN_STATE (KIP-890, 3.8).
         answers_producer_fenced: a coordinator responds to a fenced producer with PRODUCER_FENCED; before that, with INVALID_PRODUCER_EPOCH
             (KIP-588, 2.7).
-        ignores_late_marker_answers: a coordinator ignores responses to markers from a previous coordinator epoch. Before 3.8, such a
-            response can make the coordinator forget the markers from the current epoch, so that the transaction never completes
+        ignores_late_marker_answers: a coordinator ignores responses to markers from a previous coordinator epoch. Before 3.8, a response to
+            a late marker can cause the coordinator to forget the markers from the current epoch, so that the transaction never completes
             (KAFKA-16352, 3.8).
         expires_uninitialized_ids: a transactional ID that never got a producer epoch expires like any other ID (KAFKA-14880, 3.4.1).
         transaction_feature: the release has the feature `transaction.version`, which a cluster can raise or lower (4.0,
@@ -201,7 +206,7 @@ class Release(ReprMixin):
         commits_below_min_isr: a group coordinator appends offsets even if the ISR of their partition is smaller than min.insync.replicas.
             The commit then waits for the high watermark (KIP-848's coordinator, 4.0).
         responses_wait_for_writes: a group coordinator responds only when all records that it has written so far are committed, even if the
-            request writes nothing (`CoordinatorRuntime`, 4.0). Before 4.0, only the response to a write waits.
+            request writes nothing (`CoordinatorRuntime`, 4.0). Before 4.0, a response waits only if its request writes records.
         plain_commits_unstable: an offset that is being committed outside of a transaction is also unstable (before 4.0).
         unknown_group_not_found: if OffsetCommit contains a generation and the group is unknown, the error is GROUP_ID_NOT_FOUND; before
             4.0, it is ILLEGAL_GENERATION.
@@ -213,7 +218,7 @@ class Release(ReprMixin):
         limits_group_size: group.max.size limits the number of members (KIP-389, 2.2).
         static_members: a member with a group.instance.id keeps its place when its process restarts (KIP-345, 2.3).
         skips_assignment: a static leader that returns learns that it is still the leader, and keeps the assignment (KIP-814, 3.2). Before
-            3.2, such a member believes that it is a follower.
+            3.2, a static leader that returns believes that it is a follower.
         stores_new_groups: a coordinator writes a group to the log when it assigns the first member ID (KIP-848's coordinator, 4.0).
         syncs_expire: a member that does not sync within the rebalance timeout is removed (KAFKA-12890, 3.0).
         heartbeats_while_completing: the coordinator accepts a heartbeat while the group is waiting for the assignment (KAFKA-10122, 2.7).
@@ -224,7 +229,7 @@ class Release(ReprMixin):
         cooperative_rebalances: consumers support the assignor `cooperative-sticky`, with which they keep partitions during a rebalance
             (KIP-429, 2.4).
         cooperative_by_default: the default of partition.assignment.strategy is range and cooperative-sticky (KAFKA-12477, 3.0). Before 3.0,
-            the default is range.
+            the default of partition.assignment.strategy is range.
         owners_name_generations: subscriptions contain the generation of the owned partitions (KIP-792, 3.2).
         resets_by_duration: auto.offset.reset can be a duration (KIP-1106, 4.0).
         offsets_expire_with_group: the retention time of committed offsets begins when the group becomes empty (KIP-211, 2.1). Before 2.1,
@@ -241,7 +246,7 @@ class Release(ReprMixin):
             Before 2.4.1, the cleaner repeatedly cleans the same part.
         marker_keys_do_not_count: a record whose key equals a marker's key does not replace the marker (KAFKA-14055, 3.3).
         keeps_batch_of_last_sequence: the cleaner keeps an empty batch if the batch ends with its producer's last sequence number (before
-            2.2.1, KAFKA-8335). Since then, the cleaner keeps the batch that contains the producer's last offset.
+            2.2.1, KAFKA-8335). Since 2.2.1, the cleaner keeps the batch that contains the producer's last offset.
         keeps_last_batch_of_round: the cleaner keeps the last batch in the range that it cleans, even if the batch has no records left
             (KAFKA-17076, 4.0).
         truncation: how a follower determines the offset to which it truncates its log.
@@ -253,15 +258,15 @@ class Release(ReprMixin):
         capped_min_isr: the effective min.insync.replicas is at most the replication factor (KAFKA-15583, 3.7).
         epoch_at_start: a new leader immediately records the start offset of its epoch, even before its first record. A new leader also
             answers requests for epochs that are older than all epochs that it knows (KIP-279, 2.0). Before 2.0, an epoch starts with its
-            first record, and the leader has no answer to such a request.
+            first record, and the leader cannot answer a request for an older epoch.
         hides_stale_hw: while a new leader's high watermark is below the start of its epoch, the leader does not return its end offset to
             clients (KIP-207, 2.2).
         hw_completes_fetch: a leader completes a follower's fetch immediately if the follower does not have the latest high watermark
             (KIP-392, 2.4; reverted in 2.6, KAFKA-9952).
         halts_on_truncation: if a broker's log is longer than its leader's log, the broker halts instead of truncating the log, unless
             unclean leader election is enabled (up to 1.1, KAFKA-2015).
-        halved_isr_check: `isr-expiration` runs twice per replica.lag.time.max.ms (0.10.2). Before 0.10.2, the task runs only once in that
-            time.
+        halved_isr_check: `isr-expiration` runs twice per replica.lag.time.max.ms (0.10.2). Before 0.10.2, `isr-expiration` runs only once
+            per replica.lag.time.max.ms.
         caught_up_as_of_last_fetch: if a follower's fetch reaches the LEO that the leader had at the previous fetch, the follower counts as
             caught up at the time of the previous fetch (KAFKA-4485, 0.10.2). Before 0.10.2, only a fetch from the log end counts, so a
             follower can leave the ISR even though it is never far behind.
@@ -271,8 +276,8 @@ class Release(ReprMixin):
         fetch_epoch_fencing: fetches carry the leader epoch, and a leader refuses other epochs (KIP-320, 2.1).
         truncation_epoch_fencing: OffsetsForLeaderEpoch and ListOffsets requests carry the leader epoch, and a leader refuses other epochs
             (KIP-320, 2.1).
-        hw_same_epoch: only fetches in the leader's own epoch affect the high watermark and the ISR. In Kafka, epoch fencing ensures that no
-            other fetches count; in isrlab, the rule can also be switched off separately (KIP-320, 2.1).
+        hw_same_epoch: only fetches in the leader's own epoch affect the high watermark and the ISR. In Kafka, this rule follows from epoch
+            fencing; in isrlab, the rule can also be switched off separately (KIP-320, 2.1).
         truncate_on_epoch_change: a follower that has missed an epoch truncates its log again, even if the leader is the same (KAFKA-7164;
             isrlab models it for Kafka 2.0 and later).
         truncate_in_next_epoch: a follower truncates its log again even if it has not missed an epoch, so it truncates in every new epoch
@@ -289,8 +294,8 @@ class Release(ReprMixin):
             the leader sends to it (in all Kafka releases).
         ignores_diverging_fetch: a fetch that is answered with a diverging epoch does not count as progress (KAFKA-13141).
         recovery_state: an uncleanly elected leader is marked RECOVERING (KIP-704, 3.2).
-        survives_failed_dir: a broker that has a failed log directory continues to use its other directories (KIP-112, 1.0). With KRaft,
-            this is possible only since 3.7; before 3.7, a KRaft broker can have only one log directory (KIP-858).
+        survives_failed_dir: a broker that has a failed log directory continues to use its other directories (KIP-112, 1.0). With KRaft, a
+            broker can continue only since 3.7; before 3.7, a KRaft broker can have only one log directory (KIP-858).
         fences_periodically: the KRaft controller checks for stale brokers eight times per session timeout, so a broker can be fenced late
             by up to an eighth of the timeout (KAFKA-17793, 4.0). Before 4.0, the controller checks when the oldest session might have
             expired.
@@ -314,12 +319,12 @@ class Release(ReprMixin):
         dead_target: what happens if a reassignment assigns a partition to a broker that is not alive.
         leader_writes_isr: a leader writes its ISR to ZooKeeper itself, and the controller learns about it later (before 2.7, KIP-497).
         publishes_isr_changes: a leader that writes its ISR publishes the change in /isr_change_notification (KAFKA-1367, 0.9). Before 0.9,
-            the controller learns about such changes only in partitions that are being reassigned.
+            the controller learns about ISR changes only in partitions that are being reassigned.
         validates_positions: when a consumer learns about a new leader, it asks where the epoch of the last record that it has read ends. If
-            that offset is below the consumer's position, the consumer goes back to it. A consumer that starts at a committed offset ignores
-            metadata that is older than the epoch of this offset (KIP-320, 2.3).
+            the epoch ends below the consumer's position, the consumer goes back to the end of the epoch. A consumer that starts at a
+            committed offset ignores metadata that is older than the epoch of this offset (KIP-320, 2.3).
         keeps_paused_records: when a consumer pauses a partition, it keeps the records that it has already fetched (KAFKA-7548). Before 2.4,
-            the consumer drops these records and fetches them again.
+            a consumer that pauses a partition drops its fetched records, and fetches them again later.
         finds_by_time: ListOffsets finds the first record at or after a timestamp (KIP-79, 0.10.1). Before 0.10.1, ListOffsets uses the
             modification times of segments.
         reads_from_followers: consumers send their rack, and followers serve consumers that send one (KIP-392, 2.4).
@@ -336,7 +341,7 @@ class Release(ReprMixin):
         groups_tool_resets: `kafka-consumer-groups` supports `--reset-offsets` (KIP-122, 0.11).
         groups_tool_lists_states: `kafka-consumer-groups --list` supports `--state` (KIP-518, 2.6).
         describe_asks_brokers: `kafka-topics` sends its requests to brokers, lists topics in the order of a hash table, and fails if
-            `--topic` matches no topic (2.2). Before 2.2, the tool reads ZooKeeper, sorts the topics, and prints nothing if no topic
+            `--topic` matches no topic (2.2). Before 2.2, `kafka-topics` reads ZooKeeper, sorts the topics, and prints nothing if no topic
             matches.
         describe_topic_id: `kafka-topics --describe` prints TopicId (2.8).
         describe_elr: `kafka-topics --describe` prints Elr and LastKnownElr (3.8).
@@ -349,7 +354,7 @@ class Release(ReprMixin):
         sorts_owned_partitions: a member that owns too many partitions keeps those that have the lowest numbers, across all topics
             (KAFKA-16277, 3.7.1). Before 3.7.1, such a member keeps the partitions that it reports first.
         extra_goes_to_any_member: with the server-side assignor `uniform`, any member can have one partition more than other members. Before
-            4.1, only the first members can have one more (KAFKA-18688, 4.1).
+            4.1, only the first members of the group can have an extra partition (KAFKA-18688, 4.1).
         consumer_protocol: brokers coordinate groups for which they assign the partitions themselves (KIP-848, 4.0; the early access in 3.7
             is not modeled).
         stores_subscription_metadata: a coordinator stores the topics of a consumer group in a separate record. Since 4.1, the record of the
@@ -514,10 +519,10 @@ class Release(ReprMixin):
         return "zookeeper" if self.zookeeper else "kraft"
 
     def without(self, guards: Iterable[str]) -> Release:
-        """Return this release with some guards switched off. The name of the result lists these guards.
+        """Return this release with some guards switched off. The name of the returned release lists the guards that are switched off.
 
         Raises:
-            ValueError: there is no such guard. The message names a similar guard.
+            ValueError: there is no such guard. The error message suggests a similar name, if there is one.
         """
         off = tuple(guards)
         for guard in off:
@@ -540,7 +545,7 @@ class Release(ReprMixin):
         """Return the release that has this name.
 
         Raises:
-            ValueError: there is no such release. The message lists the known releases.
+            ValueError: there is no such release. The error message lists the known releases.
         """
         found = RELEASES.get(name)
         if found is None:

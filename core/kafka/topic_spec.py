@@ -50,7 +50,7 @@ class LogSpec(ReprMixin):
         """Check that a log can have this content.
 
         Raises:
-            ValueError: the content is not possible. The message starts with the partition's name.
+            ValueError: the content is not possible. The error message starts with the partition's name.
         """
         where = f"{name} on broker {self.broker}"
         if not 0 <= self.log_start <= self.hw <= self.leo <= MAX_OFFSET:
@@ -96,7 +96,7 @@ class PartitionSpec(ReprMixin):
         """Check the leader epoch and the logs.
 
         Raises:
-            ValueError: a value is not possible. The message starts with the partition's name.
+            ValueError: a value is not possible. The error message starts with the partition's name.
         """
         if not 0 <= self.leader_epoch <= MAX_LEADER_EPOCH:
             raise ValueError(f"{name} is in leader epoch {self.leader_epoch}; use 0 to {MAX_LEADER_EPOCH}")
@@ -124,7 +124,7 @@ class PartitionSpec(ReprMixin):
             up: the brokers that are running at the start.
 
         Raises:
-            ValueError: no controller could register this leader, ISR, and ELR together. The message starts with the partition's name.
+            ValueError: no controller could register this leader, ISR, and ELR together. The error message starts with the partition's name.
         """
         isr = tuple(broker for broker in self.replicas if broker in up) if self.isr is None else self.isr
         if self.leader is not None and self.leader != NO_LEADER and self.leader not in isr:

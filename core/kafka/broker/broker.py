@@ -200,7 +200,7 @@ class Broker(BrokerContext):
             self.log_manager.arm()
 
     def forget_fetches(self) -> None:
-        """Drop all pending fetches that this broker has sent or received. After that, each fetcher begins a new session."""
+        """Drop all pending fetches that this broker has sent or received. Each fetcher then begins a new fetch session."""
         self.fetch_manager.drop_parked()
         for fetcher in self.fetcher_manager.fetchers.values():
             if fetcher.in_flight:

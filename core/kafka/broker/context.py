@@ -221,7 +221,7 @@ class BrokerContext(PartitionContext):
 
     @abstractmethod
     def controller_request_timed_out(self) -> None:
-        """Handle the fact that the controller has not responded in time."""
+        """Handle a controller that has not responded in time."""
 
     @abstractmethod
     def ask_controller_again(self) -> None:

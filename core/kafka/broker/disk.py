@@ -75,8 +75,8 @@ class Disk:
         moved_starts: the partitions whose log start has moved since log starts were last checkpointed.
         log_starts_moved: whether any log start has ever moved. If no log start has ever moved, no segment lies below a log start.
         clean_shutdown: whether the clean-shutdown file exists.
-        deletions_applied: the offset in the metadata log up to which topic deletions have been applied to the disk. Kafka has no such
-            offset; it compares the topic IDs in `partition.metadata`.
+        deletions_applied: the offset in the metadata log up to which topic deletions have been applied to the disk. Kafka does not store
+            this offset; it compares the topic IDs in `partition.metadata`.
         dirs: the log directories; the first one has the number 1.
     """
 
@@ -120,7 +120,7 @@ class Disk:
 
     @property
     def failed_dirs(self) -> tuple[int, ...]:
-        """The numbers of failed directories."""
+        """The numbers that identify the failed log directories."""
         return tuple(number for number, each in enumerate(self.dirs, 1) if not each.online)
 
     def create(self, tp: TopicPartition, config: LogConfig, release: Release) -> ReplicaLog:
@@ -265,8 +265,8 @@ class Disk:
         """Simulate the loss of the page cache. Return (partition, former content, new end, recovery point) for each log that lost records.
 
         Args:
-            keep: the new end offset of each log that loses records; other logs keep all of their records. If `keep` is empty, `how` applies
-                to all logs.
+            keep: the new end offset of each log that loses records; other logs keep all of their records. If `keep` is empty, all logs lose
+                records as `how` specifies.
             how: KEPT, LOST, or DRAWN.
             draw: the source of random numbers for DRAWN. A torn batch fails its checksum, and recovery truncates the log at that batch.
         """

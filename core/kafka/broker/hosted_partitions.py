@@ -16,7 +16,7 @@ class HostedPartitions:
 
     Attributes:
         online: the partitions that the broker serves.
-        offline: the partitions in failed log directories (ordered set). A partition that is reassigned to other brokers stays in this set
+        offline: the partitions in failed log directories (ordered set). A partition that is reassigned to other brokers stays in `offline`
             (`HostedPartition.Offline`).
     """
 

@@ -1,15 +1,16 @@
 """The order in which a leader lists the members of a changed ISR.
 
-A leader keeps the ISR as a set. When it sends a changed ISR, the order of the members is the iteration order of this set. Controllers keep
-the order that they receive, and `kafka-topics --describe` prints it. Up to 4.1, the set is Scala's immutable `Set` of broker ids. A set
-with up to four members keeps the order in which they were added; a larger set is a trie that is ordered by hash. From 4.2, the set is
-Scala's mutable `HashSet`. In this set, ids below 8 are in ascending order, and the order of larger ids depends on the size of the hash
+A leader keeps the ISR as a set. When the leader sends a changed ISR, it lists the members in the iteration order of this set. Controllers
+keep the order that they receive, and `kafka-topics --describe` prints it. Up to 4.1, the ISR is Scala's immutable `Set` of broker ids. A
+set with up to four members keeps the order in which they were added; a larger set is a trie that is ordered by hash. From 4.2, the ISR is
+Scala's mutable `HashSet`. In a `HashSet`, ids below 8 are in ascending order, and the order of larger ids depends on the size of the hash
 table.
 
 Kafka: `Partition#prepareIsrExpand`, `#prepareIsrShrink`. Tests compare this order with the iteration order of sets in Scala 2.13.
 
-One case is not modeled. Before 2.7, a leader keeps the set that it has written, so a set that once had five members remains a trie when it
-shrinks, until the broker becomes leader again. In isrlab, a set that shrinks to four members returns to the order in which they were added.
+isrlab does not model one case. Before 2.7, a leader keeps the set that it has written, so a set that once had five members remains a trie
+when it shrinks, until the broker becomes leader again. In isrlab, a set that shrinks to four members returns to the order in which they
+were added.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _INSERTION_ORDERED: Final = 4
 """The number of members up to which Scala's immutable Set keeps the order of insertion (`Set1` to `Set4`)."""
 
 _BITS: Final = 5
-"""The number of hash bits that one level of a trie reads."""
+"""The number of hash bits that select a branch on each level of a trie."""
 
 _INT_MASK: Final = 0xFFFF_FFFF
 
@@ -66,7 +67,7 @@ def _in_trie(members: tuple[int, ...], order: IsrOrder) -> tuple[int, ...]:
 def _path(member: int) -> tuple[int, ...]:
     """Return the branches on the path to a member of a trie (Scala 2.12's `HashTrieSet`).
 
-    There is one branch for every five bits of the member's hash, starting from the low end.
+    The path has one branch for every five bits of the member's hash, starting with the lowest bits.
     """
     digest = improved(member)
     return tuple(digest >> shift & 31 for shift in range(0, 32, _BITS))

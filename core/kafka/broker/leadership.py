@@ -132,7 +132,7 @@ def _refuse_delayed_produce(partition: Partition, error: str) -> None:
 def _complete_fetches(partition: Partition) -> None:
     """Complete the delayed fetches that arrived in a former leader epoch.
 
-    The senders of these fetches detect the change by the leader epoch or the leader's id.
+    The senders of the delayed fetches detect the change of leader by the leader epoch or the leader's id.
     """
     for entry in partition.sessions:
         entry.session.mark_dirty(entry)

@@ -57,10 +57,10 @@ _STAY_PENDING: Final = frozenset(
         errors.NEW_LEADER_ELECTED,
     }
 )
-"""If the response to an ISR proposal is one of these errors, the change stays pending until the leader gets new metadata."""
+"""If the response to an ISR proposal is an error in `_STAY_PENDING`, the change stays pending until the leader gets new metadata."""
 
 _REVERT: Final = frozenset({errors.OPERATION_NOT_ATTEMPTED, errors.INELIGIBLE_REPLICA})
-"""If the response to an ISR proposal is one of these errors, the leader reverts to the committed ISR."""
+"""If the response to an ISR proposal is an error in `_REVERT`, the leader reverts to the committed ISR."""
 
 
 class Partition:
@@ -186,8 +186,8 @@ class Partition:
         return effective_min_isr(self.min_isr, len(self.remotes) + 1, capped=self.broker.release.capped_min_isr)
 
     def update_under_min_isr(self) -> None:
-        """Recompute `under_min_isr` (`Partition#isUnderMinIsr`). Call this after every change to the ISR, the replicas, the leader, or the
-        setting.
+        """Recompute `under_min_isr` (`Partition#isUnderMinIsr`). Call this after every change to the ISR, the replicas, the leader, or
+        min.insync.replicas.
 
         While `under_min_isr` is true, the leader refuses writes with acks=all (`core.kafka.broker.requests.leader_append`).
         """
@@ -204,7 +204,8 @@ class Partition:
     def is_replica_isr_eligible(self, replica: Replica) -> bool:
         """Return whether a follower can join the ISR (`Partition#isReplicaIsrEligible`).
 
-        The follower must not be fenced or shutting down, and its broker epoch must match the controller's. Before 3.3, leaders do not check this.
+        The follower must not be fenced or shutting down, and its broker epoch must match the controller's. Before 3.3, leaders do not check
+        whether a follower is eligible.
         """
         release = self.broker.release
         if not release.isr_eligibility:
@@ -239,7 +240,7 @@ class Partition:
         )
 
     def out_of_sync_replicas(self) -> tuple[int, ...]:
-        """Return the members of the ISR that lag (`Partition#getOutOfSyncReplicas`). The result is empty while a change is pending.
+        """Return the members of the ISR that lag (`Partition#getOutOfSyncReplicas`). The result is empty while an ISR change is pending.
 
         A follower lags if it last caught up with the leader's LEO more than replica.lag.time.max.ms ago. Before 0.9, a follower lags if it
         has not fetched for replica.lag.time.max.ms, or if it is more than replica.lag.max.messages records behind the leader. Some releases
@@ -266,7 +267,7 @@ class Partition:
     def maybe_shrink_isr(self) -> None:
         """If followers lag, propose to remove them from the ISR (`Partition#maybeShrinkIsr`).
 
-        Until the controller commits the removal, these followers still hold back the HW.
+        Until the controller commits the removal, the lagging followers still hold back the HW.
         """
         if not self.is_leader:
             return
@@ -362,8 +363,8 @@ class Partition:
         self.broker.log_start_moved(self.tp)
 
     def assume_fetched(self, follower: int, end: int) -> None:
-        """Count records as replicated when the leader sends them. Counting them at that time is a deliberate bug, which is active only if
-        the guard `request-time-leo` is off.
+        """Count records as replicated when the leader sends them. Counting records when they are sent is a deliberate bug, which is active
+        only if the guard `request-time-leo` is off.
         """
         replica = self.replica(follower)
         if replica is not None and end > replica.leo:
@@ -385,8 +386,8 @@ class Partition:
         the HW rose.
 
         The leader and every follower in `maximal_isr` can hold back the HW. In some releases, caught-up followers outside `maximal_isr` can
-        also hold it back, so that the HW does not move past a follower that is about to join the ISR. Since 3.7, the HW does not rise while
-        the ISR is smaller than the effective min.insync.replicas.
+        also hold back the HW, so that the HW does not move past a follower that is about to join the ISR. Since 3.7, the HW does not rise
+        while the ISR is smaller than the effective min.insync.replicas.
         """
         log = self.log
         old, candidate, slowest = log.high_watermark, log.leo, NO_LEADER

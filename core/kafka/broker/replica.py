@@ -12,7 +12,7 @@ from typing import Final
 from core.kafka.broker.follower_session import FollowerSession
 
 NEVER: Final = -(2**62)
-"""A time that is earlier than every time in a simulation. Kafka uses 0, which means January 1, 1970."""
+"""A time that is earlier than every time in a simulation. For a time that never occurred, Kafka uses 0, which means January 1, 1970."""
 
 
 class Replica:
@@ -26,8 +26,8 @@ class Replica:
         last_fetch_leader_leo: the leader's LEO at the follower's last fetch.
         last_fetch_time: the time when the follower's last fetch arrived, µs.
         broker_epoch: the broker epoch in the last fetch; -1 if unknown.
-        last_sent_high_watermark: the leader's high watermark when the leader last read records for a fetch. This value is used only in
-            releases in which a new high watermark completes delayed fetches.
+        last_sent_high_watermark: the leader's high watermark when the leader last read records for a fetch. `last_sent_high_watermark` is
+            used only in releases in which a new high watermark completes delayed fetches.
         session: the follower's fetch session while the follower is at the leader's LEO; otherwise None. Each fetch in this session
             implicitly updates `last_fetch_time` and `last_caught_up_time`.
     """

@@ -289,8 +289,8 @@ class ReplicaManager:
     def _keeps_fetching(self, partition: Partition, registration: PartitionRegistration) -> bool:
         """Return whether a follower keeps fetching in a new epoch of the same leader, without truncating.
 
-        Kafka: `Partition#makeFollower` before KAFKA-7164. In 2.0, the follower does so only if the new epoch directly follows the known
-        one, which means that the follower has not missed an epoch.
+        Kafka: `Partition#makeFollower` before KAFKA-7164. In 2.0, the follower keeps fetching without truncation only if the new epoch
+        directly follows the known one, which means that the follower has not missed an epoch.
         """
         release = self.broker.release
         if registration.leader != partition.leader or registration.leader == NO_LEADER:
@@ -371,7 +371,8 @@ class ReplicaManager:
         """Return the partitions that this broker leads and that have a follower to remove from the ISR, in the order in which they were
         created.
 
-        A follower is in sync while it is at the LEO and its session keeps fetching. A partition whose followers are all in that state is skipped.
+        A follower is in sync while it is at the LEO and its session keeps fetching. A partition is skipped if all of its followers are in
+        sync.
         """
         broker = self.broker
         oldest = broker.journal.now - broker.lag_max

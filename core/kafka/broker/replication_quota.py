@@ -37,8 +37,8 @@ class ReplicationQuota:
         self._samples: deque[tuple[int, int]] = deque()
 
     def is_throttled(self, tp: TopicPartition, *, reassigned: bool) -> bool:
-        """Return whether a partition's bytes count toward the rate (`ReplicationQuotaManager#isThrottled`). For a topic without a list,
-        return `reassigned`."""
+        """Return whether a partition's bytes count toward the rate (`ReplicationQuotaManager#isThrottled`). If the topic has no list of
+        throttled replicas, return `reassigned`."""
         partitions = self.listed.get(tp.topic)
         if partitions is None:
             return reassigned

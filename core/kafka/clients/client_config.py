@@ -90,7 +90,7 @@ _ALL: Final = (
     ),
     ClientSetting(
         "max.in.flight.requests.per.connection", 5, (PRODUCER,),
-        "The maximum number of unacknowledged batches per partition. Above 1, retries without idempotence can reorder batches.",
+        "The maximum number of unacknowledged batches per partition. If the value is above 1, retries without idempotence can reorder batches.",
         least=1,
     ),
     ClientSetting(

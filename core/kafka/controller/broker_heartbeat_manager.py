@@ -33,7 +33,7 @@ class BrokerControlState(enum.StrEnum):
     UNFENCED = "UNFENCED"
     """The broker is alive and usable."""
     CONTROLLED_SHUTDOWN = "CONTROLLED_SHUTDOWN"
-    """The broker is shutting down. Before it stops, its leaderships move to other brokers."""
+    """The broker is shutting down. Before the broker stops, its leaderships move to other brokers."""
     SHUTDOWN_NOW = "SHUTDOWN_NOW"
     """The broker is allowed to stop."""
 
@@ -78,7 +78,7 @@ class BrokerHeartbeatManager:
 
     def touch(self, broker: int, fenced: bool, metadata_offset: int, now: int) -> None:
         """Record that a broker registered or sent a heartbeat at `now` (Kafka: `#touch`). `fenced` says whether the broker is fenced after
-        that.
+        the registration or heartbeat.
 
         If `fenced` is True, the broker's controlled shutdown ends. An unknown broker is added.
         """
@@ -137,7 +137,7 @@ class BrokerHeartbeatManager:
     def next_check_time(self) -> int | None:
         """Return the last time at which the oldest session is still valid, µs; None if no broker is unfenced (Kafka: `#nextCheckTimeNs`).
 
-        The session has expired 1 µs later, which is the earliest time at which `stale_broker` can return its broker.
+        The oldest session expires 1 µs later. Only then can `stale_broker` return the broker of this session.
         """
         for state in self._unfenced.values():
             return state.last_contact + self.session_timeout_us
@@ -145,7 +145,8 @@ class BrokerHeartbeatManager:
 
     @property
     def fencing_period(self) -> int:
-        """The time between two periodic checks, µs. A broker might be fenced up to this long after its session expires."""
+        """The time between two periodic checks, µs. The controller might fence a broker as late as one period after the broker's session
+        expires."""
         return max(US_PER_MS, self.session_timeout_us // _CHECKS_A_SESSION)
 
     def next_check_in(self, now: int, *, periodic: bool, fenced: bool) -> int | None:
@@ -153,7 +154,7 @@ class BrokerHeartbeatManager:
 
         Args:
             now: the current time, µs.
-            periodic: whether the controller checks at fixed intervals (`Release.fences_periodically`). If this is false, the controller
+            periodic: whether the controller checks at fixed intervals (`Release.fences_periodically`). If the controller does not, it
                 checks only when the oldest session might have expired.
             fenced: whether the controller has just fenced a broker.
         """
@@ -225,8 +226,8 @@ class BrokerHeartbeatManager:
             want_shut_down: whether the broker asks to shut down.
             metadata_offset: the last offset of the metadata log that the broker has read.
             registration_offset: the offset of the broker's registration record, which the broker must read before it can be unfenced.
-            has_leaderships: a function that returns whether the broker leads any partition. This function is called only if the result
-                matters.
+            has_leaderships: a function that returns whether the broker leads any partition. The method calls `has_leaderships` only if the
+                result matters.
 
         Raises:
             ValueError: the broker is not registered.

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def create_partitions(
     replication: TopicRegistry, name: str, count: int, assignment: tuple[tuple[int, ...], ...]
 ) -> tuple[TopicPartition, ...]:
-    """Add partitions to a topic until it has `count` partitions. `assignment` contains their replicas; if it is empty, the controller
-    places the replicas.
+    """Add partitions to a topic until it has `count` partitions. `assignment` contains the replicas of the new partitions; if it is empty,
+    the controller places the replicas.
 
     Returns:
         The new partitions.

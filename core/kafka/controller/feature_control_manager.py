@@ -25,7 +25,7 @@ def check_update(registry: TopicRegistry, feature: str, level: int, upgrade_type
     """Check that a feature level can change (`#updateFeature`).
 
     Raises:
-        ValueError: the change is impossible. If Kafka would refuse it, the message is Kafka's.
+        ValueError: the change is impossible. If Kafka would also refuse the change, the error message is Kafka's own message.
     """
     if feature not in FEATURES:
         check_feature(feature, level)

@@ -25,7 +25,7 @@ class BrokerRegistration(ReprMixin):
     Attributes:
         id: the broker's id.
         epoch: the broker epoch, which is the offset of the registration's first record.
-        incarnation: the number that identifies the broker's process. This number increases each time the broker starts.
+        incarnation: the number that identifies the broker's process. The incarnation number increases each time the broker starts.
         fenced: whether the broker is fenced.
         in_controlled_shutdown: whether the broker is in controlled shutdown.
         directories: the broker's working log directories. If `directories` is empty, the working directories are unknown, and all
@@ -243,7 +243,7 @@ class MetadataLog:
         return bool(self._features)
 
     def apply_settings(self, settings: Settings, start: int, end: int) -> bool:
-        """Apply the settings that the records in [start, end) change. Return True if there are any."""
+        """Apply the settings that the records in [start, end) change. Return True if these records change any settings."""
         first = bisect_left(self._configs, start)
         changed = False
         for offset in self._configs[first:]:

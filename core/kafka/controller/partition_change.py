@@ -1,6 +1,7 @@
 """The function that builds the record for a change to a partition: a new ISR, new replicas, or an election.
 
-The steps and their order are the same as in Kafka's `PartitionChangeBuilder#build`. `PartitionRegistration#merge` applies the record.
+The steps and their order are the same as in Kafka's `PartitionChangeBuilder#build`. `PartitionRegistration#merge` applies the record to the
+registration of the partition.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ class PartitionChange(ReprMixin):
     Attributes:
         replicas: the new replica list.
         isr: the new ISR.
-        leader: the new leader. This field is set if the leader changes, even to NO_LEADER, or if only the leader epoch must rise.
+        leader: the new leader. `leader` is not None if the leader changes, even to NO_LEADER, or if only the leader epoch must rise.
         elr: the new list of eligible leader replicas (KIP-966).
         last_known_elr: the last known leader, or the other former ISR members; see `build_partition_change`.
         adding: the replicas that a reassignment adds.
         removing: the replicas that a reassignment removes.
         recovering: whether the leader is in the RECOVERING state (KIP-704).
         election: how the leader was elected: clean, unclean, preferred (the first replica, on request), eligible (from the ELR),
-            last-known, or none (no replica can lead). The value is '' if no election changed the leader.
+            last-known, or none (no replica can lead). The value is an empty string if no election changed the leader.
     """
 
     replicas: tuple[int, ...] | None = None
@@ -59,13 +60,14 @@ class ElectionResult(ReprMixin):
 
     @property
     def unclean(self) -> bool:
-        """Whether the new leader becomes the only member of the ISR. If it does, all records that this leader lacks are lost."""
+        """Whether the new leader becomes the only member of the ISR. If the new leader becomes the only member, all records that this
+        leader lacks are lost."""
         return self.kind in ("unclean", "last-known")
 
 
 def is_valid_new_leader(replica: int, isr: Collection[int], elr: Collection[int], acceptable: Callable[[int], bool]) -> bool:
-    """Return whether a replica can lead without losing records (Kafka: `#isValidNewLeader`). Such a replica must be in the ISR or, if the
-    ISR is empty, in the ELR.
+    """Return whether a replica can lead without losing records (Kafka: `#isValidNewLeader`). A replica that cannot lose committed records
+    must be in the ISR or, if the ISR is empty, in the ELR.
     """
     return (replica in isr or (not isr and replica in elr)) and acceptable(replica)
 
@@ -98,8 +100,8 @@ def elect_leader(
         acceptable: a function that returns whether a broker is active and its log directory is online.
         election: the requested kind of election.
         last_known_leader: whether the last known leader can be elected. An election of the last known leader requires the ELR.
-        longest_log: a function that returns a replica's (log end, last epoch). If this function is given, the replica with the longest log
-            becomes leader, even if that replica is not in sync.
+        longest_log: a function that returns a replica's (log end, last epoch). If `longest_log` is not None, the replica with the longest
+            log becomes leader, even if that replica is not in sync.
     """
     if longest_log is not None and not acceptable(partition.leader):
         living = [replica for replica in replicas if acceptable(replica)]
@@ -127,8 +129,8 @@ def target_elr(
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the ELR and the other former ISR members for a target ISR (Kafka: `PartitionChangeBuilder#maybePopulateTargetElr`).
 
-    If the ISR has at least `min_isr` members, both results are empty. Otherwise each replica that leaves the ISR joins the ELR, unless it
-    had an unclean shutdown. The lists are in ascending order, because Kafka's hash sets of small ids iterate in that order.
+    If the ISR has at least `min_isr` members, both returned lists are empty. Otherwise each replica that leaves the ISR joins the ELR,
+    unless it had an unclean shutdown. The lists are in ascending order, because Kafka's hash sets of small ids iterate in that order.
     """
     if len(isr) >= min_isr:
         return (), ()
@@ -279,7 +281,7 @@ _NOTHING: Final = PartitionChange()
 def _last_known_leader(partition: PartitionRegistration, isr: tuple[int, ...] | None, leader: int | None) -> tuple[int, ...] | None:
     """Return the new lastKnownElr (Kafka: `#maybeUpdateLastKnownLeader`).
 
-    This list is set when the ISR becomes empty, and cleared when there is a leader.
+    The lastKnownElr is set when the ISR becomes empty, and cleared when there is a leader.
     """
     if isr == () and partition.leader != NO_LEADER and partition.last_known_elr != (partition.leader,):
         return (partition.leader,)

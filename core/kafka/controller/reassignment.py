@@ -81,7 +81,7 @@ class PartitionReassignmentRevert(ReprMixin):
         replicas: the current replicas, except those that the reassignment is adding.
         isr: the current ISR, except for replicas that the reassignment is adding. If no ISR member is left, the ISR consists of the first
             replica in `replicas`.
-        unclean: whether all ISR members are replicas that the reassignment is adding. If this is true, the caller must check that unclean
+        unclean: whether all ISR members are replicas that the reassignment is adding. If they are, the caller must check that unclean
             leader election is enabled.
     """
 
@@ -107,8 +107,8 @@ class PartitionReassignmentRevert(ReprMixin):
 
 
 def dead_target_error(release: Release, tp: TopicPartition, replicas: Sequence[int], live: Collection[int]) -> str:
-    """Return the error message for a reassignment to brokers that are not alive. If the release accepts the reassignment, the message is
-    empty.
+    """Return the error message for a reassignment to brokers that are not alive. If the release accepts the reassignment, the error message
+    is empty.
 
     Kafka: `ReassignPartitionsCommand#verifyBrokerIds`; before 2.6, `parseAndValidate`; before 0.10.1, the controller's log.
     """

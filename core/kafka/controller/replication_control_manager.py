@@ -33,8 +33,8 @@ class ReplicationControlManager(TopicRegistry):
     """The partitions and topics of a KRaft controller.
 
     Attributes:
-        log_ends: a function that returns a replica's (log end, last epoch). This function is called only if elections choose the replica
-            with the longest log (guard `elect-from-isr` off).
+        log_ends: a function that returns a replica's (log end, last epoch). `log_ends` is called only if elections choose the replica with
+            the longest log (guard `elect-from-isr` off).
     """
 
     __slots__ = ("log_ends",)
@@ -209,9 +209,10 @@ class ReplicationControlManager(TopicRegistry):
         """Move a partition to other replicas (`#changePartitionReassignment`). Return False if nothing changes.
 
         All current replicas count as original replicas, even those that a running reassignment is adding. Original replicas that are not in
-        the new target can lead until the new reassignment is complete. When the new reassignment is complete, these replicas are removed.
-        If the new reassignment adds no replicas, the list of added replicas from the running reassignment stays in effect. If the new
-        reassignment removes no replicas, the list of removed replicas from the running reassignment also stays in effect.
+        the new target can lead until the new reassignment is complete. When the new reassignment is complete, replicas that are not in the
+        new target are removed. If the new reassignment adds no replicas, the list of added replicas from the running reassignment stays in
+        effect. If the new reassignment removes no replicas, the list of removed replicas from the running reassignment also stays in
+        effect.
         """
         current = self.partitions[tp]
         lists = PartitionReassignmentReplicas.between(current.replicas, replicas)
@@ -298,7 +299,7 @@ class ReplicationControlManager(TopicRegistry):
 
 
 def _no_logs(broker: int, tp: TopicPartition) -> tuple[int, int]:
-    """Return the (log end, last epoch) of an empty log. This function is the default for `log_ends`, and it is used if the logs are
-    unknown.
+    """Return the (log end, last epoch) of an empty log. `_no_logs` is the default for `log_ends`, and is used if the logs of the replicas
+    are unknown.
     """
     return (0, NO_EPOCH)

@@ -46,7 +46,7 @@ class Topic(ReprMixin):
 class TopicRegistry:
     """The topics and partitions that a control plane keeps.
 
-    `ReplicationControlManager` extends it for KRaft, and `ZooKeeperReplication` for ZooKeeper.
+    The subclass for KRaft is `ReplicationControlManager`, and the subclass for ZooKeeper is `ZooKeeperReplication`.
 
     Attributes:
         settings: the settings that the controller uses.
@@ -135,7 +135,7 @@ class TopicRegistry:
     def min_isr(self, tp: TopicPartition) -> int:
         """Return the effective `min.insync.replicas` of a partition's topic (`#getTopicEffectiveMinIsr`).
 
-        Since 3.7, this value is at most the replication factor of the topic's first partition.
+        Since 3.7, the effective value is at most the replication factor of the topic's first partition.
         """
         configured = self.settings.integer("min.insync.replicas", topic=tp.topic, broker=self.controller_node)
         first = self.partitions[self.topics[tp.topic].partitions[0]]
@@ -257,7 +257,7 @@ class TopicRegistry:
             raise errors.KafkaError(errors.TOPIC_DELETION_DISABLED, "Topic deletion is disabled.")
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic (`#deleteTopic`). The brokers delete their replicas when they read the record."""
+        """Delete a topic (`#deleteTopic`). The brokers delete their replicas when they read the RemoveTopicRecord."""
         topic = self.topics[name]
         event = self.journal.emit(events.TopicDeleted.kind, name, topic.topic_id, len(topic.partitions))
         self.metadata.append(RemoveTopicRecord(name, tuple(topic.partitions), event))

@@ -32,7 +32,8 @@ class SettingChanged(Event, kind="setting-changed", source="DynamicBrokerConfig,
 
 
 class FeatureLevelChanged(Event, kind="feature-level-changed", source="FeatureControlManager, KIP-584", level=NOTABLE):
-    """An administrator changed the finalized level of a feature. Clients learn about the new level when they next connect to a broker."""
+    """An administrator changed the finalized level of a feature. Clients learn about the new feature level when they next connect to a
+    broker."""
 
     feature: str
     old_level: int

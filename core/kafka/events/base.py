@@ -14,7 +14,7 @@ __all__ = [
 
 
 class Event(events.Event, kind=""):
-    """The base class of all kinds of events in Kafka. Some kinds have a topic and a partition."""
+    """The base class of all kinds of events in Kafka. Some kinds of events have the columns `topic` and `partition`."""
 
     @property
     def tp(self) -> str:
@@ -23,7 +23,7 @@ class Event(events.Event, kind=""):
 
     @property
     def record_range(self) -> str:
-        """The event's records [from_offset, to_offset) in words: `2 records of orders-0 (offsets 3–4)`."""
+        """The event's records [from_offset, to_offset) as text: `2 records of orders-0 (offsets 3–4)`."""
         start, end = self.__dict__["from_offset"], self.__dict__["to_offset"]
         return f"{records(end - start)} of {self.tp} ({offsets(start, end)})"
 
@@ -68,7 +68,7 @@ def brokers(ids: Sequence[int]) -> str:
 
 
 def offsets(start: int, end: int) -> str:
-    """Return the offsets [start, end) in words."""
+    """Return the offset range [start, end) as text."""
     return f"offset {start}" if end == start + 1 else f"offsets {start}–{end - 1}"
 
 

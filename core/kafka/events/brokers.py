@@ -17,7 +17,7 @@ _STOPPED: Final = {
 }
 
 
-_CANNOT_LEAD: Final = "can no longer lead, and leaves ISRs that have other members"
+_CANNOT_LEAD: Final = "can no longer lead, and leaves every ISR in which it is not the only member"
 
 
 class BrokerStopped(Event, kind="broker-stopped", source="BrokerServer#shutdown", level=NOTABLE, words={"how": tuple(_STOPPED)}):
@@ -137,7 +137,7 @@ class BrokerFenced(Event, kind="broker-fenced", source="ReplicationControlManage
 
 
 class BrokerUnfenced(Event, kind="broker-unfenced", source="ReplicationControlManager#handleBrokerUnfenced", level=NOTABLE):
-    """A registered broker has caught up with the metadata and can lead again. This does not add the broker to any ISR."""
+    """A registered broker has caught up with the metadata and can lead again. Unfencing a broker does not add it to any ISR."""
 
     broker: int
 

@@ -90,8 +90,9 @@ class ProduceGivenUp(Event, kind="produce-given-up", source="Sender#failBatch", 
 class BatchCompleted(Event, kind="batch-completed", source="RecordAccumulator#drain", level=DETAIL):
     """A producer that collects records in batches sends a batch for the first time. After this, no more records are added to the batch.
 
-    `wire_bytes` is the size of the batch on the network. `waited_us` is the time since its first record. `full` is true if the next record
-    did not fit. `full` is false if the batch was sent because linger.ms has elapsed, the memory is full, or the transaction is ending.
+    `wire_bytes` is the size of the batch on the network. `waited_us` is the time since the first record was added to the batch. `full` is
+    true if the next record did not fit. `full` is false if the batch was sent because linger.ms has elapsed, the memory is full, or the
+    transaction is ending.
     """
 
     producer: str
@@ -205,7 +206,7 @@ _REPHRASED: Final = {
     "another leader epoch": "the leader epoch has changed",
     "metadata.max.age.ms is over": "metadata.max.age.ms has elapsed",
 }
-"""The wordings that sentences use for reasons in the log."""
+"""The wordings that sentences use for the reasons in the log."""
 
 
 class ReadReplica(Event, kind="read-replica", source="ReplicaManager#findPreferredReadReplica, RackAwareReplicaSelector, KIP-392"):

@@ -55,7 +55,7 @@ class GroupConverted(
 
 
 class TargetAssigned(Event, kind="target-assigned", source="TargetAssignmentBuilder#build", level=NOTABLE):
-    """A coordinator computed which partitions each member of a group is to have."""
+    """A group coordinator computed which partitions each member of a group should own."""
 
     broker: int
     group: str
@@ -69,7 +69,7 @@ class TargetAssigned(Event, kind="target-assigned", source="TargetAssignmentBuil
 class MemberReconciled(
     Event, kind="member-reconciled", source="CurrentAssignmentBuilder#build", level=NOTABLE, words={"member_state": tuple(STEPS)}
 ):
-    """A member took a step toward its target assignment. `pending_names` are the partitions that it must give up."""
+    """A member took a step toward its target assignment. `pending_names` are the partitions that the member must give up."""
 
     broker: int
     group: str

@@ -53,7 +53,7 @@ class TopicDeletionDelayed(
     """A ZooKeeper-mode controller, `broker`, cannot complete the deletion of a topic, because some of the topic's replicas cannot be
     deleted now.
 
-    `brokers` are the brokers that have these replicas.
+    `brokers` are the brokers whose replicas cannot be deleted now.
     """
 
     broker: int
@@ -84,8 +84,8 @@ _BROKERS_DID: Final = {
     " registered anew": ("registered again", "registered again"),
     " shuts down": ("is shutting down", "are shutting down"),
 }
-"""How sentences express reasons that begin with the names of brokers. The keys are the phrases with which the reasons in the log end. The
-values are the wordings for a single broker and for several brokers.
+"""The wordings that sentences use for reasons that begin with the names of brokers. The keys of the dict are the phrases with which the
+reasons in the log end. The values are the wordings for a single broker and for several brokers.
 """
 
 _REPHRASED: Final = {
@@ -94,8 +94,8 @@ _REPHRASED: Final = {
     " does without": " excludes it",
     " has it in a log directory that works": " has it in a working log directory",
 }
-"""How sentences express other reasons. The keys are the phrases with which the reasons in the log end, and the values replace these
-phrases."""
+"""The wordings that sentences use for other reasons. The keys are the phrases with which the reasons in the log end, and the values replace
+these phrases."""
 
 
 def _because(reason: str) -> str:
@@ -233,7 +233,7 @@ class ControllerElected(
 
     def sentence(self) -> str:
         if self.voters == 0:
-            return f"{self.controller} created /controller and is the controller in epoch {self.controller_epoch}; brokers refuse older controller epochs"
+            return f"{self.controller} created /controller and is the controller in epoch {self.controller_epoch}; brokers refuse requests from older controller epochs"
         if self.voters == 1:
             return f"{self.controller} is the active controller in epoch {self.controller_epoch}: it is the only voter"
         return (
@@ -256,7 +256,7 @@ class ControllerResigned(Event, kind="controller-resigned", source="KafkaRaftCli
 
 
 class UncommittedDropped(Event, kind="uncommitted-dropped", source="ReplicatedLog#truncateToEndOffset", level=NOTABLE):
-    """A voter dropped writes that its new leader does not have. These writes never reached a majority, and no broker saw them."""
+    """A voter dropped writes that its new leader does not have. A majority of voters never had these writes, and no broker saw them."""
 
     controller: str
     controller_epoch: int
@@ -268,7 +268,7 @@ class UncommittedDropped(Event, kind="uncommitted-dropped", source="ReplicatedLo
 
 
 class NoMajority(Event, kind="no-majority", source="KIP-595", level=NOTABLE):
-    """No majority of controllers can communicate with each other. Until a majority can, the metadata does not change."""
+    """No majority of controllers can communicate with each other. The metadata does not change until a majority can communicate again."""
 
     controller: str
     in_touch: int

@@ -19,8 +19,8 @@ class LogsRecovered(Event, kind="logs-recovered", source="LogManager#loadLogs, L
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} recovers {count_of(self.segments, 'segment')} of {count_of(self.logs, 'log')} in log directory {self.dir} "
-            f"({count_of(self.bytes, 'byte')}) in {format_duration(self.recovery_us)} "
+            f"b{self.broker} needs {format_duration(self.recovery_us)} to recover {count_of(self.segments, 'segment')} of "
+            f"{count_of(self.logs, 'log')} in log directory {self.dir} ({count_of(self.bytes, 'byte')}) "
             f"with {count_of(self.threads, 'thread')} (num.recovery.threads.per.data.dir)"
         )
 
@@ -130,7 +130,8 @@ class DeleteRecordsRefused(Event, kind="delete-records-refused", source="Partiti
 class LogRestarted(
     Event, kind="log-restarted", source="AbstractFetcherThread#fetchOffsetAndTruncate, UnifiedLog#truncateFullyAndStartAt", level=NOTABLE
 ):
-    """A follower whose log ended below the leader's log start offset deleted its log. Its new log starts at that offset."""
+    """A follower whose log ended below the leader's log start offset deleted its log. The follower's new log starts at the leader's log
+    start offset."""
 
     broker: int
     topic: str

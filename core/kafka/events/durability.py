@@ -21,7 +21,7 @@ UNKNOWN: Final = -1
 
 
 def _whose(acknowledged: int, read: int, count: int) -> str:
-    """Return the words that say whether lost records were acknowledged, read, or both."""
+    """Return the phrase that says whether lost records were acknowledged, read, or both."""
     if acknowledged == UNKNOWN:
         return "acknowledged or read"
     some = [(many, what) for many, what in ((acknowledged, "acknowledged"), (read, "read")) if many]
@@ -37,8 +37,8 @@ class RecordsLost(
 
     `doomed_by` is the event that removed the records: a truncation, a power loss, or the election of a leader that never had them.
     `lost_acknowledged` is the number of lost records that had been acknowledged to their producer (acks 1 or all). `lost_read` is the
-    number of lost records that a consumer had read. A record can be counted in both columns. Logs from earlier isrlab versions do not have
-    these two columns.
+    number of lost records that a consumer had read. A record can be counted in both `lost_acknowledged` and `lost_read`. Logs from earlier
+    isrlab versions do not have the columns `lost_acknowledged` and `lost_read`.
     """
 
     topic: str
@@ -65,8 +65,8 @@ class RecordsLost(
 class LostRecordsSeen(Event, kind="lost-records-seen", source="durability account", level=NOTABLE):
     """Records were acknowledged to their producer or read by a consumer after they had been lost.
 
-    In `lost`, these records are counted only once. The totals `lost_acknowledged` and `lost_read` increase by the values in the columns
-    that have these names.
+    The total `lost` counts each of these records only once. The totals `lost_acknowledged` and `lost_read` increase by the values in the
+    columns that have these names.
     """
 
     topic: str
@@ -103,7 +103,7 @@ class RecordsExposed(Event, kind="records-exposed", source="durability account",
 class RecordsSafe(Event, kind="records-safe", source="durability account", level=NOTABLE):
     """A broker no longer endangers committed records.
 
-    `why` is `caught-up`, `not-electable`, or `leads`. If the broker leads, the committed records that it lacked are gone.
+    `why` is `caught-up`, `not-electable`, or `leads`. If the broker leads, the committed records that its log lacks are lost.
     """
 
     topic: str
@@ -129,7 +129,7 @@ class RecordsRecovered(
     """Records that counted as lost are in the leader's log again, because a replica that had kept them became leader.
 
     The totals `lost_acknowledged` and `lost_read` decrease by the values in the columns that have these names. Logs from earlier isrlab
-    versions do not have these two columns.
+    versions do not have the columns `lost_acknowledged` and `lost_read`.
     """
 
     topic: str

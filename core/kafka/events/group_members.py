@@ -40,7 +40,8 @@ _REPHRASED: Final = {
 
 
 class MemberIdGiven(Event, kind="member-id-given", source="KIP-394"):
-    """A group coordinator assigned a member ID to a client that asked to join. Next, the client joins with this ID."""
+    """A group coordinator assigned a member ID to a client that asked to join. The client then sends another JoinGroup request, which
+    contains this ID."""
 
     broker: int
     group: str
@@ -51,7 +52,7 @@ class MemberIdGiven(Event, kind="member-id-given", source="KIP-394"):
 
 
 class GroupMemberJoined(Event, kind="member-joined", source="GroupMetadataManager#addMemberThenRebalanceOrCompleteJoin", level=NOTABLE):
-    """A client became a member of a group. `instance_id` is its group.instance.id; it is empty for a dynamic member."""
+    """A client became a member of a group. `instance_id` is the member's group.instance.id; it is empty for a dynamic member."""
 
     broker: int
     group: str
@@ -228,7 +229,7 @@ class GroupDeleted(Event, kind="group-deleted", source="GroupMetadataManager#may
 
 
 class MemberStarted(Event, kind="member-started", source="KafkaConsumer#subscribe", level=NOTABLE):
-    """A consumer in a group started. `topics` are the topics that it subscribes to."""
+    """A consumer in a group started. `topics` are the topics that the member subscribes to."""
 
     client: str
     group: str
@@ -255,7 +256,7 @@ class MemberEnded(Event, kind="member-ended", source="KafkaConsumer#close", leve
 
 
 class PollFailed(Event, kind="poll-failed", source="KafkaConsumer#poll", level=NOTABLE):
-    """poll() threw an exception, and a member's application no longer calls it. The consumer is not closed."""
+    """poll() threw an exception, and a member's application no longer calls it. The consumer stays open."""
 
     client: str
     group: str
@@ -306,7 +307,7 @@ class CoordinatorLost(Event, kind="coordinator-lost", source="AbstractCoordinato
     reason: str
 
     def sentence(self) -> str:
-        return f"consumer {self.client} looks up the coordinator of group {self.group} again, because b{self.broker} failed: {self.reason}"
+        return f"consumer {self.client} is looking up the coordinator of group {self.group} again, because b{self.broker} failed: {self.reason}"
 
 
 class RejoinNeeded(Event, kind="rejoin-needed", source="AbstractCoordinator#requestRejoin"):
@@ -322,7 +323,7 @@ class RejoinNeeded(Event, kind="rejoin-needed", source="AbstractCoordinator#requ
 
 
 class PartitionsAssigned(Event, kind="partitions-assigned", source="ConsumerRebalanceListener#onPartitionsAssigned", level=NOTABLE):
-    """A member took over partitions. The list is empty if the member got no new partitions."""
+    """A member took over partitions. The list of partitions is empty if the member got no new partitions."""
 
     client: str
     group: str
@@ -334,8 +335,8 @@ class PartitionsAssigned(Event, kind="partitions-assigned", source="ConsumerReba
 
 
 class PartitionsRevoked(Event, kind="partitions-revoked", source="ConsumerRebalanceListener#onPartitionsRevoked", level=NOTABLE):
-    """A member gave up partitions, after it had the opportunity to commit their offsets. The list is empty if the member had no
-    partitions."""
+    """A member gave up partitions, after it had the opportunity to commit their offsets. The list of partitions is empty if the member had
+    no partitions."""
 
     client: str
     group: str

@@ -43,8 +43,8 @@ class IsrShrinkByCount(Event, kind="isr-shrink-by-count", source="Partition#getO
 
 
 class IsrExpandProposed(Event, kind="isr-expand-proposed", source="Partition#maybeExpandIsr"):
-    """A leader wants to add a follower that has reached the high watermark. The leader asks the controller; before 2.7, it writes the ISR
-    to ZooKeeper itself."""
+    """A leader wants to add a follower that has reached the high watermark. The leader asks the controller to commit the new ISR; before
+    2.7, it writes the ISR to ZooKeeper itself."""
 
     broker: int
     topic: str

@@ -8,7 +8,7 @@ from core.kafka.events.base import INSTANCE_ENDINGS, NOTABLE, Event
 
 
 class ProcessStarted(Event, kind="process-started", source="KafkaProducer, KafkaConsumer", level=NOTABLE):
-    """An instance of a process started. If it uses no transactions, `transactional_id` is empty."""
+    """An instance of a process started. If the process uses no transactions, `transactional_id` is empty."""
 
     process: str
     instance: int
@@ -67,7 +67,8 @@ class ProcessEnded(Event, kind="process-ended", source="KafkaProducer#close", le
 
 
 class ProcessedRange(Event, kind=""):
-    """Input records that a process did not process exactly once. `doomed_by` is the event that led to this."""
+    """Input records that a process did not process exactly once. `doomed_by` is the event that caused the records to be processed twice,
+    only in part, or never."""
 
     group: str
     process: str
@@ -81,7 +82,7 @@ class ProcessedRange(Event, kind=""):
 
 class ProcessedTwice(ProcessedRange, kind="processed-twice", source="durability account", level=NOTABLE):
     """Consumers with read_committed see the output for some input records more than once. `doomed_by` is the event that led to the last of
-    these outputs."""
+    the repeated outputs."""
 
     def sentence(self) -> str:
         return (
@@ -102,13 +103,12 @@ class NeverProcessed(ProcessedRange, kind="never-processed", source="durability 
 
 
 class HalfVisible(ProcessedRange, kind="half-visible", source="durability account", level=NOTABLE):
-    """Consumers with read_committed see only part of the output for some input records. `doomed_by` is the event that led to this partial
-    output.
+    """Consumers with read_committed see only part of the output for some input records. `doomed_by` is the event that caused the output to
+    be incomplete.
     """
 
     def sentence(self) -> str:
         return (
-            f"HALF VISIBLE: {self.record_range} by "
-            f"group {self.group}: of the output that instance {self.instance} of process {self.process} produced after event "
-            f"{self.doomed_by}, only part is visible"
+            f"HALF VISIBLE: {self.record_range} by group {self.group}: only part of the output that instance {self.instance} of process "
+            f"{self.process} produced after event {self.doomed_by} is visible"
         )

@@ -8,7 +8,7 @@ from core.kafka.events.base import DETAIL, NOTABLE, Event, count_of, ids, leader
 
 
 class BecameLeader(Event, kind="became-leader", source="Partition#makeLeader"):
-    """A broker became leader, and its log is now authoritative. `offset` is its LEO, where the epoch starts."""
+    """A broker became leader, and its log is now authoritative. `offset` is the leader's LEO, where its epoch starts."""
 
     broker: int
     topic: str
@@ -26,7 +26,7 @@ class BecameLeader(Event, kind="became-leader", source="Partition#makeLeader"):
 
 
 class BecameFollower(Event, kind="became-follower", source="Partition#makeFollower"):
-    """A broker became a follower. `offset` is its LEO."""
+    """A broker became a follower. `offset` is the LEO of the new follower."""
 
     broker: int
     topic: str
@@ -98,7 +98,7 @@ class FollowerFetched(Event, kind="follower-fetched", source="Partition#updateFo
 
 
 class FollowerAppended(Event, kind="follower-append", source="ReplicaFetcherThread#processPartitionData", level=DETAIL):
-    """A follower appended the records in a fetch response. `high_watermark` is the follower's own high watermark after that."""
+    """A follower appended the records in a fetch response. `high_watermark` is the follower's own high watermark after the append."""
 
     broker: int
     topic: str
@@ -147,7 +147,8 @@ class HighWatermarkAdvanced(Event, kind="high-watermark", source="Partition#mayb
 class EpochAnswered(Event, kind="epoch-answered", source="AbstractFetcherThread#getOffsetTruncationState, KIP-101, KIP-279"):
     """A follower asked where its last epoch ends (OffsetsForLeaderEpoch), and the leader answered with `epoch` and `end_offset`.
 
-    If the leader does not know the epoch, `epoch` and `end_offset` are -1. Before 2.0, the answer does not contain an epoch.
+    If the leader does not know the epoch, `epoch` and `end_offset` are -1. Before 2.0, the response to OffsetsForLeaderEpoch does not
+    contain an epoch.
     """
 
     broker: int
@@ -175,7 +176,7 @@ _TRUNCATED: Final = {
 class Truncated(Event, kind="truncated", source="UnifiedLog#truncateTo", level=NOTABLE, words={"rule": tuple(_TRUNCATED)}):
     """A replica truncated its log to `from_offset`.
 
-    The log ended at `to_offset` before that. `rule` is `high-watermark`, `leader-epoch`, `diverging-epoch`, or `out-of-range`.
+    Before the truncation, the log ended at `to_offset`. `rule` is `high-watermark`, `leader-epoch`, `diverging-epoch`, or `out-of-range`.
     """
 
     broker: int

@@ -7,7 +7,7 @@ from core.sim.units import format_duration
 
 
 class ServiceStarted(Event, kind="service-started", source="KafkaConsumer, KafkaProducer", level=NOTABLE):
-    """An instance of a worker in a service started. If it uses no transactions, `transactional_id` is empty."""
+    """An instance of a worker in a service started. If the worker uses no transactions, `transactional_id` is empty."""
 
     worker: str
     instance: int
@@ -24,7 +24,7 @@ class ServiceStarted(Event, kind="service-started", source="KafkaConsumer, Kafka
 
 
 class ServiceEnded(Event, kind="service-ended", source="KafkaProducer#close", level=NOTABLE, words={"how": tuple(INSTANCE_ENDINGS)}):
-    """An instance of a worker ended. The `held` records were only in its memory."""
+    """An instance of a worker ended. The `held` records were only in the memory of this instance."""
 
     worker: str
     instance: int
@@ -59,7 +59,7 @@ class WorkerRecords(Event, kind=""):
 
 
 class HeldRecords(Event, kind=""):
-    """The number of a partition's records that a worker holds, and the bound for this number."""
+    """The number of a partition's records that a worker holds, and the limit on this number."""
 
     worker: str
     topic: str
@@ -80,14 +80,14 @@ class RecordsHeld(WorkerRecords, kind="records-held", source="delay service"):
 
 
 class ServicePaused(HeldRecords, kind="service-paused", source="KafkaConsumer#pause"):
-    """A worker paused a partition, because it holds as many records from this partition as the bound allows."""
+    """A worker paused a partition, because it holds the maximum number of records from this partition (`bound`)."""
 
     def sentence(self) -> str:
         return f"{self.worker} pauses {self.tp}, because it holds {records(self.held)} from the partition (bound: {self.bound})"
 
 
 class ServiceResumed(HeldRecords, kind="service-resumed", source="KafkaConsumer#resume"):
-    """A worker resumed a partition, because it holds fewer records from this partition than the bound allows."""
+    """A worker resumed a partition, because it holds fewer records from this partition than the maximum (`bound`)."""
 
     def sentence(self) -> str:
         return f"{self.worker} resumes {self.tp}, because it holds only {records(self.held)} from the partition (bound: {self.bound})"
@@ -97,8 +97,8 @@ class DelayedForwarded(WorkerRecords, kind="delayed-forwarded", source="delay se
     """A broker acknowledged delayed records in their real topic, `late_us` after they were due. If the value is negative, the records
     arrived too early.
 
-    `rounding_us` is the time by which the level is longer than the requested delay. `total_error_us` is the time since the records were sent, minus the
-    requested delay. Logs from earlier isrlab versions do not have these two columns.
+    `rounding_us` is the time by which the delay level is longer than the requested delay. `total_error_us` is the time since the records
+    were sent, minus the requested delay. Logs from earlier isrlab versions do not have the columns `rounding_us` and `total_error_us`.
     """
 
     late_us: int
@@ -136,7 +136,7 @@ class DeadLettered(WorkerRecords, kind="dead-lettered", source="DeadLetterPublis
 
 
 class SucceededTwice(Event, kind="succeeded-twice", source="durability account", level=NOTABLE):
-    """Records in a retry service succeeded more than once. `doomed_by` is the event that led to this."""
+    """Records in a retry service succeeded more than once. `doomed_by` is the event that caused the records to be processed again."""
 
     worker: str
     instance: int
@@ -154,7 +154,7 @@ class SucceededTwice(Event, kind="succeeded-twice", source="durability account",
 
 
 class RetryDropped(Event, kind="retry-dropped", source="durability account", level=NOTABLE):
-    """The committed offset is above records that neither succeeded nor reached the next topic. `doomed_by` is the event that committed this
+    """The committed offset is above records that neither succeeded nor reached the next topic. `doomed_by` is the event that committed the
     offset."""
 
     group: str

@@ -139,7 +139,7 @@ class MarkerSkipped(Event, kind="marker-skipped", source="TransactionMarkerChann
 
 
 class LastStableOffsetAdvanced(Event, kind="last-stable-offset", source="UnifiedLog#lastStableOffset"):
-    """A leader's last stable offset rose. Consumers with read_committed can read up to this offset."""
+    """A leader's last stable offset rose. Consumers with read_committed can read up to the last stable offset."""
 
     broker: int
     topic: str

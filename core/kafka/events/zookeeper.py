@@ -77,7 +77,8 @@ class LeaderAndIsrIgnored(Event, kind="leader-and-isr-ignored", source="ReplicaM
 class LeaderUnavailable(Event, kind="leader-unavailable", source="ReplicaManager#makeFollowers"):
     """A broker cannot become a follower, because the leader is not alive or the partition has no leader.
 
-    The broker keeps its previous role and still follows `old_leader` in `old_epoch`. If it had no role, both columns are -1.
+    The broker keeps its previous role and still follows `old_leader` in `old_epoch`. If the broker had no role in the partition, both
+    columns are -1.
     """
 
     broker: int

@@ -38,7 +38,7 @@ def parse_offsets(text: str, name: str = HIGH_WATERMARKS) -> dict[TopicPartition
     """Return the entries in an offset checkpoint file.
 
     Raises:
-        ValueError: the text is not in this format. The message names the line and its expected content.
+        ValueError: the text is not a valid offset checkpoint file. The error message names the line and its expected content.
     """
     lines = text.splitlines()
     if not lines or lines[0].strip() != "0":

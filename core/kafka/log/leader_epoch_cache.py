@@ -1,5 +1,5 @@
-"""The start offset of each leader epoch in a replica's log (Kafka: `LeaderEpochFileCache`). Replicas use these offsets to find where their
-logs diverge.
+"""The start offset of each leader epoch in a replica's log (Kafka: `LeaderEpochFileCache`). Replicas use the start offsets of epochs to
+find where their logs diverge.
 
 The module also formats and parses `leader-epoch-checkpoint`.
 """
@@ -17,7 +17,7 @@ UNDEFINED: Final = (NO_EPOCH, NO_OFFSET)
 
 
 class LeaderEpochCache:
-    """The (epoch, start offset) entries for one replica's log. From entry to entry, both the epoch and the offset increase.
+    """The (epoch, start offset) entries for one replica's log. Both the epoch and the start offset increase from each entry to the next.
 
     Epochs and offsets are never negative. All lookups are binary searches. There are few entries, and they rarely change, so they are kept
     in tuples, which take half the memory of lists and can be shared.
@@ -160,7 +160,7 @@ def parse_checkpoint(text: str) -> tuple[tuple[int, int], ...]:
     """Return the (epoch, start offset) entries of a `leader-epoch-checkpoint` file.
 
     Raises:
-        ValueError: the text is not in this format. The message names the line and its expected content.
+        ValueError: the text is not a valid `leader-epoch-checkpoint` file. The error message names the line and its expected content.
     """
     lines = text.splitlines()
     if not lines or lines[0].strip() != "0":

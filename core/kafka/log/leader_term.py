@@ -1,4 +1,5 @@
-"""A leadership term: the records that one leader appended in one leader epoch. Each replica has a range of these records.
+"""A leadership term: the records that one leader appended in one leader epoch. Each replica's log contains a range of the records in a
+term.
 
 The term and the offset identify a record, because only one broker writes in a term, and it appends in order. Therefore, replicas do not
 copy records. Instead, the replicas' logs consist of runs (see `replica_log`) that refer to terms. Two replicas agree at an offset if and
@@ -60,8 +61,8 @@ class Term:
     Attributes:
         epoch: the leader epoch.
         leader: the leader's broker id.
-        written: the fields of each `Batch`, in offset order without gaps. They are plain tuples, which are four times as fast to create as
-            a `Batch`.
+        written: the fields of each `Batch`, in offset order without gaps. Each batch is a plain tuple, because creating a plain tuple is
+            four times as fast as creating a `Batch`.
         bytes: the size of all batches.
         latest: the last batch in the form in which a fetch carries it; most fetches read this batch.
         stamped: whether some timestamps come from producers whose clocks are wrong, in which case timestamps can decrease.
@@ -96,7 +97,7 @@ class Term:
         return timestamp
 
     def append(self, batch: BatchFields) -> Column:
-        """Append a batch. Return its end offset."""
+        """Append a batch. Return the end offset of the batch."""
         base, size = batch[0], batch[2]
         self.written.append(batch)
         self.bytes += size
@@ -106,7 +107,7 @@ class Term:
 
     @property
     def origin(self) -> Term:
-        """The term as its leader wrote it, before log compaction. This term identifies the records."""
+        """The term as its leader wrote it, before log compaction. The original term identifies the records."""
         return self
 
     @property

@@ -21,7 +21,7 @@ class LogConfig(ReprMixin):
         segment_us: the maximum time between a segment's first and last batch, µs.
         flush_messages: the number of unflushed records at which a log is flushed.
         flush_us: how long a log can go without a flush before the flush scheduler flushes it, µs.
-        retention_us: the maximum age of the newest record in a segment, µs. Segments whose newest record is older than this age are
+        retention_us: the maximum age of the newest record in a segment, µs. Segments whose newest record is older than `retention_us` are
             deleted. -1 means no limit.
         retention_bytes: the size to which retention reduces a log. Retention deletes the oldest segments as long as the rest of the log has
             at least this size. -1 means no limit.
@@ -57,8 +57,8 @@ class LogConfig(ReprMixin):
 
     @property
     def index_can_fill(self) -> bool:
-        """Whether an index can become full before the segment reaches segment.bytes. With the default settings, the segment always reaches
-        segment.bytes first.
+        """Whether an index can become full before the segment reaches segment.bytes. With the default settings, a segment always reaches
+        segment.bytes before an index is full.
         """
         return min(self.segment_index_bytes // 8, self.segment_index_bytes // 12 - 1) <= self.segment_bytes // (
             self.index_interval_bytes + 1

@@ -178,8 +178,8 @@ def _fetched(segment: SegmentFiles, found: PositionedBatch, offset: int, max_byt
 
 
 def _collect_aborted(log: ReplicaLog, segments: Sequence[SegmentFiles], lookup: Lookup, steps: list[LookupStep]) -> None:
-    """Read the transaction indexes, if any, starting at the segment that contains the answer. A fetch by a read_committed consumer does the
-    same."""
+    """Read the transaction indexes, if any, starting at the segment that contains the answer. When Kafka serves a fetch by a read_committed
+    consumer, it also reads these indexes."""
     entries = [entry for segment in segments for entry in segment.transactions]
     first, found = lookup.segment, lookup.batch
     if not entries or first is None or found is None:
@@ -255,8 +255,8 @@ def _scan_for_timestamp(segment: SegmentFiles, entry: OffsetPosition, timestamp:
 def aborted_upper_bound(log: ReplicaLog, segment: SegmentFiles, start: OffsetPosition, size: int) -> int:
     """Return the offset up to which a fetch collects aborted transactions (`LogSegment#fetchUpperBoundOffset`).
 
-    The result is the first offset in the index whose position is at least `size` bytes after `start`. If there is none, the result is the
-    base offset of the next segment or, in the last segment, the LEO.
+    The result is the first offset in the index whose position is at least `size` bytes after `start`. If the index has no such offset, the
+    result is the base offset of the next segment or, in the last segment, the LEO.
     """
     entry = segment.indexes.offsets.fetch_upper_bound_offset(start, size)
     if entry is not None:
@@ -272,7 +272,7 @@ def _step(
 
 
 def _count(number: int, word: str) -> str:
-    """Return a number with a noun, which is in the plural unless the number is 1."""
+    """Return a number and a noun. The noun is plural unless the number is 1."""
     plural = {"entry": "entries", "batch": "batches"}.get(word, word + "s")
     return f"{number} {word if number == 1 else plural}"
 

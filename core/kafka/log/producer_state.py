@@ -3,8 +3,8 @@
 Kafka: `ProducerStateManager`, `UnifiedLog#rebuildProducerState`.
 
 For each producer ID, the state holds the epoch, the last five batches, and the first offset of the open transaction. If a producer resends
-one of those batches, the leader recognizes it by its sequence numbers and responds with the offsets from the first append. The leader
-refuses any other batch that is out of sequence. Followers do not check batches, but build the same state from the batches that they
+one of its last five batches, the leader recognizes it by its sequence numbers and responds with the offsets from the first append. The
+leader refuses any other batch that is out of sequence. Followers do not check batches, but build the same state from the batches that they
 replicate.
 
 The records of an open transaction are unstable: consumers with isolation level read_committed read up to the last stable offset (LSO),
@@ -48,8 +48,8 @@ the partition.
 """
 
 CHECK_NOW: Final = -1
-"""The value that replaces the time of the last check after a new process or a truncation has reloaded the producers. This value makes the
-next check due immediately.
+"""The value for the time of the last check if a new process or a truncation has just reloaded the producers. `CHECK_NOW` causes the next
+check to run immediately.
 """
 
 
@@ -78,8 +78,8 @@ class ProducerStateManager:
         release: the rules of the simulated Kafka release.
         entries: the state of each producer by producer ID, in order of first appearance.
         ongoing: the producer ID of each open transaction, by its first offset, in ascending order.
-        unreplicated: the ended transactions whose marker is at or above the high watermark. Maps the first offset of the transaction to the
-            offset of its marker.
+        unreplicated: the ended transactions whose marker is at or above the high watermark. This dict maps the first offset of the
+            transaction to the offset of its marker.
         verifications: the verification entries by producer ID (since 3.6).
         aborted: the transaction index of all segments, in the order of the markers (`TransactionIndex`).
         snapshots: the snapshot files, in ascending order of their offsets.
@@ -235,7 +235,8 @@ class ProducerStateManager:
         """Return the producers in the form in which DescribeProducers shows them (`UnifiedLog#activeProducers`).
 
         Args:
-            now: the current time, µs. Producers that a periodic check has already removed are left out. If `now` is None, no check has run.
+            now: the current time, µs. Producers that a periodic check has already removed are left out. If `now` is None, the result
+                assumes that no periodic check has run.
             expiration: the time after which an idle producer expires, µs.
             interval: the time between two checks, µs.
         """
@@ -263,7 +264,7 @@ class ProducerStateManager:
     def has_late_transaction(self, now: int, max_timeout: int) -> bool:
         """Return whether the oldest open transaction has been idle for longer than any timeout allows (`#hasLateTransaction`).
 
-        The metric PartitionsWithLateTransactionsCount counts the partitions that have such a transaction (since 3.2).
+        The metric PartitionsWithLateTransactionsCount counts the partitions that have a late transaction (since 3.2).
 
         Args:
             now: the current time, µs.
@@ -286,8 +287,8 @@ class ProducerStateManager:
     def remove_expired_if_due(self, now: int, expiration: int, interval: int = EXPIRATION_CHECK) -> None:
         """Apply the effects of all periodic checks that were due by now.
 
-        These checks do not use a timer. Because the state changes only when something is appended, it is enough that each reader first runs
-        the last check that was due.
+        The periodic checks for idle producers do not use a timer. Because the state changes only when something is appended, it is enough
+        that each reader first runs the last check that was due.
         """
         if self._checked == CHECK_NOW:
             self.remove_expired(now, expiration)
@@ -328,7 +329,7 @@ class ProducerStateManager:
         self.snapshots = tuple(each for each in self.snapshots if each.offset in bases or each.offset == largest)
 
     def before(self, log_start: int, offset: int) -> ProducerStateManager:
-        """Return the state in the newest snapshot at or before an offset. The result keeps that snapshot and the earlier ones
+        """Return the state in the newest snapshot at or before an offset. The returned state keeps that snapshot and all earlier snapshots
         (`#loadFromSnapshot`)."""
         state = ProducerStateManager(log_start, self.release)
         state.snapshots = tuple(each for each in self.snapshots if log_start < each.offset <= offset)
@@ -344,7 +345,7 @@ class ProducerStateManager:
         """Go back to the newest snapshot at or before an offset, or to the log start. After that, the log replays its batches starting at
         `end_offset`.
 
-        If nothing was truncated, only a new process goes back to a snapshot. Kafka: `ProducerStateManager#truncateAndReload`.
+        If the truncation removed no records, only a new process reloads a snapshot. Kafka: `ProducerStateManager#truncateAndReload`.
         """
         if offset == self.end_offset and not restarted:
             return

@@ -117,7 +117,7 @@ class VerificationStateEntry:
     Attributes:
         guard: the number of the verification; an append that has a different number fails.
         lowest_sequence: the lowest first sequence number among the waiting batches.
-        epoch: the largest producer epoch of those batches.
+        epoch: the largest producer epoch among the waiting batches.
         begins_at_0: whether the first batch of an unknown producer must have sequence number 0 (transaction.version 2).
         created: the time when the first batch arrived, µs.
     """
@@ -136,8 +136,8 @@ class VerificationStateEntry:
         self.begins_at_0 = begins_at_0
 
     def update(self, sequence: int, epoch: int) -> None:
-        """Register another batch. If the batch's sequence number is lower than the known one, or its epoch is higher, the new value
-        replaces the known one (`#maybeUpdateLowestSequenceAndEpoch`)."""
+        """Register another batch. If the batch's sequence number is lower than the known one, or its epoch is higher, the state adopts the
+        new value (`#maybeUpdateLowestSequenceAndEpoch`)."""
         if epoch > self.epoch:
             self.epoch, self.lowest_sequence = epoch, sequence
         elif epoch == self.epoch:

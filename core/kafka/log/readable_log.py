@@ -1,7 +1,7 @@
 """The records that can be read from a replica's log: runs of terms between the first offset on disk and the LEO.
 
-A run is a pair (start offset, term). The replica has that term's records from the start offset up to the start of the next run. An append
-only extends the last run, so it takes as long to append ten million records as to append ten.
+A run is a pair (start offset, term), which means that the replica has the term's records from the start offset up to the start of the next
+run. An append only extends the last run, so it takes as long to append ten million records as to append ten.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class ReadableLog:
         leo: the log end offset, which is the offset of the next record.
         log_start: the first readable offset; records below it are waiting to be deleted.
         starts, terms: the start offsets and the terms of the runs, in offset order, starting at the first segment's base. Like `bases`,
-            these tuples are immutable and shared with snapshots.
+            `starts` and `terms` are immutable tuples, which snapshots share.
         tail: the last run's term; None if the log is empty.
         bases: those base offsets of segments that have been computed (`ReplicaLog.roll`); None means a single segment that starts at the
             first offset.
@@ -182,7 +182,7 @@ class ReadableLog:
 
 
 def _originals(runs: tuple[Run, ...]) -> tuple[Run, ...]:
-    """Return the runs, with each term as its leader wrote it."""
+    """Return the runs of a log, with each term as its leader wrote it, before log compaction."""
     found: list[Run] = []
     for start, end, term in runs:
         if found and found[-1].term is term.origin:

@@ -152,7 +152,7 @@ class ReplicaLog(ReadableLog):
     # --- the high watermark ----------------------------------------------------------------------------------------
 
     def update_high_watermark(self, offset: int) -> bool:
-        """Set the high watermark, limited to the offsets in the log. Return True if it moved up or down
+        """Set the high watermark, limited to the offsets in the log. Return True if the high watermark moved up or down
         (`UnifiedLog#maybeUpdateHighWatermark`)."""
         if offset > self.leo:
             offset = self.leo
@@ -165,7 +165,7 @@ class ReplicaLog(ReadableLog):
         return True
 
     def maybe_increment_high_watermark(self, offset: int) -> bool:
-        """Raise the high watermark to an offset in the log. Return False if the high watermark is not below that offset
+        """Raise the high watermark to an offset in the log. Return False if the high watermark is already at or above this offset
         (`UnifiedLog#maybeIncrementHighWatermark`).
         """
         if offset <= self.high_watermark:
@@ -181,8 +181,8 @@ class ReplicaLog(ReadableLog):
     def truncate_to(self, offset: int) -> bool:
         """Truncate the log to a new LEO. Return True if this removed records (`UnifiedLog#truncateTo`).
 
-        If `offset` is at or above the LEO, no records are removed. However, epoch entries that start at the LEO are removed. Such entries
-        come from leaders that appended nothing.
+        If `offset` is at or above the LEO, no records are removed. However, epoch entries that start at the LEO are removed. Epoch entries
+        that start at the LEO come from leaders that appended nothing.
         """
         if offset < 0:
             raise ValueError(f"cannot truncate to {offset}")
@@ -276,7 +276,8 @@ class ReplicaLog(ReadableLog):
             producers.take_snapshot()
 
     def take_producer_snapshot(self) -> None:
-        """Write a snapshot of the producers' state at the LEO. A clean shutdown does this (`ProducerStateManager#takeSnapshot`)."""
+        """Write a snapshot of the producers' state at the LEO. A broker writes this snapshot during a clean shutdown
+        (`ProducerStateManager#takeSnapshot`)."""
         producers = self.producer_state()
         if producers is not None:
             producers.take_snapshot()
@@ -324,7 +325,7 @@ class ReplicaLog(ReadableLog):
     # --- the log start ---------------------------------------------------------------------------------------------
 
     def maybe_increment_log_start(self, offset: int) -> bool:
-        """Move the log start forward. Return True if it moved (`UnifiedLog#maybeIncrementLogStartOffset`).
+        """Move the log start forward. Return True if the log start moved (`UnifiedLog#maybeIncrementLogStartOffset`).
 
         Raises:
             KafkaError: OFFSET_OUT_OF_RANGE, if the offset is above the high watermark.
@@ -340,7 +341,7 @@ class ReplicaLog(ReadableLog):
         return True
 
     def _start_at(self, offset: int) -> None:
-        """Move the log start. Before 2.3, this function forgets producers that have no records above the new log start (KAFKA-7190)."""
+        """Move the log start. Before 2.3, this method forgets producers that have no records above the new log start (KAFKA-7190)."""
         self.log_start = offset
         self.epochs.truncate_from_start(offset)
         if not self.release.producers_outlive_segments:
@@ -366,8 +367,7 @@ class ReplicaLog(ReadableLog):
         """Open the log in a new process. The log start becomes the larger of the checkpointed log start and the first segment's base.
 
         The leader-epoch file can contain epochs that have no records, for example the epoch of a leader that appended nothing. Opening the
-        log drops such epochs.
-        Kafka: `LogLoader#load`.
+        log drops epochs that have no records. Kafka: `LogLoader#load`.
         """
         self.log_start = max(self.first_offset, min(log_start, self.leo))
         if self.leo < log_start:

@@ -157,7 +157,7 @@ class SegmentFiles:
 
 
 def segment_files(log: ReplicaLog) -> list[SegmentFiles]:
-    """Return the segments of a log, oldest first. The last segment in the result is the active segment. This function does not change the
+    """Return the segments of a log, oldest first. The last segment in the result is the active segment. `segment_files` does not change the
     log.
     """
     bases, _ = log.known_segments()
@@ -167,7 +167,8 @@ def segment_files(log: ReplicaLog) -> list[SegmentFiles]:
 
 
 def aborted_transactions(log: ReplicaLog) -> tuple[AbortedTransaction, ...]:
-    """Return the entries of the transaction indexes of all segments, in the order of the markers. This function does not change the log."""
+    """Return the entries of the transaction indexes of all segments, in the order of the markers. `aborted_transactions` does not change
+    the log."""
     if not any(term.has_producer_ids for term in log.terms):
         return ()
     first, producers = log.first_offset, log.producers

@@ -17,7 +17,7 @@ LOG_SETTINGS: Final = (
     ),
     Setting(
         "log.roll.ms", "long", 604_800_000, "broker", True,
-        "The maximum age of the active segment. When its first batch is older than this, a new segment starts.", least=1, most=LONGEST_MS, of_topic="segment.ms",
+        "The maximum age of the active segment. When the first batch of the active segment is older, a new segment starts.", least=1, most=LONGEST_MS, of_topic="segment.ms",
     ),
     Setting(
         "log.index.interval.bytes", "int", 4_096, "broker", True,
@@ -35,7 +35,7 @@ LOG_SETTINGS: Final = (
     ),
     Setting(
         "log.flush.interval.ms", "long", MAX_LONG, "broker", True,
-        "The time without a flush after which a log is flushed to disk. Brokers check this only every log.flush.scheduler.interval.ms.",
+        "The time without a flush after which a log is flushed to disk. Brokers check for such logs only every log.flush.scheduler.interval.ms.",
         least=0, most=MAX_LONG, of_topic="flush.ms",
     ),
     Setting(
@@ -48,7 +48,7 @@ LOG_SETTINGS: Final = (
     ),
     Setting(
         "log.retention.bytes", "long", -1, "broker", True,
-        "The size down to which retention shrinks a log: it deletes the oldest segment if the rest of the log still has at least this size. -1 means no limit.",
+        "The size to which retention reduces a log. Retention deletes the oldest segment if the rest of the log has at least this size. -1 means no limit.",
         least=-1, most=MAX_LONG, of_topic="retention.bytes",
     ),
     Setting(

@@ -26,7 +26,7 @@ LONGEST_MS: Final = 3_650 * 86_400_000
 
 
 def whole_number(text: str) -> int | None:
-    """Parse a whole number in decimal digits. Return None if the text is not such a number. Digits after the first 300 are ignored."""
+    """Parse a whole number in decimal digits. Return None if the text is not a whole number. Digits after the first 300 are ignored."""
     negative = text[:1] == "-"
     digits = text[1:] if negative else text
     if not (digits.isascii() and digits.isdecimal()):
@@ -58,17 +58,19 @@ class Setting(ReprMixin):
         name: Kafka's name for the setting.
         type: `int`, `long`, `double` (a ratio from 0 to 1), `boolean`, `class`, `list`, or `word`.
         default: the default in the newest release.
-        scope: where else the setting can be set, in addition to the whole cluster: `broker`, `topic`, or `controller`. A list of replicas
-            can be set only for a topic.
+        scope: the level at which the setting can be set, in addition to the whole cluster: `broker`, `topic`, or `controller`. A list of
+            replicas can be set only for a topic.
         dynamic: whether Kafka accepts a change at run time.
         meaning: a description for the settings screen.
         least: the lowest allowed value of a number.
         most: the highest allowed value of a number.
         older_defaults: `(release, default)` pairs. Each default applies to the release and to earlier ones.
-        of_topic: for a broker setting, the topic setting that overrides it. The two settings have the same type, default, and bounds.
+        of_topic: for a broker setting, the topic setting that overrides it. The broker setting and the topic setting have the same type,
+            default, and bounds.
         synonym: for a topic setting, the broker setting that applies if the topic has no override.
-        classes: for a `class`, the names that it accepts besides the empty name. The last part of a class name is sufficient.
-        words: for a `list`, the words that it accepts. A `list` without words is a list of replicas (`throttled_partitions`).
+        classes: for a `class` setting, the names that it accepts besides the empty name. A value can omit the package of the class.
+        words: for a `list` setting, the words that it accepts. A `list` setting that has no words takes a list of replicas
+            (`throttled_partitions`).
         since: the first release that has the setting; empty if the oldest known release has it.
         until: the last release that has the setting; empty if the newest release has it.
     """
@@ -144,7 +146,7 @@ class Setting(ReprMixin):
         return float(text)
 
     def _class(self, text: str) -> str:
-        """Return the full name of a class. The empty name stays empty."""
+        """Return the full name of a class. An empty name is returned unchanged."""
         names = {name: name for name in ("", *self.classes)} | {name.rpartition(".")[2]: name for name in self.classes}
         if text not in names:
             raise ValueError(
@@ -154,14 +156,14 @@ class Setting(ReprMixin):
 
     def scope_error(self, *, broker: bool, topic: bool) -> str:
         """Return the reason why the setting cannot be set for a broker (`broker`), for a topic (`topic`), or for the whole cluster
-        (neither). If it can be set, the result is empty.
+        (neither). If the setting can be set there, the result is empty.
         """
         if topic and self.scope != "topic":
             return f"{self.name} is not a topic setting; set it for a broker or for the whole cluster"
         if broker and self.scope == "controller":
             return f"{self.name} is a setting of the controller; set it for the whole cluster"
         if self.type == "list" and not self.words and not topic:
-            return f"{self.name} is a setting of topics only; set it for a topic"
+            return f"{self.name} is only a topic setting; set it for a topic"
         return ""
 
 

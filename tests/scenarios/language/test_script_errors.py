@@ -154,7 +154,7 @@ BAD: list[tuple[str, str, str, str]] = [
         "throttled-replicas-of-a-broker",
         CLUSTER + "timeline:\n  - set: {broker: 1, follower.replication.throttled.replicas: '*'}\n",
         "3:63",
-        "is a setting of topics only; set it for a topic",
+        "is only a topic setting; set it for a topic",
     ),
     ("missing-field", CLUSTER + "timeline:\n  - produce: {topic: orders}\n", "3:14", "'records' is missing"),
     (

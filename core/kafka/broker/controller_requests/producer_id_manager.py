@@ -50,7 +50,7 @@ class ProducerIdManager:
         broker.timers.update({"producer-ids": self._request_block})
 
     def reset(self) -> None:
-        """Forget the blocks, because the process has ended. The remaining IDs in these blocks are never assigned."""
+        """Forget the blocks, because the process has ended. The remaining producer IDs in the broker's blocks are never assigned."""
         self.next_id = self.end = self._prefetch_at = self._not_before = 0
         self.following = None
         self._waiting.clear()

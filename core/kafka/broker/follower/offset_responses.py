@@ -1,8 +1,8 @@
 """How a follower handles responses that carry offsets: the ends of leader epochs, or the bounds of the leader's log.
 
-The follower truncates its log according to these offsets. Depending on the release, a follower finds the truncation point from its own high
-watermark, from a request for the ends of leader epochs, or from a fetch response that contains the diverging epoch. A follower whose fetch
-offset is outside the leader's log uses the bounds of that log.
+The follower truncates its log according to the offsets in the response. Depending on the release, a follower finds the truncation point
+from its own high watermark, from a request for the ends of leader epochs, or from a fetch response that contains the diverging epoch. A
+follower whose fetch offset is outside the leader's log uses the bounds of that log.
 """
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ def truncate_on_fetch_response(fetcher: Fetcher, state: PartitionFetchState, epo
 
 
 def _restart(fetcher: Fetcher, partition: Partition, start: int) -> None:
-    """Drop the contents of the follower's log, which ends below the leader's log start. The empty log begins at the leader's log start."""
+    """Drop the contents of the follower's log, which ends below the leader's log start. The follower's log is then empty, and begins at the
+    leader's log start."""
     log, tp, broker = partition.log, partition.tp, fetcher.broker
     old = log.leo
     log.truncate_fully_and_start_at(start)

@@ -1,6 +1,6 @@
 """A broker's log cleaner (Kafka: `LogCleaner`, `LogCleanerManager`).
 
-The log cleaner repeatedly cleans the dirtiest log that has enough to clean. If no log has enough to clean, it waits for
+The log cleaner repeatedly cleans the dirtiest log that has enough to clean. If no log has enough to clean, the log cleaner waits for
 log.cleaner.backoff.ms. Leaders and followers clean their own logs, so replicas can hold different records of a partition.
 """
 

@@ -84,7 +84,7 @@ def read_for_consumer(
     """Return one partition's part of the response to a consumer's fetch: records below this replica's high watermark.
 
     With `read_committed`, the records end at the last stable offset, and the response lists the aborted transactions among them. The
-    consumer itself must skip the records of these transactions.
+    consumer itself must skip the records of aborted transactions.
 
     Kafka: `UnifiedLog#read` with `FetchIsolation`. A follower serves only clients that send their rack, even if the rack is empty (fetch
     version 11, since 2.4). Other clients must fetch from the leader.
@@ -113,8 +113,8 @@ def find_preferred_read_replica(broker: BrokerContext, partition: Partition, rac
 
     Kafka: `ReplicaManager#findPreferredReadReplica`.
 
-    Only an ISR member qualifies, and only if the leader knows that the member's log contains the consumer's position, because a lagging
-    replica would delay the consumer. `rack` is None for clients that do not send their rack (before 2.4).
+    A consumer is sent only to an ISR member, and only if the leader knows that the member's log contains the consumer's position, because a
+    lagging replica would delay the consumer. `rack` is None for clients that do not send their rack (before 2.4).
     """
     if not rack or not broker.selects_by_rack:
         return NO_LEADER

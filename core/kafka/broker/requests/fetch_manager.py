@@ -56,7 +56,7 @@ class FetchManager:
         self.possibly_late.clear()
 
     def drop_parked(self) -> None:
-        """Drop all delayed fetches. The followers that sent these fetches fetch again."""
+        """Drop all delayed fetches. The followers then send new fetches."""
         for session in self.sessions.values():
             session.parked = None
 
@@ -127,7 +127,8 @@ class FetchManager:
     def sessions_without_fetch_since(self, time: int) -> list[FetchSession]:
         """Return the sessions whose last fetch arrived before the given time, µs.
 
-        A session whose fetches are elided is not checked again until the elision ends. Until then, its fetches always arrive in time.
+        A session whose fetches are elided is not checked again until the elision ends. While fetches are elided, they always arrive in
+        time.
         """
         late = []
         for key, session in list(self.possibly_late.items()):
@@ -192,15 +193,14 @@ class FetchManager:
 
         The steps are in the same order as in Kafka: read the log, update the follower's state, maybe expand the ISR (using the high
         watermark from before this fetch), and then maybe raise the high watermark. The response contains what is new to the follower
-        (`CachedPartition#maybeUpdateResponseData`). A partition with more to send stays dirty.
+        (`CachedPartition#maybeUpdateResponseData`). A partition that has more records to send stays in the session's dirty list.
 
         Args:
             taken: the session's dirty partitions.
-            entries: those partitions in `taken` that the call reads.
-            arrives: whether the fetch has just arrived. If the fetch was delayed instead, this call only reads the log and always completes
-                the fetch.
-            sends: whether the response is sent to the follower. If the response is not sent, the leader does not record the values in it as
-                sent.
+            entries: those partitions in `taken` that the method reads.
+            arrives: whether the fetch has just arrived. If the fetch was delayed before, the method only reads the log, and always
+                completes the fetch.
+            sends: whether the response is sent to the follower. If the response is not sent, the leader does not record its values as sent.
 
         Returns:
             The parts of the response, or None if the fetch must wait.
@@ -362,8 +362,8 @@ class FetchManager:
     def _within_quota(self, entries: list[SessionPartition], session: FetchSession, request: FetchRequest | None) -> list[SessionPartition]:
         """Return the partitions that the leader's throttle allows the leader to send (`ReplicaManager#shouldLeaderThrottle`).
 
-        A throttled partition is not read, but the fetch still updates its follower's state. The partition stays dirty until the rate falls
-        below the limit.
+        A throttled partition is not read, but the fetch still updates its follower's state. The partition stays dirty until the replication
+        rate falls below the quota.
         """
         quota = self.broker.leader_quota
         if quota is None or not quota.is_exceeded(self.broker.journal.now):
@@ -431,7 +431,8 @@ class FetchManager:
         self.complete_fetch(session)
 
     def arm_expiry(self, session: FetchSession) -> None:
-        """Arm a timer that completes the delayed fetch at its deadline. If an earlier timer is armed, that timer arms the next one."""
+        """Arm a timer that completes the delayed fetch at its deadline. If a timer is armed that fires earlier, this timer arms the next
+        one when it fires."""
         if session.timer_due < 0 or session.timer_due > session.deadline:
             session.timer_due = session.deadline
             expiry = Timer("fetch-expiry", (session.follower, session.fetcher))

@@ -5,8 +5,8 @@ those that have become `dirty` on the leader because of new records, a new high 
 computation time. If no partition in a session is dirty, the leader tells the network (`core.sim.long_polling`), which then elides idle
 fetches.
 
-Partitions keep their order. If the leader has sent records of a partition and has more to send, the partition moves to the end of the
-order, so that every partition gets its turn. Kafka: `FetchSession`, `IncrementalFetchContext#PartitionIterator`.
+The partitions in a session are in a fixed order. If the leader has sent records of a partition and has more to send, the partition moves to
+the end of the order, so that every partition gets its turn. Kafka: `FetchSession`, `IncrementalFetchContext#PartitionIterator`.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class SessionPartition(SessionEntry):
         asked: the follower's last request for the partition: a `FetchPartition` or the plain tuple of its fields.
         dirty: whether there is something new to send (`FetchSession.dirty`).
         sent_high_watermark, sent_log_start: the values in the last response; -1 before the first response.
-        partition, replica: the leader's partition and its state for the follower. Both are None until the next fetch looks them up, for
-            example after this broker's role in the partition changes.
+        partition, replica: the leader's partition and its state for the follower. `partition` and `replica` are None until the next fetch
+            looks them up, for example after this broker's role in the partition changes.
     """
 
     __slots__ = ("asked", "partition", "replica", "sent_high_watermark", "sent_log_start", "tp")
@@ -158,7 +158,7 @@ class FetchSession(FollowerSession):
             self.dirty.append(entry)  # type: ignore[arg-type]
 
     def records_appended(self, entry: SessionEntry) -> None:
-        """Mark a partition as having new records. If there are enough of them, complete the delayed fetch."""
+        """Mark a partition as having new records. If there are enough new records, complete the delayed fetch."""
         if not entry.dirty:
             entry.dirty = True
             self.dirty.append(entry)  # type: ignore[arg-type]

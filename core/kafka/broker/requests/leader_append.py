@@ -75,7 +75,7 @@ def append_as_coordinator(
         partition: a partition that this broker leads.
         batch: the batch, whose offsets begin at the LEO.
         deadline: when the write times out, µs.
-        completion: the function to call when the batch is committed or the write has failed. If the write is refused, the function is
+        completion: the function to call when the batch is committed or the write has failed. If the write is refused, `completion` is
             called immediately.
         guard: the verification number of a transactional batch (KIP-890); NO_GUARD if the batch needed no verification.
         below_min_isr: whether the batch is appended even if the ISR is smaller than min.insync.replicas.
@@ -168,8 +168,8 @@ def _delay(partition: Partition, write: DelayedWrite) -> None:
 def _validate_producer_state(partition: Partition, sender: str, request: ProduceRequest, guard: int) -> bool:
     """Return whether to append an idempotent producer's batch (`UnifiedLog#analyzeAndValidateProducerState`).
 
-    The response to a duplicate contains the offsets from the first append. With acks=all, the leader responds when these offsets are
-    committed. The leader refuses a batch that is out of sequence.
+    The response to a duplicate contains the offsets from the first append. With acks=all, the leader responds when the offsets of the
+    original batch are committed. The leader refuses a batch that is out of sequence.
     """
     broker, log, tp, release = partition.broker, partition.log, partition.tp, partition.broker.release
     now = broker.journal.now

@@ -48,7 +48,7 @@ class Verification:
     Attributes:
         batch: the batch that needs the coordinator's answer.
         completion: the function to call with the answer.
-        guard: the number of the verification entry.
+        guard: the number that identifies the verification entry.
         since: when the batch arrived, µs.
         node: the broker that the leader asks.
     """
@@ -75,7 +75,7 @@ class ProduceVerification:
 
     @property
     def retries_concurrent(self) -> bool:
-        """Whether the leader repeats the request on behalf of the producer. The leader does so with transaction.version 2."""
+        """Whether the leader repeats the request on behalf of the producer. With transaction.version 2, the leader repeats it."""
         return self.request.adds_partition
 
     def verified(self, error: str, guard: int) -> None:

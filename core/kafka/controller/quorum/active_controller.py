@@ -4,10 +4,11 @@ The active controller receives requests from brokers, appends the requests that 
 committed.
 
 Kafka's active controller immediately generates records from a state that can still be rolled back. Kafka's active controller holds its
-responses in a purgatory until the records are committed. In isrlab, the request itself is appended, and it is executed when it is
-committed. The records are the same, because requests take effect in log order in both cases. However, isrlab never shows a state that could
-be rolled back. As in Kafka, heartbeats that change nothing are not written to the log. Because only the active controller knows when each
-broker last sent a heartbeat, its successor starts with new sessions (`ClusterControlManager#activate`).
+responses in a purgatory until the records are committed. In isrlab, the active controller appends the request itself to the log, and
+executes the request when it is committed. The records are the same, because requests take effect in log order in both cases. However,
+isrlab never shows a state that could be rolled back. As in Kafka, heartbeats that change nothing are not written to the log. Because only
+the active controller knows when each broker last sent a heartbeat, its successor starts with new sessions
+(`ClusterControlManager#activate`).
 """
 
 from __future__ import annotations
@@ -157,7 +158,7 @@ class ActiveController:
             self.voter.append(BrokerWrite(request, sender))
 
     def _heartbeat(self, request: BrokerHeartbeatRequest, sender: str) -> None:
-        """Handle a heartbeat. Write it to the log only if it changes the broker's state or its log directories."""
+        """Handle a heartbeat. Write the heartbeat to the log only if the heartbeat changes the broker's state or its log directories."""
         broker, quorum = request.broker, self.quorum
         registration = quorum.metadata.broker(broker, quorum.metadata_end(self.voter.high_watermark))
         if registration is None or registration.epoch != request.broker_epoch or broker not in self.heartbeats:

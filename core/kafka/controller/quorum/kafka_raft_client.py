@@ -2,9 +2,9 @@
 
 Voters fetch from their leader. When a majority has an entry from the leader's own epoch, this entry and all earlier entries are committed.
 If a voter receives nothing from its leader for `controller.quorum.fetch.timeout.ms`, it first asks the other voters whether they would
-elect it (pre-vote, KIP-996), and then becomes a candidate. A leader resigns if a majority has not fetched from it for 1.5 times that
-timeout (KAFKA-15489), so that a controller that cannot reach a majority does not remain active. The module `active_controller` describes
-what the leader does as the active controller.
+elect it (pre-vote, KIP-996), and then becomes a candidate. A leader resigns if a majority has not fetched from it for 1.5 times
+`controller.quorum.fetch.timeout.ms` (KAFKA-15489), so that a controller that cannot reach a majority does not remain active. The module
+`active_controller` describes what the leader does as the active controller.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class KafkaRaftClient:
 
     Attributes:
         host: the node that the voter runs in: its own node, or a broker in combined mode.
-        name: the address of that node.
+        name: the network address of the node that the voter runs in.
         quorum: the quorum that the voter belongs to.
         epoch: the voter's epoch (in Kafka, in the `quorum-state` file).
         voted_for: the candidate that this voter has voted for in this epoch; '' if none (`quorum-state`).
@@ -216,7 +216,7 @@ class KafkaRaftClient:
         self._maybe_commit()
 
     def _truncate(self, end: int) -> None:
-        """Remove entries that the leader does not have. Such entries were never committed."""
+        """Remove entries that the leader does not have. Entries that the leader lacks were never committed."""
         if end < self.high_watermark:
             raise AssertionError(f"{self.name} would truncate to {end}, below its high watermark {self.high_watermark}")
         dropped = sum(type(entry.write) is not LeaderChangeMessage for entry in self.log[end:])

@@ -26,7 +26,7 @@ class RetainedBatch(NamedTuple):
     """A batch in a log, and the records that cleaning left in it.
 
     Attributes:
-        batch: the batch as it was written, except that its size is the current one.
+        batch: the batch as it was written, except that its size is the size after cleaning.
         offsets: the offsets of the records that are left, in ascending order; empty if only the header is left.
         horizon: the time from which the cleaner can remove the batch's tombstones or marker, µs; NO_HORIZON if none is set.
     """
@@ -79,7 +79,7 @@ def _readable(each: RetainedBatch) -> Batch:
 
 
 class CompactedTerm(Term):
-    """The batches of a term that are left in a cleaned log. These batches never change.
+    """The batches of a term that are left in a cleaned log. The batches of a `CompactedTerm` never change.
 
     Attributes:
         source: the term as its leader wrote it.

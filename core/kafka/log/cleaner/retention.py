@@ -14,7 +14,8 @@ from core.kafka.log.producer_state_entry import increment_sequence
 from core.kafka.release import Release
 
 MARKER_KEYS: Final = {ABORT: "\x00\x00\x00\x00", COMMIT: "\x00\x00\x00\x01"}
-"""The keys of markers. A key consists of a version and a type, which take two bytes each (`ControlRecordType`)."""
+"""The record keys of transaction markers, by marker type. A key consists of a version and a type, which take two bytes each
+(`ControlRecordType`)."""
 
 
 class BatchRetention(enum.IntEnum):
@@ -23,7 +24,7 @@ class BatchRetention(enum.IntEnum):
     DELETE = 0
     """The batch and all of its records are removed."""
     RETAIN_EMPTY = 1
-    """The header stays even if no record is left."""
+    """The batch header stays even if no record is left."""
     DELETE_EMPTY = 2
     """The batch is removed if no record is left."""
 
@@ -58,7 +59,7 @@ class Retention:
         """Return what the cleaner does with the next batch, and whether the batch is a marker whose transaction has no records left
         (`RecordFilter#checkBatchRetention`).
 
-        After this call, `keeps_record` refers to this batch.
+        Until the next call, `keeps_record` applies to this batch.
         """
         is_marker = each.batch.marker is not None
         if is_marker:

@@ -31,8 +31,9 @@ def grouped_by_size(log: ReplicaLog, end: int) -> list[Segments]:
 def last_modified(log: ReplicaLog, start: int, end: int, now: int) -> int:
     """Return the modification time of a segment, µs.
 
-    Cleaning preserves this time, so it is the time of the last append. The result is the timestamp of the segment's last batch, even if
-    that batch was removed. If a producer's clock is wrong, the result can be wrong, but it is never later than now.
+    Cleaning preserves the modification time, so this is the time of the last append to the segment. The result is the timestamp of the
+    segment's last batch, even if that batch was removed. If a producer's clock is wrong, the result can be wrong, but it is never later
+    than now.
     """
     for run in reversed(log.physical_runs(start)):
         if max(run.start, start) < min(run.end, end):

@@ -1,7 +1,7 @@
 """The offset index and the time index of one segment, built from its batches (Kafka: `LogSegment#append`, `LogSegment#recover`).
 
 A broker appends index entries while it appends batches. isrlab derives the entries from the batches when the index is first read, as if
-each batch had been appended on its own. A broker does the same when it recovers a segment.
+each batch had been appended on its own. When a broker recovers a segment, it also derives the index entries from the batches.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class SegmentIndexes:
         times: the time index.
         size: the total size of the batches so far, in bytes.
         max_timestamp: the largest timestamp so far, ms.
-        offset_of_max: the last offset of the batch with this timestamp.
+        offset_of_max: the last offset of the batch that has the largest timestamp.
     """
 
     __slots__ = ("_bytes_since_entry", "_interval", "max_timestamp", "offset_of_max", "offsets", "size", "times")

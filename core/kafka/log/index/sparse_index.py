@@ -1,7 +1,7 @@
 """The base class for a segment's offset index and time index (Kafka: `AbstractIndex`).
 
 An index is a file of entries that have the same size and are in ascending order. Because not every record has an entry, a lookup finds the
-last entry before the record. A scan of the segment that starts at this entry then finds the record.
+last entry before the record. The lookup then scans the segment from the position in this entry until it finds the record.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 WARM_BYTES: Final = 8192
-"""The size of the last part of an index, in bytes. A search tries this part first, because its pages are in memory."""
+"""The size of the last part of an index, in bytes. A search reads the last part of an index first, because its pages are probably in
+memory."""
 
 
 class Found(NamedTuple):
@@ -104,7 +105,7 @@ class SparseIndex:
         self.max_entries = max(max_bytes // self.entry_bytes, self.entries)
 
     def trim_to_valid_size(self) -> None:
-        """Trim the file to the size of its entries. A broker does this when it rolls a segment or shuts down
+        """Trim the file to the size of its entries. A broker trims an index file when it rolls a segment or shuts down
         (`AbstractIndex#trimToValidSize`).
         """
         self.resize(self.size)

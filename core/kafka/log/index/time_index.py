@@ -41,7 +41,7 @@ class TimeIndex(SparseIndex):
         return self.entry(-1) if self.keys else TimestampOffset(NO_TIMESTAMP, self.base)
 
     def entry(self, slot: int) -> TimestampOffset:
-        """Return the entry at a slot."""
+        """Return the entry in a slot."""
         return TimestampOffset(self.keys[slot], self.values[slot])
 
     def maybe_append(self, timestamp: int, offset: int, *, skip_full_check: bool = False) -> None:

@@ -21,7 +21,7 @@ class CompletedTransaction(NamedTuple):
 class AbortedTransaction(NamedTuple):
     """An entry of the transaction index (`AbortedTxn`).
 
-    `last_stable_offset` is the first offset of the oldest transaction that was still open when this one was aborted. If no other
+    `last_stable_offset` is the first offset of the oldest transaction that was still open when this transaction was aborted. If no other
     transaction was open, `last_stable_offset` is the offset after the marker.
     """
 

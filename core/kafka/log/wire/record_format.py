@@ -1,7 +1,8 @@
 """The sizes of records and batches in Kafka's format v2 (Kafka: `DefaultRecord`, `DefaultRecordBatch`, `ByteUtils`).
 
 In the simulation, the `bytes` of a batch count only its keys and values. The functions in this module add the overhead of the format: a
-header of 61 bytes for each batch, and at least 7 bytes for each record. Nothing in the simulation depends on the result.
+header of 61 bytes for each batch, and at least 7 bytes for each record. Nothing in the simulation depends on the sizes that these functions
+return.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ HEADER_BYTES: Final = 61
 """The size of a batch header, in bytes."""
 
 LOG_OVERHEAD: Final = 12
-"""The combined size of the base offset and length fields, in bytes. The length in a batch header does not include these fields."""
+"""The combined size of the base offset and length fields, in bytes. The length in a batch header does not include the base offset and the
+length field itself."""
 
 MAX_RECORD_OVERHEAD: Final = 21
 """The maximum size of a record that has no key, no value, and no headers. Producers reserve this size because they do not know the deltas
@@ -136,14 +138,14 @@ def records_that_fit(limit: int, shape: RecordShape, timestamp_step: int = 0) ->
 def wire_size(batch: Batch, records: int, size: int) -> int:
     """Return the size that a simulated batch has in Kafka's format, uncompressed, on disk and on the network.
 
-    The simulation knows only the total size of the records. Therefore, the function assumes that all values have the same size, that keys
+    The simulation knows only the total size of the records. Therefore, `wire_size` assumes that all values have the same size, that keys
     are null, and that timestamps are equal. A control batch has 78 bytes. For batches of internal topics, `bytes` already includes the
     overhead of the format.
 
     Args:
         batch: the simulated batch.
-        records: the number of those records in the batch that are in the log.
-        size: the bytes of these records.
+        records: the number of the batch's records that are in the log.
+        size: the total size of these records, in bytes.
     """
     if batch.marker is not None:
         return MARKER_BYTES if records else HEADER_BYTES

@@ -74,7 +74,8 @@ class Transfer(NamedTuple):
         return self.bytes * self.user_copies
 
     def cpu_bytes_per_record(self, records: int) -> float:
-        """Return the number of bytes that the CPU copies for each record. If there is no record, return the total."""
+        """Return the number of bytes that the CPU copies for each record. If there are no records, return the total number of copied
+        bytes."""
         return self.cpu_bytes / max(records, 1)
 
 
@@ -86,8 +87,8 @@ def transfer(method: Method, size: int, *, cached: bool = True, scatter_gather: 
         size: the number of bytes.
         cached: whether the bytes are in the page cache, for example because they were written recently. If the bytes are not in the page
             cache, the disk copies them there first.
-        scatter_gather: whether the network card can read from the page cache. If the network card cannot do so, sendfile copies the bytes
-            to the socket buffer.
+        scatter_gather: whether the network card can read from the page cache. If the network card cannot read from the page cache, sendfile
+            copies the bytes to the socket buffer.
         chunk: the number of bytes that one call sends if TLS is not used.
     """
     dma = 1 if cached else 2
