@@ -80,7 +80,7 @@ def main_report(
         compare: whether to print only the comparison of sessions instead of all tables.
         master: a Spark master or a Spark Connect URL; None for the cores of this machine.
         as_json: whether to print one JSON document instead of tables.
-        quiet: whether to omit progress.
+        quiet: whether to suppress progress messages.
         html: the path of an HTML page with charts and tables; if a path is given, nothing is written to stdout unless `as_json` is set.
         conf: Spark settings in the form `name=value`.
 

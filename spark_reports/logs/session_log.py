@@ -207,7 +207,7 @@ def _end(last: dict[str, Any] | None) -> tuple[int, int, bool]:
 
 
 def explain_bad_line(log: SessionLog) -> str:
-    """Return the place of the first unusable line and its problem: `FILE:LINE: …`."""
+    """Return the location of the first unusable line and its problem: `FILE:LINE: …`."""
     try:
         for _ in LogReader(log.readable, source=log.path) if isinstance(log.readable, Path) else ():
             pass

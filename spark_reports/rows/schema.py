@@ -25,7 +25,7 @@ END_FIELD: Final = "end"
 """The name of the field that is true in the last line of a session that ended normally."""
 
 CORRUPT_FIELD: Final = "_corrupt"
-"""The field with the text of a line that Spark cannot parse."""
+"""The field that contains the text of a line that Spark cannot parse."""
 
 _TYPES: Final[dict[str, DataType]] = {
     "int": LongType(),

@@ -17,7 +17,7 @@ from scenarios.io.escaping import escape_value
 from scenarios.io.output_files import atomic_file
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""The characters at the beginning of a text that make a spreadsheet treat the text as a formula."""
+"""The characters that make a spreadsheet treat a string as a formula if the string begins with one of them."""
 
 _NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 

@@ -170,7 +170,7 @@ class Client(Node, metaclass=ABCMeta):
     def await_metadata(self) -> None:
         """Request metadata, because the client cannot continue without it.
 
-        If the last response lacked a topic, wait until at least retry.backoff.ms after that response (`Metadata#timeToNextUpdate`).
+        If a topic was missing from the last response, wait at least retry.backoff.ms after that response (`Metadata#timeToNextUpdate`).
         """
         if self.topic_deleted or self.journal.now < self._lacked_topic_at + RETRY_BACKOFF:
             self.refresh_metadata_soon()

@@ -34,7 +34,7 @@ Before 2.1, a batch fails when it has no retries left or has waited for request.
 
 @attrs.frozen(repr=False)
 class ClientSetting(ReprMixin):
-    """A setting of a client.
+    """A client setting.
 
     Attributes:
         name: Kafka's name for the setting.

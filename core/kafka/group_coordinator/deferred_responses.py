@@ -1,7 +1,7 @@
 """The responses that a group coordinator delays until its log is committed (Kafka: `CoordinatorRuntime`, `DeferredEventQueue`).
 
-Since 4.0, a coordinator decides immediately, but responds only when all records that it has written so far are committed. This also applies
-to responses to requests that write nothing. If a response has waited for offsets.commit.timeout.ms, the client gets an error instead.
+Since 4.0, a coordinator decides immediately, but responds only when all records that it has written so far are committed. The response to a
+request that writes nothing is also delayed. If a response has waited for offsets.commit.timeout.ms, the client gets an error instead.
 """
 
 from __future__ import annotations

@@ -108,7 +108,8 @@ class OffsetFetchRequest(NamedTuple):
 class OffsetFetchResponse(NamedTuple):
     """The response to OffsetFetch. Each item is (partition, offset, leader epoch, error). If `error` is not NONE, there are no items.
 
-    `metadata` is the string that the application stored with the offset of each partition; it omits partitions without such a string.
+    `metadata` contains the string that the application stored with the offset of each partition; partitions without such a string are
+    omitted.
     """
 
     correlation: int

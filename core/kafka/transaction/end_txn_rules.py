@@ -1,4 +1,4 @@
-"""A coordinator's answers to EndTxn requests, which depend on the state of the transactional.id (Kafka:
+"""A coordinator's responses to EndTxn requests, which depend on the state of the transactional.id (Kafka:
 `TransactionCoordinator#endTransaction`)."""
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from core.kafka.transaction.transaction_state import TransactionState
 
 
 def end_txn_answer(metadata: TransactionMetadata, request: EndTxnRequest, release: Release) -> str | None:
-    """Return the answer to an EndTxn request that changes nothing; None if the request ends the transaction."""
+    """Return the response to an EndTxn request that changes nothing; None if the request ends the transaction."""
     return _answer_v2(metadata, request) if request.version >= 2 else _answer(metadata, request, release)
 
 
 def _answer(metadata: TransactionMetadata, request: EndTxnRequest, release: Release) -> str | None:
-    """Return the answer to an EndTxn request in versions before transaction.version 2."""
+    """Return the response to an EndTxn request before transaction.version 2."""
     if metadata.producer_id != request.producer_id:
         return errors.INVALID_PRODUCER_ID_MAPPING
     exact = release.end_txn_epoch_must_match
@@ -28,8 +28,8 @@ def _answer(metadata: TransactionMetadata, request: EndTxnRequest, release: Rele
 
 
 def _answer_v2(metadata: TransactionMetadata, request: EndTxnRequest) -> str | None:
-    """Return the answer to an EndTxn request in transaction.version 2, where the epoch distinguishes a retry of the last EndTxn from the
-    next EndTxn (KIP-890).
+    """Return the response to an EndTxn request in transaction.version 2, where the epoch distinguishes a retry of the last request from the
+    next request (KIP-890).
 
     A pending transition is checked first, because the producer might already use a producer ID whose transition is still pending.
     """
@@ -55,7 +55,7 @@ def _answer_v2(metadata: TransactionMetadata, request: EndTxnRequest) -> str | N
 
 
 def _answer_by_state(state: TransactionState, *, commit: bool) -> str | None:
-    """Return the answer to an EndTxn, given the state of the transaction; None if the transaction is open."""
+    """Return the response to an EndTxn request, given the state of the transaction; None if the transaction is open."""
     if state is TransactionState.ONGOING:
         return None
     if state is (TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT):

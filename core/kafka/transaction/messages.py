@@ -106,8 +106,8 @@ class AddOffsetsToTxnResponse(NamedTuple):
 
 
 class EndTxnRequest(NamedTuple):
-    """A client's request to end a transaction. `commit` is false if the transaction is to be aborted. `version` is the transaction.version
-    of the client."""
+    """A client's request to end a transaction. If `commit` is false, the transaction is aborted. `version` is the transaction.version of
+    the client."""
 
     correlation: int
     transactional_id: str

@@ -37,7 +37,7 @@ class TransactionCoordinator:
 
     Attributes:
         states: the transactional.ids that the broker coordinates.
-        markers: the markers that the coordinator has to write.
+        markers: the markers that the coordinator must write.
     """
 
     __slots__ = ("_timers_armed", "broker", "markers", "states")

@@ -69,7 +69,7 @@ class PendingMarkers:
 
 
 class TransactionMarkerChannelManager:
-    """The markers that one coordinator has to write.
+    """The markers that one coordinator must write.
 
     Attributes:
         pending: the transactions that are waiting for markers, by transactional.id.
@@ -106,7 +106,7 @@ class TransactionMarkerChannelManager:
             del self.pending[transactional_id]
 
     def add(self, metadata: TransactionMetadata, coordinator_epoch: int) -> None:
-        """Write the markers of a transaction that is to be committed or aborted, and then complete the transaction
+        """Write the markers of a transaction that the coordinator has decided to commit or abort, and then complete the transaction
         (`#addTxnMarkersToSend`).
         """
         commit = metadata.state is TransactionState.PREPARE_COMMIT
@@ -147,8 +147,7 @@ class TransactionMarkerChannelManager:
             self._retry_later()
 
     def _leader_of(self, tp: TopicPartition) -> int | None:
-        """Return the broker to send a marker to; NO_LEADER while the partition has no leader, and None if the partition is to be
-        skipped."""
+        """Return the broker to send a marker to; NO_LEADER while the partition has no leader, and None if the partition must be skipped."""
         leaders = self.broker.topic_leaders(tp.topic)
         if tp.partition >= len(leaders):
             return None

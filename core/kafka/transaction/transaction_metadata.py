@@ -52,9 +52,9 @@ class TransactionMetadata:
         next_producer_id: the producer ID that replaces the current one, whose epochs are exhausted, when the transaction is complete
             (transaction.version 2).
         producer_epoch: the epoch of the current producer.
-        last_producer_epoch: the epoch before the last bump, which identifies a retry of InitProducerId. This epoch is not stored in the
-            log.
-        timeout_us: transaction.timeout.ms of the producer, µs.
+        last_producer_epoch: the epoch before the last bump, which identifies a retry of InitProducerId. The log does not contain the last
+            epoch.
+        timeout_us: the producer's transaction.timeout.ms, µs.
         state: the last state that was committed to the log.
         partitions: those partitions of the transaction whose marker is not confirmed yet, in the order in which they were added.
         start_time: the time when the transaction's first partition was added, µs; -1 if it has no partitions.
@@ -101,7 +101,7 @@ class TransactionMetadata:
         return self.producer_epoch >= MAX_EPOCH - 1
 
     def current(self) -> TransactionTransit:
-        """Return the current state in the form of a transition's target."""
+        """Return the current state as the target of a transition."""
         return TransactionTransit(
             self.producer_id, self.previous_producer_id, self.next_producer_id, self.producer_epoch, self.last_producer_epoch,
             self.timeout_us, self.state, self.partitions, self.start_time, self.update_time, self.client_version,
@@ -114,7 +114,7 @@ class TransactionMetadata:
         (`#prepareIncrementProducerEpoch`).
 
         Args:
-            timeout_us: transaction.timeout.ms of the producer, µs.
+            timeout_us: the producer's transaction.timeout.ms, µs.
             expected_epoch: the epoch that the producer believes it has; NO_PRODUCER_EPOCH if the request contains no epoch.
             now: the current time, µs.
         """

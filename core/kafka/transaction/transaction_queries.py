@@ -74,6 +74,6 @@ def hanging_transactions(
 
     Args:
         candidates: the open transactions.
-        owner_of: the coordinators' states by producer ID.
+        owner_of: for each producer ID, the coordinator's state for the transactional ID that uses the producer ID.
     """
     return [each for each in candidates if is_hanging(each.tp, owner_of.get(each.producer.producer_id))]

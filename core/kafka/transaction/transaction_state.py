@@ -7,7 +7,7 @@ from typing import Final
 
 
 class TransactionState(enum.Enum):
-    """A state. Its value is the name that Kafka's tools print."""
+    """The state of a transaction. The value of each state is the name that Kafka's tools print."""
 
     EMPTY = "Empty"
     """A producer has initialized the ID, but has not begun a transaction."""

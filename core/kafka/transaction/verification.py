@@ -52,7 +52,7 @@ class VerificationCompletion(Protocol):
 
     @property
     def retries_concurrent(self) -> bool:
-        """Whether the leader, rather than the client, repeats the request for a while after the error CONCURRENT_TRANSACTIONS."""
+        """Whether the leader, rather than the client, repeats the request for a limited time after the error CONCURRENT_TRANSACTIONS."""
 
     def verified(self, error: str, guard: int, /) -> None:
         """Handle the coordinator's response. If `error` is NONE, the batch can be appended with the given verification number."""

@@ -58,7 +58,7 @@ class Znode:
     Attributes:
         data: the data that the znode contains.
         created: the zxid of the znode's creation.
-        version: the number of writes since its creation.
+        version: the number of writes since the znode's creation.
         owner: the session that owns an ephemeral znode; NO_SESSION for any other znode.
         children: the names of the znode's children (ordered set).
         sequence: the number of the next sequential child.

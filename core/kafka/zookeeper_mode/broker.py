@@ -293,7 +293,7 @@ class ZooKeeperBroker(Broker):
     # --- the controller's requests ---------------------------------------------------------------------------------
 
     def _is_stale(self, request: LeaderAndIsrRequest | StopReplicaRequest | UpdateMetadataRequest, what: str) -> bool:
-        """Return whether an earlier request had a newer controller epoch. In that case, the broker refuses this request
+        """Return whether an earlier request had a newer controller epoch. If so, the broker refuses the request
         (STALE_CONTROLLER_EPOCH)."""
         if request.controller_epoch < self.channel.epoch and self.release.controller_epoch_fencing:
             self.journal.emit(

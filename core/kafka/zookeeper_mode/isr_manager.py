@@ -1,8 +1,8 @@
 """How a leader changes an ISR before 2.7. The leader writes the ISR to ZooKeeper itself and, since 0.9, publishes the change.
 
 The write succeeds only if the partition's znode has not changed since the leader last read it. The znode's version is the partition epoch.
-A broker collects the changed partitions, and publishes them in a sequential znode, which the controller reads. The broker does this when
-there has been no further change for `LINGER`, or after `MAX_DELAY`.
+A broker collects the changed partitions, and publishes them in a sequential znode, which the controller reads. The broker publishes the
+changes when there has been no further change for `LINGER`, or after `MAX_DELAY`.
 """
 
 from __future__ import annotations

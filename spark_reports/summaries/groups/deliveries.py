@@ -1,4 +1,4 @@
-"""The number of records that groups processed once, more than once, only in part, or never."""
+"""The number of records that groups processed once, more than once, only partly, or never."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class Fault:
         every: the mean time between two faults of a Poisson process, for the whole cluster or, with `each_broker`, for each broker; rolling
             restarts instead occur at regular intervals, and the time of the first one is random.
         lasts: the time until the fault is over and the process starts or the link heals.
-        each_broker: whether `every` is for each broker.
+        each_broker: whether `every` applies to each broker separately.
         delay: the delay of each write to a slow disk, in µs.
         power: whether a rack outage cuts the power to the machines; if not, only their processes crash.
         gap: in a rolling restart, the time from the start of a broker to the shutdown of the next broker.

@@ -90,7 +90,7 @@ class Grid:
     Attributes:
         name, about: the name and the description, as in a scenario.
         source: the name of the file, for messages.
-        text: the text of the file.
+        text: the content of the grid file.
         cells: the cells, in order.
         faults: the fault model, which is the same for all cells.
         consumers: the topics that have a consumer.

@@ -42,8 +42,8 @@ class PartitionMovements:
         self._by_topic.setdefault(tp.topic, {}).setdefault((source, target), _Moved()).add(tp)
 
     def actual_partition_to_move(self, tp: TopicPartition, source: str, target: str) -> TopicPartition:
-        """Return a partition that has already moved in the opposite direction, and that must move back instead of moving `tp`. If there is
-        none, return `tp`.
+        """Return a partition that has already moved in the opposite direction, and that must move back instead of moving `tp`. If no such
+        partition exists, return `tp`.
 
         Kafka: `#getTheActualPartitionToBeMoved`.
         """

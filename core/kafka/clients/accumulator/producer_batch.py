@@ -17,7 +17,7 @@ class ProducerBatch:
         bytes: the total size of the records.
         acks: the acknowledgments that the batch requires: 0, 1, or -1 for all.
         created: the time when the batch was created, µs.
-        queued_at: the time when the batch was last queued, µs.
+        queued_at: the time when the batch was last added to the queue, µs.
         sent_at: the time when the batch was last sent, µs.
         sent_to: the address of the broker to which the batch was last sent.
         attempt: the number of attempts so far.

@@ -77,7 +77,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
 
         Args:
             topic: the topic of the record.
-            partition: the partition; None if the partitioner is to choose one.
+            partition: the partition; None to let the partitioner choose one.
             record: the key and the value of the record; None if the simulation does not need them.
             record_bytes: the size of the key and the value, bytes.
             called: the time when the application called send(), µs.

@@ -1,1 +1,1 @@
-"""The consumer client: it fetches from leaders, alone or for a group."""
+"""The consumer client, which fetches from leaders, and which can store its offsets in a group."""

@@ -75,14 +75,14 @@ class GroupConsumer(Consumer):
         coordinator: the address of the group coordinator; empty while it is unknown.
         call: the application's call that has no result yet.
         offsets: the offsets that the call `COMMIT_OFFSETS` commits.
-        texts: the metadata string to store with each of the offsets to commit; empty if there are none.
+        texts: the metadata string to store with each of the offsets to commit; empty if there are no such strings.
         metadata: the string that was stored with the committed offset when the offsets were fetched, by partition.
         error: the error of the last call; NONE if it succeeded.
         polls: whether the application is waiting for records.
         fetched: the records that have been fetched but not yet polled, in the order in which they arrived.
         consumed: the next offset to commit, by partition.
         correlation: the correlation ID of the request in flight to a coordinator; 0 if there is none.
-        node: the broker to which this request was sent.
+        node: the broker to which the request in flight was sent.
     """
 
     __slots__ = (

@@ -431,7 +431,7 @@ class ConsumerCoordinator(AbstractMembership):
             self._reset(f"its heartbeat was refused: {error}", keep_member_id=error == errors.ILLEGAL_GENERATION)
 
     def poll_ended(self) -> None:
-        """Handle the application's return from poll(). The next call must follow within max.poll.interval.ms."""
+        """Handle the application's return from poll(). The application must call poll() again within max.poll.interval.ms."""
         if self.release.background_heartbeats:
             self.poll_deadline = self.client.journal.now + self.does.client.max_poll_interval
             self.arm_heartbeats()

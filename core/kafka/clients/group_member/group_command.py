@@ -43,7 +43,7 @@ class GroupCommand(Client):
         calls: the requests to the coordinator.
         deadline: the time when the command gives up, µs.
         done: whether the command has ended.
-        error: the error with which the command ended; empty if it succeeded.
+        error: the error that ended the command; empty if the command succeeded.
     """
 
     __slots__ = ("calls", "deadline", "done", "error", "request")

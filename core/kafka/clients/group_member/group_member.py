@@ -310,7 +310,7 @@ class GroupMember(Client):
             self.failure = error
 
     def _continue(self) -> None:
-        """Continue with poll() until the application must wait for something."""
+        """Continue with poll() until the application must wait."""
         while self.running and self.phase is Phase.POLLING:
             if self.failure and not self.closes_on_error and not self.closing:
                 self._stop_polling()
@@ -391,7 +391,7 @@ class GroupMember(Client):
             self._work_done(self.batch_number)
 
     def stall(self, duration: int) -> None:
-        """Make the application do something else for some time, during which it does not call poll()."""
+        """Make the application do other work for some time without calling poll()."""
         if self.phase is Phase.POLLING:
             self.coordinator.poll_ended()
             self.fetches = False

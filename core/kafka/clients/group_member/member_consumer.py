@@ -195,10 +195,10 @@ class MemberConsumer(GroupConsumer):
     # --- what the membership needs ---------------------------------------------------------------------------------
 
     def poll_fails(self, error: str) -> None:
-        """Do nothing. A worker has no static membership, so it gets these errors only if its settings are wrong."""
+        """Do nothing. A worker has no static membership, so it gets membership errors only if its settings are wrong."""
 
     def partition_counts(self, topics: tuple[str, ...]) -> dict[str, int] | None:
-        """Return the number of partitions of the topic; empty if the topic was deleted, and None if there is no metadata yet."""
+        """Return the number of partitions of the topic; an empty dict if the topic was deleted, and None if there is no metadata yet."""
         if not self.leaders:
             return {} if self.topic_deleted else None
         return dict.fromkeys(topics, len(self.leaders))

@@ -365,7 +365,7 @@ class MembershipManager(AbstractMembership):
             self._arm_retry()
 
     def poll_ended(self) -> None:
-        """Handle the application's return from poll(). The next call must follow within max.poll.interval.ms."""
+        """Handle the application's return from poll(). The application must call poll() again within max.poll.interval.ms."""
         self.poll_deadline = self.client.journal.now + self.does.client.max_poll_interval
         self._arm()
 

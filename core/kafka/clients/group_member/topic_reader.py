@@ -76,7 +76,7 @@ class TopicReader(Consumer):
         consumed: the next offset to poll, by partition.
         consumed_epochs: the leader epoch of the last record that was polled, by partition.
         has_metadata: whether a broker has responded to a metadata request for the topic, even if the topic does not exist.
-        stale: whether something has changed since the reader last sent fetches, which means that it might have another fetch to send.
+        stale: whether something has changed since the reader last sent fetches, so that the reader might have another fetch to send.
         unconfirmed: the partitions whose first position is not final yet, because it must still be found or validated (KIP-320).
     """
 
@@ -256,7 +256,7 @@ class TopicReader(Consumer):
     def fetch(self) -> None:
         """Send fetches to the brokers that have no fetch in flight. If nothing has changed since the last call, there is nothing to send.
 
-        The replica to read from also depends on the time.
+        The replica to fetch from can also change with time.
         """
         if self.stale:
             self._fetch_all()

@@ -3,7 +3,8 @@
 Kafka: the loop of `KafkaConsumer#poll`, `KafkaProducer#send`, and `KafkaProducer#sendOffsetsToTransaction` or `KafkaConsumer#commitSync`.
 
 Each input record produces `copies` output records, each in a different partition if possible. `process_step` defines the steps and their
-order. After each message, the process checks whether its current step is complete. If so, the process begins the next step.
+order. After each message, the process checks whether its current step is complete. If the current step is complete, the process begins the
+next step.
 """
 
 from __future__ import annotations
@@ -204,7 +205,7 @@ class Process(ConsumingProcess):
             self.account.process_checked(self.does.group, self.does.source, self.does.output, self.does.copies)
 
     def _input(self) -> str:
-        """Return the input records in the current round, for the journal."""
+        """Return the input records in the current round as text for the journal."""
         return ", ".join(f"{each.tp}: {each.start}–{each.end - 1}" for each in self.polled)
 
     def _begin(self, step: ProcessStep) -> None:

@@ -8,7 +8,7 @@ Records = tuple[tuple[str, str | None], ...]
 """The key and the value of each record. The value of a tombstone is None."""
 
 TOMBSTONE: Final = "none"
-"""The text that stands for the missing value of a tombstone."""
+"""The string that represents the missing value of a tombstone."""
 
 MAX_KEYS: Final = 100_000
 """The maximum number of distinct keys."""

@@ -32,7 +32,7 @@ class SendCall:
         called: the time when the application wanted to send the records, µs.
         count: the number of records that are not in a batch yet.
         record_bytes: the size of the key and the value of each record, bytes.
-        partition: the partition; None if the producer is to choose it.
+        partition: the partition; None to let the producer choose one.
         keyed: the records that are not in a batch yet, in reverse order; None if they have no keys.
         topic: the topic of the records.
     """

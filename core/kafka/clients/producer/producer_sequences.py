@@ -1,8 +1,8 @@
 """The producer ID, epoch, and sequence numbers of an idempotent producer (Kafka: `TransactionManager`, `TxnPartitionMap`).
 
 A batch gets its sequence numbers when it is sent for the first time, and keeps them until it is acknowledged or given up. If it is not
-known whether a batch was appended, its sequence numbers cannot be used again. Instead, the producer starts a new producer epoch (since 2.5,
-KIP-360) or gets a new producer ID (before 2.5).
+known whether a batch was appended, the batch's sequence numbers cannot be used again. Instead, the producer starts a new producer epoch
+(since 2.5, KIP-360) or gets a new producer ID (before 2.5).
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ class ProducerSequences:
 
     Attributes:
         transactional: whether the producer has a transactional.id.
-        bumps_epoch: whether the producer starts a new epoch by itself (KIP-360, since 2.5). If not, it needs a new producer ID.
+        bumps_epoch: whether the producer starts a new epoch by itself (KIP-360, since 2.5). If not, the producer needs a new producer ID
+            instead.
         producer_id: the producer ID; NONE while the producer has none.
         producer_epoch: the producer epoch; NONE while the producer has none.
         partitions: the sequence numbers by partition.
@@ -93,7 +94,7 @@ class ProducerSequences:
         return known
 
     def set_producer_id(self, producer_id: int, producer_epoch: int) -> None:
-        """Adopt a producer ID and epoch. Batches in flight without a producer ID get this ID."""
+        """Adopt a producer ID and epoch. Batches in flight without a producer ID get the new ID."""
         self.producer_id, self.producer_epoch = producer_id, producer_epoch
         for entry in self.partitions.values():
             if entry.producer_id == NONE:
@@ -178,8 +179,8 @@ class ProducerSequences:
         Args:
             batch: the batch that was given up.
             error: the error that made the producer give up the batch.
-            known_lost: whether it is certain that the leader did not append the batch. If so, the batch's sequence numbers can be used
-                again.
+            known_lost: whether it is certain that the leader did not append the batch. If `known_lost` is true, the batch's sequence
+                numbers can be used again.
         """
         if batch.sequence == NONE:
             return
@@ -247,7 +248,7 @@ class ProducerSequences:
 
         Returns:
             The partitions whose sequence numbers restart, each with its error. If `producer_id` is NONE after this call, the producer needs
-            a new one.
+                a new producer ID.
         """
         restarted, self.to_restart = self.to_restart, {}
         if not restarted or self.transactional:

@@ -7,7 +7,7 @@ from typing import Final
 
 
 class ProducerTransactionState(enum.Enum):
-    """A state. Its value is the name that appears in Kafka's messages."""
+    """The state of a transactional producer. The value of each state is the name that appears in Kafka's messages."""
 
     UNINITIALIZED = "UNINITIALIZED"
     """The producer has no producer ID."""
@@ -47,7 +47,8 @@ VALID_SOURCES: Final = {
     _S.ABORTING_TRANSACTION: frozenset({_S.IN_TRANSACTION, _S.ABORTABLE_ERROR}),
     _S.ABORTABLE_ERROR: frozenset({_S.IN_TRANSACTION, _S.COMMITTING_TRANSACTION, _S.ABORTABLE_ERROR, _S.INITIALIZING}),
 }
-"""The states from which a producer can enter each state. A producer can enter FATAL_ERROR from every state, and can never leave it."""
+"""For each state of a producer, the states from which the producer can enter it. A producer can enter FATAL_ERROR from every state, and can
+never leave it."""
 
 INIT: Final = "initTransactions"
 BEGIN: Final = "beginTransaction"

@@ -34,10 +34,10 @@ class Sender(RecordAccumulator):
 
     Attributes:
         sequences: the producer ID and sequence numbers of an idempotent producer; None without idempotence.
-        transactions: the transactions of a producer with a transactional.id; None without one.
+        transactions: the transactions of the producer; None if the producer has no transactional.id.
         acked: the number of records that were acknowledged.
         failed: the number of records that were given up.
-        retries: the number of attempts, over all batches, that were not a batch's first attempt.
+        retries: the number of retries, summed over all batches.
         last_latency: the latency of the last acknowledged batch, µs; -1 if there is none.
     """
 

@@ -86,8 +86,8 @@ class RequestContext(Protocol):
         """Make the error fatal."""
 
     def fail_transaction(self, error: str, /, *, bump: bool = False) -> None:
-        """Make the error abortable. If `bump` is true, the producer must get another epoch after the abort. If it cannot get one, make the
-        error fatal.
+        """Make the error abortable. If `bump` is true, the producer must get another epoch after the abort. If the producer cannot get
+        another epoch, make the error fatal.
         """
 
     def initialized(self, producer_id: int, producer_epoch: int, /, *, bumped: bool) -> None:

@@ -49,7 +49,7 @@ class HeldQueue:
         return self.entries[0].due if self.entries else -1
 
     def pop(self) -> HeldRecords:
-        """Remove and return the head, which still counts as held."""
+        """Remove and return the head of the queue, which still counts as held."""
         return self.entries.pop(0) if self.fifo else heapq.heappop(self.entries)
 
     def done(self, records: HeldRecords) -> None:

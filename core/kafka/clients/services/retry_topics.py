@@ -6,8 +6,8 @@ from core.sim.units import US_PER_MS
 
 
 def suffixes(delays: tuple[int, ...], *, by_index: bool) -> tuple[str, ...]:
-    """Return the suffix of each retry topic, which is its delay in ms or its index. If delays are equal, an index is appended to the
-    delay."""
+    """Return the suffix of each retry topic, which is its delay in ms or its index. If several topics have the same delay, an index is
+    appended to the delay."""
     if by_index:
         return tuple(f"-retry-{number}" for number in range(len(delays)))
     found = []

@@ -64,8 +64,7 @@ class RetryConfig(NamedTuple):
         blocking: the delays of blocking retries, µs; empty if retries use topics.
         dead_letters: whether the target is the dead-letter topic.
         skips: whether records that fail for the last time are skipped, which requires that there is no dead-letter topic.
-        starts: the maximum number of tries that the worker starts for a record, if it counts tries before it starts them; 0 if it does not
-            count them.
+        starts: the maximum number of tries that the worker starts for each record if it counts tries before it starts them; otherwise 0.
         dead_letter_topic: the dead-letter topic.
         handles_dead_letters: whether the worker reads the dead-letter topic itself.
     """
@@ -85,7 +84,7 @@ class RetryWorker(ServiceWorker):
     Attributes:
         plan: the configuration of the retries.
         rule: the rule that determines which tries fail.
-        owed: the fraction of a record that still has to fail and is carried over to the next batch, in parts per million.
+        owed: the fraction of a record, in parts per million, that must still fail and that is carried over to the next batch.
         blocked: the records that are being tried again in place, and the number of their failed tries, by partition.
         reports: the records that were sent in the open transaction, with their headers and topic.
         started: for each partition, the last record whose tries were counted, and how many of its tries were started.
@@ -166,8 +165,8 @@ class RetryWorker(ServiceWorker):
     # --- counting tries before they start --------------------------------------------------------------------------
 
     def _is_counted(self, records: HeldRecords) -> bool:
-        """Return whether the number of the first record's next try has been committed. If not, hold the records, and commit the number of
-        the try. If all tries have been started, send the record to the dead-letter topic."""
+        """Return whether the number of the first record's next try has been committed. If the number has not been committed, hold the
+        records, and commit the number of the try. If all tries have been started, send the record to the dead-letter topic."""
         partition, offset, starts = records.partition, records.start, self.plan.starts
         known, tries = self.started.get(partition) or _tries_in(self.consumer.metadata.get(partition, ""))
         if known != offset:

@@ -434,7 +434,7 @@ class ServiceWorker(ConsumingProcess):
         )
 
     def _commit_due(self, again: object) -> None:
-        """Commit the offsets. Without transactions, the worker continues to work in the meantime."""
+        """Commit the offsets. Without transactions, the worker continues to work while the commit is in flight."""
         if again is None and not self.closing:
             self.timer(self.does.commit_interval, "commit")
         if self.phase is not Phase.RUNNING:

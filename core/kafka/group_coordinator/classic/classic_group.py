@@ -192,7 +192,7 @@ class ClassicGroup:
             self.transition_to(GroupState.EMPTY, now)
 
     def joined_members(self) -> tuple[JoinedMember, ...]:
-        """Return the members in the form in which the leader receives them (`#currentClassicGroupMembers`)."""
+        """Return the members as the leader receives them (`#currentClassicGroupMembers`)."""
         return tuple(
             JoinedMember(member.member_id, member.instance_id, member.subscription(self.protocol)) for member in self.members.values()
         )

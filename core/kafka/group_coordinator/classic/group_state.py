@@ -29,4 +29,4 @@ VALID_PREVIOUS_STATES: Final[Mapping[GroupState, frozenset[GroupState]]] = {
     GroupState.STABLE: frozenset({GroupState.COMPLETING_REBALANCE}),
     GroupState.DEAD: frozenset(GroupState),
 }
-"""The states from which a group can enter each state."""
+"""For each state of a group, the states from which the group can enter it."""

@@ -20,7 +20,7 @@ class Subscription(NamedTuple):
     Attributes:
         topics: the topics that the member subscribes to.
         owned: the partitions that the member owns.
-        generation: the generation in which the member got these partitions; -1 if there is none.
+        generation: the generation in which the member got the owned partitions; -1 if there is none.
         rack: the client.rack of the member; empty if the member has none."""
 
     topics: tuple[str, ...]
@@ -60,7 +60,7 @@ class JoinGroupRequest(NamedTuple):
 
 
 class JoinedMember(NamedTuple):
-    """A member of a group, in the form in which the coordinator describes it to the leader."""
+    """A group member, as the coordinator describes it to the leader."""
 
     member_id: str
     instance_id: str

@@ -43,7 +43,7 @@ class ConsumerGroupMember(NamedTuple):
         member_id: the ID of the member.
         client: the client.id.
         topics: the topics that the member subscribes to, in ascending order.
-        rebalance_timeout: the time within which the member must give up partitions, which is its max.poll.interval.ms, µs.
+        rebalance_timeout: the time within which the member must give up partitions (its max.poll.interval.ms), µs.
         instance_id: the group.instance.id of a static member; empty for a dynamic member.
         rack: the client.rack; empty if the member has none.
         assignor: the server-side assignor that the member prefers; empty if it has no preference.
@@ -51,7 +51,7 @@ class ConsumerGroupMember(NamedTuple):
         previous_epoch: the member epoch before the current one.
         state: the state of the member's reconciliation.
         assigned: the partitions that the member has and keeps.
-        pending_revocation: the partitions that the member must give up. These partitions still count as owned.
+        pending_revocation: the partitions that the member must give up. The partitions to give up still count as owned.
         classic: what is known about a member that uses the classic protocol; None for other members.
     """
 

@@ -184,7 +184,7 @@ def _member(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, record
 
 
 def replaced(group: ConsumerGroup, known: ConsumerGroupMember, member_id: str, records: list[ConsumerGroupRecord]) -> ConsumerGroupMember:
-    """Return a static member with a new member ID, and add the records that replace the old one (`#replaceMember`)."""
+    """Return a static member with a new member ID, and add the records that replace the old member (`#replaceMember`)."""
     member = known._replace(member_id=member_id, epoch=0, previous_epoch=0)
     records += member_tombstones(group.name, known.member_id)
     records.append(member_record(group.name, member))

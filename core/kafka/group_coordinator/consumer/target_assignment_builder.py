@@ -14,7 +14,7 @@ from core.kafka.release import Release
 def target_assignment(
     group: ConsumerGroup, updated: ConsumerGroupMember, metadata: SubscriptionMetadata, assignor: str, release: Release
 ) -> dict[str, Partitions]:
-    """Return the partitions that are to be assigned to each member (`#build`).
+    """Return the partitions to assign to each member (`#build`).
 
     Args:
         group: the group, before `updated` is applied.

@@ -91,7 +91,8 @@ class ConsumerGroupCoordinator:
         """Return the group that a request belongs to, and the records that convert the group if it changes its protocol
         (`#getOrMaybeCreateConsumerGroup`).
 
-        If the group does not exist, a client that joins creates it. If it is a classic group that has members, it becomes a consumer group.
+        If the group does not exist, a client that joins creates it. If the group is a classic group that has members, it becomes a consumer
+        group.
         """
         known = cache.groups.get(request.group)
         if known is not None and known.consumer is not None:

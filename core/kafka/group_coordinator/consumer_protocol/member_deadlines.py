@@ -49,7 +49,7 @@ class MemberDeadlines:
     # --- sessions --------------------------------------------------------------------------------------------------
 
     def renew_session(self, cache: GroupCache, group: ConsumerGroup, member: ConsumerGroupMember) -> None:
-        """Restart a member's session. If a timer is already running, it checks the new deadline when it fires."""
+        """Restart a member's session. If a timer is already running, the new deadline is checked when this timer fires."""
         broker = self.broker
         timers = group.timers.get(member.member_id)
         if timers is None:

@@ -24,8 +24,8 @@ class ControllerContext:
         offline: the replicas in failed log directories, by broker (ordered sets; Kafka: `replicasOnOfflineDirs`).
         offline_partitions: the partitions that have lost their leader and have no new leader (state OfflinePartition; ordered set). When a
             broker starts, only the partitions in this state get a leader. A partition whose leader was removed by a reassignment is not
-            included. Such a partition gets a leader when another broker fails, when a new controller starts, or when an administrator
-            requests an election.
+            included. A partition that is not included gets a leader when another broker fails, when a new controller starts, or when an
+            administrator requests an election.
         topics_to_delete: for each topic that is being deleted and each of its partitions, the brokers that have deleted their replicas.
     """
 

@@ -21,9 +21,10 @@ class Elected(NamedTuple):
 def offline_partition_leader_election(
     assignment: Sequence[int], isr: Sequence[int], live: Collection[int], *, unclean_enabled: bool
 ) -> Elected | None:
-    """Elect the first live ISR member in assignment order. If there is none, but unclean election is enabled, elect the first live replica.
+    """Elect the first live ISR member in assignment order. If no ISR member is live, but unclean election is enabled, elect the first live
+    replica.
 
-    The new ISR consists of the live members of the old one. After an unclean election, it contains only the new leader. Kafka:
+    The new ISR consists of the live members of the previous ISR. After an unclean election, the ISR contains only the new leader. Kafka:
     `#offlinePartitionLeaderElection`, `Election#leaderForOffline`.
     """
     for replica in assignment:

@@ -26,7 +26,7 @@ class ControllerRequestSender:
         self._channels = channels
 
     def leader_and_isr(self, tps: Iterable[TopicPartition], to: Iterable[int], causes: dict[TopicPartition, int] | None = None) -> None:
-        """Send LeaderAndIsr to the brokers in `to` that have a replica.
+        """Send LeaderAndIsr to those brokers in `to` that have replicas of the given partitions.
 
         Kafka: `ControllerBrokerRequestBatch#addLeaderAndIsrRequestForBrokers`.
         """
