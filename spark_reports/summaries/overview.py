@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 @attrs.frozen
 class Figure:
-    """A figure of a session.
+    """A figure for a session.
 
     Attributes:
         table: the summary (or `sessions`) from which the figure is computed.
@@ -101,7 +101,7 @@ NOTES: Final = (
     "`no_writes_us`. The percentiles of produce latency are those of the slowest combination of topic and acks. The latency of a batch "
     "without an answer is the time that it has waited. `held_us` is the time during which transactions held back the last stable offset. "
     "`records_never_delivered` and `records_delivered_twice` are sums over all groups, and also count what processes and delay services wrote "
-    "never or twice. `unowned_us` is the time during which partitions had no owner in their group. `group_lag` is the lag of all groups at the "
+    "never or twice. `unowned_us` is the time during which partitions had no owner in their group. `group_lag` is the total lag of all groups at the "
     "end of the session, where a negative lag counts as 0. `max_group_lag` is the greatest lag of a group in one partition. "
     "`records_lost` counts a lost record only once, even if the record was both acknowledged "
     "and read. `records_lost_acknowledged` and `records_lost_read` are empty for logs from earlier isrlab versions, which did not "

@@ -24,7 +24,7 @@ PART_ROWS: Final = 200_000
 """The maximum number of rows in one file."""
 
 Rows = list[tuple[object, ...]]
-"""The rows of a table that have been fetched."""
+"""The fetched rows of a table."""
 
 Write = Callable[[str, "DataFrame", Rows | None], None]
 """A function that writes a table with a given name. The function receives the sorted rows, with one partition for each file. If all rows

@@ -73,7 +73,7 @@ class TransactionMarkerChannelManager:
 
     Attributes:
         pending: the transactions that are waiting for markers, by transactional.id.
-        in_flight: the request in flight to each broker: (correlation, entries).
+        in_flight: for each broker, the request in flight, as (correlation ID, entries).
     """
 
     __slots__ = ("_retry_armed", "broker", "in_flight", "pending", "states")

@@ -48,7 +48,7 @@ class OffsetsBatch(NamedTuple):
 
 
 class VerificationCompletion(Protocol):
-    """A callback for the answer from the transaction coordinator."""
+    """A callback for the response from the transaction coordinator."""
 
     @property
     def retries_concurrent(self) -> bool:

@@ -58,7 +58,7 @@ class ZooKeeperBroker(Broker):
         zk: the broker's ZooKeeper client.
         kafka_controller: this broker's controller. Only one broker's controller is active.
         isr_manager: the object that writes ISRs to ZooKeeper (before 2.7); otherwise None.
-        leaders: the leaders in the broker's metadata cache: for each topic, (leader, leader epoch) by partition number.
+        leaders: for each topic in the broker's metadata cache, (leader, leader epoch) by partition number.
         live: the live brokers in the broker's metadata cache.
         deleted_topics: the topics whose deletion the controller has announced (ordered set).
     """

@@ -58,7 +58,7 @@ class FaultWindow:
 
 @attrs.frozen
 class Cell:
-    """One point of the grid.
+    """One point in the grid.
 
     Attributes:
         number: the number of the cell; the first cell has the number 1.

@@ -1,1 +1,1 @@
-"""Reads a grid from YAML. Every mistake is reported with its place and a remedy."""
+"""Reads a grid from YAML. Every mistake is reported with its location and a remedy."""

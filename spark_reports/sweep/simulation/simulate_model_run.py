@@ -96,7 +96,7 @@ def _common(act: kafka_acts.Act | HealLinks) -> list[acts.Act]:
 
 
 class RandomFaults(ComparisonRun):
-    """A run of one system with the faults that a seed draws.
+    """A run of one system with the faults that are drawn for a seed.
 
     A MySQL operator promotes the best replica some time after the source has died or has been cut off from all replicas, directs clients to
     it, and rebuilds the former source when it is back.

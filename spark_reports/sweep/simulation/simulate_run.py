@@ -138,7 +138,7 @@ class Chunk:
 
 @attrs.frozen
 class FinishedChunk:
-    """The rows of a chunk, and the processor time in seconds that they took."""
+    """The result rows of a chunk, and the processor time, in seconds, that its runs took."""
 
     chunk: Chunk
     runs: tuple[AnyRun, ...]

@@ -51,7 +51,7 @@ class Consumer(Client):
             rack (before 2.4).
         start_time: the timestamp from which the consumer reads, µs; -1 to start according to `reset`.
         read_committed: whether isolation.level is read_committed; otherwise, it is read_uncommitted.
-        in_flight: the fetch in flight to each broker: (correlation ID, time sent).
+        in_flight: for each broker, the fetch in flight, as (correlation ID, time sent).
     """
 
     __slots__ = (

@@ -63,7 +63,7 @@ class ConsumerCoordinator(AbstractMembership):
         rejoin_needed: whether the consumer must join in its next poll().
         revoked: whether the consumer has prepared for the rebalance by committing offsets and giving up the partitions that it must give
             up.
-        rejoin_at: the earliest time for the next JoinGroup, µs.
+        rejoin_at: the earliest time for the next JoinGroup request, µs.
         joining: whether a JoinGroup or SyncGroup request is in flight or about to be sent.
         received: the assignment that the next poll() will apply; None if there is none.
         protocol: the chosen assignor.

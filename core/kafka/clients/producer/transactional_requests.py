@@ -112,7 +112,7 @@ class TxnRequest(metaclass=ABCMeta):
     """A request that is waiting to be sent or is in flight.
 
     Attributes:
-        priority: the priority among the waiting requests.
+        priority: the priority of the request among the waiting requests.
         group: the group whose coordinator gets the request; empty for the transaction coordinator.
         backoff: the time to wait before the request is sent, µs; 0 for a first attempt.
     """

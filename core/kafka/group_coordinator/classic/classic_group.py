@@ -124,7 +124,7 @@ class ClassicGroup:
         return member
 
     def awaiting_join(self) -> Iterator[ClassicGroupMember]:
-        """Yield the members whose JoinGroup is waiting for a response."""
+        """Yield the members whose JoinGroup request is waiting for a response."""
         return (member for member in self.members.values() if member.join is not None)
 
     def has_all_members_joined(self) -> bool:
