@@ -25,7 +25,7 @@ class Act:
 
 @attrs.frozen
 class Kill(Act):
-    """Kill a server's process. Its files survive."""
+    """Kill a server's process. The server's files survive."""
 
     word = "kill"
     server: str

@@ -72,10 +72,11 @@ example to open it in the playground.
 
 - `brokers`: the number of brokers, which get the ids 1, 2, and so on, or a list:
   `[0, 1, {{id: 2, rack: a, up: false, settings: {{...}}}}]`.
-- `topics` by name, and `settings` by their Kafka names.
+- `topics`: the topics by name. `settings`: the settings by their Kafka names.
 - `network`: `latency`, `jitter`, and `loss` of every link.
 - `pace`: `timeline` or `by-hand`.
-- `startup`: the time from a broker's start to its registration. `recovery`: additional time after an unclean shutdown.
+- `startup`: the time from a broker's start to its registration. `recovery`: the additional time that a broker needs to start after an
+  unclean shutdown.
 - `controllers`: the voters of the controller quorum. `3` means c1 to c3 on separate machines. `{{combined: true}}` means a voter in every
   broker's process, and `{{combined: [1, 2, 3]}}` means a voter in the processes of these brokers. A list such as `[c1, b2]` names the
   voters. By default, the cluster has a single controller that never fails.
@@ -89,9 +90,9 @@ example to open it in the playground.
   `{{delivery.timeout.ms: 8000, request.timeout.ms: 3000}}`. Other settings have the defaults of the release. For example, before 2.1,
   `retries` is 0 and delivery.timeout.ms does not exist.
 
-In the acts `cut`, `heal`, `isolate`, `link`, `hold`, and `release`, `controller` means the active controller. The same applies to `clock`
-if the cluster has no quorum of voters, and to `kill-controller` and `pause-controller` if the cluster has a quorum. `kill`, `pause`,
-`shutdown`, and the other acts on a broker take the broker's number.
+In the acts `cut`, `heal`, `isolate`, `link`, `hold`, and `release`, `controller` means the active controller. `controller` has the same
+meaning in `clock` if the cluster has no quorum of voters, and in `kill-controller` and `pause-controller` if the cluster has a quorum.
+`kill`, `pause`, `shutdown`, and the other acts on a broker take the broker's number.
 
 A topic has `partitions` and `replication-factor`, or `replicas` (the brokers of each partition, the preferred leader first), or, as
 `isrlab import` writes it, `partitions: [{{replicas: [1, 2], isr: [1], leader: 1, elr: [], last-known-elr: []}}]`. A topic can also have
@@ -110,7 +111,7 @@ otherwise the step fails). Without any of these fields, the step is due immediat
 `expect`. `note` describes what the step shows. `under` limits the step to some releases: `{{before: "0.11"}}`, `{{since: "2.0"}}`, a list,
 or the guards in force: `{{with: maximal-isr}}`, `{{without: maximal-isr}}`. If the pace is `by-hand`, the list is called `steps`. Each
 fetch, answer, and fencing is then an act, and time advances only with `wait`. On a timeline, the act `pace: by-hand` starts a sequence of
-such steps, and `pace: timeline` ends it. Each of these steps needs a time (`at`).
+by-hand steps, and `pace: timeline` ends it. On a timeline, each by-hand step needs a time (`at`).
 
 **expect.** An expectation is a condition, a table, or a list of both. In a list, `{{expect: ..., under: ..., note: ...}}` limits an
 expectation to some releases. A table has partitions (`orders-0: {{leader: 2, isr: [1, 2], hw: 5}}`), replicas within partitions (`1: 15/4`

@@ -62,11 +62,11 @@ line and skip it. Any other malformed line is an error.
 If the process was killed, readers can read everything that was flushed, and also the existing part of an incomplete last frame.
 
 **Parquet.** `isrlab log convert` converts logs to a Parquet dataset and back, byte for byte. A session is a directory (`session=NAME`) of
-files sorted by `seq`. The dataset has the columns of all kinds. A column is null if the kind of the row does not have it. The additional
-column `line` contains text that cannot be derived from the other columns. In a row of kind `log-header` (`seq` 0), it contains the header
-line. In a row of kind `log-tail`, it contains the text after the last event: the end line, an incomplete line (`base64:…` if it is not
-text), nothing, or `no-newline` if the last line lacks its newline. In the row of an event, it contains the line only if isrlab would format
-the event differently.
+files whose rows are sorted by `seq`. The dataset has the columns of all kinds. A column is null if the kind of the row does not have it.
+The additional column `line` contains text that cannot be derived from the other columns. In a row of kind `log-header` (`seq` 0), it
+contains the header line. In a row of kind `log-tail`, it contains the text after the last event: the end line, an incomplete line
+(`base64:…` if it is not text), nothing, or `no-newline` if the last line lacks its newline. In the row of an event, it contains the line
+only if isrlab would format the event differently.
 
 **Validation.** isrlab refuses a line, and reports its number, if the cluster in the header cannot have such an event. For example, the line
 names a broker that does not exist, a topic that no earlier line creates, a partition that the topic does not have, or a number out of

@@ -50,8 +50,8 @@ expect:
 `isrlab run --model` knows: `models: [kafka, mysql-semi-sync]`. Servers are `n1`, `n2`, and so on, in all models. At the start, `n1` is the source,
 primary, or leader.
 
-**Clients.** Each client has a list of servers that it can connect to, in order of preference. By default, it can connect to all servers.
-`{servers: [n2, n3], session: true}` refuses to read from servers that have older data than the client has already seen.
+**Clients.** Each client has a list of servers that it can connect to, in order of preference. By default, a client can connect to all
+servers. `{servers: [n2, n3], session: true}` refuses to read from servers that have older data than the client has already seen.
 
 **Steps.** A step is due `at` a time since the start, after a `wait`, or when each expectation in `until` is true (`within` a time, 60s by default).
 Then its acts are executed, and its `expect` is checked. `under` limits the step to some of the systems. With `refused: TEXT`, the acts must be

@@ -1,4 +1,4 @@
-"""The keys of actions. A keymap file can override the default keys.
+"""The keys that trigger actions. A keymap file can override the default keys.
 
 The file is `keys.toml` in `$XDG_CONFIG_HOME/isrlab` (by default `~/.config/isrlab`), or the file that `--keys` names:
 
@@ -96,7 +96,7 @@ def load_keymap(path: Path | None = None) -> Keymap:
     """Load the keymap from a file. If no path is given, load the default file if it exists.
 
     Raises:
-        InputError: the file cannot be read, or its content is wrong.
+        InputError: the file cannot be read, or its content is invalid.
     """
     named = path is not None
     path = path or default_path()
@@ -118,7 +118,7 @@ def keymap_of(data: Mapping[str, Any], source: str) -> Keymap:
     """Return the keymap for the parsed content of a file.
 
     Raises:
-        InputError: the content is wrong.
+        InputError: the content is invalid.
     """
     for section in data:
         if section != "keys":

@@ -1,6 +1,6 @@
 """Questions about faults: power loss, disks, slow and lossy links, held messages, and controllers.
 
-Each answer contains the acts to perform and a note. If an answer cannot be chosen now, it also contains the reason.
+Each answer contains the acts to perform and a note. If the user cannot choose an answer now, it also contains the reason.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ def no_future(context: ActionContext) -> str | None:
 
 
 def no_cause(context: ActionContext) -> str | None:
-    """Refuse the action if there is nothing whose cause can be shown.
+    """Refuse the action if the selection has no cause that can be shown.
 
     If the events panel has the focus or a page is open, the selected event must have a recorded cause. Otherwise, a broker or a partition
     must be selected.

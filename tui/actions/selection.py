@@ -15,7 +15,7 @@ class Selection:
     """The selected broker and partition, and how partitions are listed.
 
     Attributes:
-        broker, partition: the selected broker and partition, or None.
+        broker, partition: the selected broker and partition, or None if nothing is selected.
         worst_first: whether the list is sorted with the worst partitions first, instead of by name.
         filter_name: the kafka-topics filter that is applied to the partition list; empty for all partitions.
         words: the words that partitions, brokers, and events must contain to be listed; empty for no filter.
@@ -62,13 +62,13 @@ class Selection:
     # --- moving ----------------------------------------------------------------------------------------------------
 
     def move_broker(self, by: int, listed: Sequence[int]) -> None:
-        """Move the selection by the given number of listed brokers. Wrap around at the ends."""
+        """Move the selection by the given number of listed brokers. At the ends of the list, wrap around."""
         if listed:
             at = listed.index(self.broker) if self.broker in listed else 0
             self.broker = listed[(at + by) % len(listed)]
 
     def move_partition(self, by: int, listed: Sequence[TopicPartition]) -> None:
-        """Move the selection by the given number of listed partitions. Stop at the ends."""
+        """Move the selection by the given number of listed partitions. Stop at the ends of the list."""
         if listed:
             at = listed.index(self.partition) if self.partition in listed else 0
             self.partition = listed[max(0, min(len(listed) - 1, at + by))]

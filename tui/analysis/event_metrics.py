@@ -39,11 +39,12 @@ class EventMetrics:
 
     @property
     def progress(self) -> float:
-        """The fraction of events in memory that have been processed, from 0 to 1. If the fraction is 1, the values are up to date."""
+        """The fraction of events in memory that have been processed, from 0 to 1. If all events have been processed, the values of the
+        metrics are up to date."""
         return 1 - len(self._waiting) / self._whole if self._waiting else 1.0
 
     def update(self, event_buffer: EventBuffer, now: int, most: int | None = None) -> None:
-        """Process new events. Start again if the event ring was replaced or events were missed.
+        """Process new events. Start again if the event buffer was replaced, or if events were missed.
 
         Args:
             event_buffer: the events in memory.
@@ -68,7 +69,7 @@ class EventMetrics:
     def _begin(self, event_buffer: EventBuffer, ring: EventRing) -> MetricsObserver:
         """Start with the oldest events in memory.
 
-        For the time before the first event in the detailed ring, only events of level `NORMAL` or above are available.
+        For the time before the first event in the buffer of detailed events, only events of level `NORMAL` or above are available.
         """
         observer = self._observer = self._make()
         self._ring, self.series = ring, Series(step=SECOND)

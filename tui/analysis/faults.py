@@ -19,7 +19,7 @@ _ORDER: Final = ("paused", "dir", "cut", "held", "slow", "loss", "repeats", "reo
 
 
 _said: list[Any] = [None, ()]
-"""The key and the result of the last `faults_text` call. The result is kept because the key seldom changes between frames."""
+"""The key and the result of the last `faults_text` call. The result is cached, because the key seldom changes between frames."""
 
 
 @attrs.frozen(repr=False)

@@ -28,8 +28,8 @@ class History:
     """The history of one group.
 
     Attributes:
-        committed: the committed offsets.
-        times, lags: the samples of the lag, as virtual times in µs and the lags at these times.
+        committed: the group's committed offsets.
+        times, lags: the samples of the group's lag: the virtual time of each sample in µs, and the lag in records at that time.
         lanes: for each consumer, the times at which the number of its partitions changed, each with the new number.
         rebalances: the beginning and the end of each rebalance; the end is None while the rebalance is in progress.
     """
@@ -41,7 +41,7 @@ class History:
     rebalances: list[tuple[int, int | None]] = attrs.field(factory=list)
 
     def sample(self, time: int, lag: int) -> None:
-        """Add a sample of the lag."""
+        """Add a sample of the group's lag."""
         if self.times and time < self.times[-1] + STEP:
             self.lags[-1] = lag
         else:
@@ -55,7 +55,7 @@ class History:
         lane.append((time, max(before + by, 0)))
 
     def rebalance(self, time: int, *, begins: bool) -> None:
-        """Record that a rebalance begins or ends."""
+        """Record that a rebalance has begun or ended."""
         running = bool(self.rebalances) and self.rebalances[-1][1] is None
         if begins and not running:
             self.rebalances.append((time, None))
@@ -64,7 +64,7 @@ class History:
 
 
 class GroupHistory:
-    """The histories of all groups. Each call to `update` reads the new events.
+    """The histories of all consumer groups. Each call to `update` reads the new events.
 
     Attributes:
         groups: the histories by group.
@@ -79,7 +79,7 @@ class GroupHistory:
         self._next = 0
 
     def update(self, event_buffer: EventBuffer) -> None:
-        """Read the new events. Start again if the ring was replaced or events were missed."""
+        """Read the new events. Start again if the event buffer was replaced, or if events were missed."""
         ring = event_buffer.ring(DETAIL)
         if ring is not self._ring or self._next < ring.first or self._next > ring.total:
             self.groups, self._watermarks, self._readers, self._ends = {}, {}, {}, LogEnds(())

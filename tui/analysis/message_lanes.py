@@ -95,7 +95,8 @@ _FROM: Final = {
     "follower-append": "leader", "epoch-answered": "leader", "truncated": "leader", "fetch-failed": "leader", "follower-fetched": "follower",
     "consumed": "broker",
 }  # fmt: skip
-"""The column that contains the sender of the message, by kind of event. For other kinds, the sender is the node of the cause."""
+"""The column that contains the sender of the message, by kind of event. For other kinds, the sender is the node on which the event's cause
+occurred."""
 
 
 def step_of(event: EventTuple, find: Callable[[int], EventTuple | None], leading: str = "") -> LaneStep:
@@ -201,7 +202,7 @@ class Lane:
         self._leading = ""
 
     def update(self, event_buffer: EventBuffer) -> None:
-        """Add new events. Start again if the event ring was replaced."""
+        """Add the steps for new events. Start again if the event buffer was replaced."""
         ring = event_buffer.ring(self.level)
         if ring is not self._ring:
             self._ring, self._next = ring, 0

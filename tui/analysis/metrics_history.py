@@ -31,7 +31,7 @@ MANY: Final = 1_000
 """The number of partitions above which the interval between samples is four times as long."""
 
 Values = dict[int, float]
-"""Values by broker id. The controller's value is stored under the key `CONTROLLER`."""
+"""The values of a metric by broker ID. The controller's value is stored under the key `CONTROLLER`."""
 
 
 @attrs.frozen(repr=False)
@@ -40,12 +40,12 @@ class Metric(ReprMixin):
 
     Attributes:
         name: the name of the MBean, or of a metric that only the laboratory has.
-        about: the meaning of the metric, and advice.
+        about: what the metric measures, and what to do if its value is bad.
         of: the function that returns the values by broker for a view, or None if the metric is computed from events.
         counts: whether the metric is a counter.
         flow: whether the metric counts something that flows steadily, so that the rate is more useful than the count.
         fold: the function that combines the values of all brokers: `sum`, `max`, or `min`.
-        bad, warn: functions that return whether a value is critical, and whether it needs attention.
+        bad, warn: functions that return whether a value of the metric is critical (`bad`) or needs attention (`warn`).
         dear: whether each sample of the metric reads every replica; for a large cluster, such a metric has no history.
         lab: whether the metric exists only in the laboratory, not in Kafka.
         unit: the unit of the values, if the name does not imply it.
@@ -77,7 +77,7 @@ class Metric(ReprMixin):
 
 
 _LED: Final = ("led", "under-replicated", "under-min", "at-min", "reassigning")
-"""The partition counts that are kept for each leader."""
+"""The partition counts that are kept separately for each leading broker."""
 
 
 @attrs.frozen(repr=False)
@@ -230,7 +230,8 @@ METRICS: Final[tuple[Metric, ...]] = (
     ),
     Metric("records acknowledged", "Records that were acknowledged to producers.", lambda v: _controller(v, v.acked), counts=True, flow=True, lab=True),
     Metric(
-        "records exposed", "Committed records that at least one electable replica lacks. If that replica is elected, they are lost.",
+        "records exposed", "Committed records that at least one electable replica lacks. If such a replica is elected, the records that "
+            "it lacks are lost.",
         lambda v: _controller(v, v.exposed), warn=_some, lab=True,
     ),
     Metric(

@@ -255,7 +255,7 @@ class Playground(App[int]):
         self._close_messages_no_wait()
 
     def _leave_soon(self, loop: asyncio.AbstractEventLoop, code: int) -> None:
-        """Quit with an exit code after the current callback. If the event loop is already closed, do nothing."""
+        """Quit with the given exit code after the current callback. If the event loop is already closed, do nothing."""
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(self.exit, code)
 

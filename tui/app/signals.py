@@ -43,7 +43,7 @@ class LeaveRequest:
 def leave_on_signals() -> Iterator[LeaveRequest]:
     """Handle termination signals while the block runs.
 
-    This has an effect only in the main thread. Signals that the process ignores remain ignored.
+    Outside the main thread, this function has no effect. Signals that the process ignores remain ignored.
     """
     taken = LeaveRequest()
     if threading.current_thread() is not threading.main_thread():

@@ -36,7 +36,7 @@ def add_feature_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_groups_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option for files with the output of kafka-consumer-groups, which accompany the output of kafka-topics."""
+    """Add the option `--groups`, which names files with the output of kafka-consumer-groups."""
     parser.add_argument(
         "--groups",
         metavar="FILE",

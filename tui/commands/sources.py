@@ -55,7 +55,7 @@ def import_texts(text: str, source: str, groups: Sequence[str], release: Release
         release: the release to run; None for the current one.
 
     Raises:
-        InputError: a text cannot be read, or contradicts itself.
+        InputError: the output of one of the tools cannot be parsed, or contradicts itself.
     """
     from core.kafka.release import CURRENT
     from scenarios.running.imported_cluster import import_cluster

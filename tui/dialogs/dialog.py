@@ -50,7 +50,8 @@ class AnsweredOnce(AScreen[Result]):
 
 
 class TypeAheadScreen(AnsweredOnce[Result]):
-    """A screen that receives keys that were pressed while it was opening. The application passes these keys to the screen."""
+    """A screen that also receives the keys that the user pressed while the screen was opening. The application passes these keys to the
+    screen."""
 
     writes: ClassVar[bool] = False
     """Whether the screen has an input line."""
@@ -92,7 +93,7 @@ class TypeAheadScreen(AnsweredOnce[Result]):
     def write_ahead(self, line: Input, character: str, before: str = "") -> None:
         """Insert a character that was typed before the input line had the focus.
 
-        Characters that were typed later remain after this character. If the line still contains the initial text `before`, the character
+        Characters that the user typed later follow this character. If the line still contains the initial text `before`, the character
         replaces that text.
         """
         at = self._written

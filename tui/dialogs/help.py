@@ -44,10 +44,10 @@ class HelpDialog(Dialog[None]):
 
         Args:
             paint, keymap: the styles and the keys.
-            reasons: the reason why each action is impossible now, or None, by the action's id.
-            words: the effect of each action, by the action's id.
+            reasons: by action ID, the reason why the action is impossible now, or None if it is possible.
+            words: by action ID, a description of the effect of the action.
             width: the width of a line in cells.
-            extra: the text of the last line.
+            extra: the text of the dialog's last line.
             words_and_symbols: the lines of the glossary, which appear below the keys.
             glossary: the function that opens the glossary in a separate dialog.
         """

@@ -31,9 +31,9 @@ class TextLineDialog(Answered[str | None]):
 
         Args:
             title, about: the heading and description of the input.
-            text: the initial text.
-            wrong: the function that returns the error in the text, or None.
-            paint: the styles.
+            text: the text that the line initially contains.
+            wrong: a function that returns a message about an error in the text, or None if the text is valid.
+            paint: the palette.
         """
         super().__init__()
         self._heading = title

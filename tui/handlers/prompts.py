@@ -67,10 +67,10 @@ class Prompts:
         """Ask for a line of text. Virtual time is paused while the dialog is open.
 
         Args:
-            title: the heading.
+            title: the heading of the dialog.
             about: the description of the input.
             text: the initial text.
-            wrong: the function that returns the error in the text, or None.
+            wrong: a function that returns a message about an error in the text, or None if the text is valid.
             then: the function that is called with the text when the text is valid.
             travels: whether `then` goes to another moment of the session and leaves the session paused.
         """

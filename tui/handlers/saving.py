@@ -19,7 +19,7 @@ SCRIPT_NAMES: Final = (".yaml", ".yml")
 """The file name extensions of scripts."""
 
 LOG_NAMES: Final = (".jsonl", ".jsonl.zst")
-"""The file name extensions of event logs. Logs with the second of these extensions are compressed."""
+"""The file name extensions of event logs. Logs with the extension `.jsonl.zst` are compressed."""
 
 
 class Saving:

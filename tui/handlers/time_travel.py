@@ -303,7 +303,7 @@ class TimeTravel:
         self.screen.prompts.ask(Question("Differences from", "Choose the moment to compare with the current one.", options), chosen)
 
     def _diff_with_any(self) -> None:
-        """Ask for the other moment and show the differences."""
+        """Ask for another moment, and show the differences between that moment and the current moment."""
         end = self.session.history.end
 
         def wrong(text: str) -> str | None:

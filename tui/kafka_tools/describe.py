@@ -1,7 +1,7 @@
 """The commands `isrlab describe` and `import`.
 
 `describe` prints the topics at any moment of a log or scenario, in the format of `kafka-topics --describe`. `import` makes a script from
-such output.
+the output of kafka-topics.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tui.commands.sources import described_moment, import_texts
 from tui.exit_codes import HELD
 
 FILTERS: Final = ("under-replicated", "unavailable", "under-min-isr", "at-min-isr")
-"""The filters of `describe`. Each corresponds to the option `--<name>-partitions` of kafka-topics."""
+"""The filters of `describe`. Each filter corresponds to the option `--<name>-partitions` of kafka-topics."""
 
 
 def add_commands(commands: Any) -> None:

@@ -1,5 +1,5 @@
-"""The options --reset-offsets, --delete-offsets, and --delete of `isrlab groups`. In Kafka, these options change offsets. In isrlab, they
-only print what Kafka's tool would print.
+"""The options --reset-offsets, --delete-offsets, and --delete of `isrlab groups`. In Kafka, these options change offsets. In isrlab, the
+options only print what Kafka's tool would print.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def reset_text(arguments: argparse.Namespace, cluster: Cluster, coordinators: Co
     """Return what a dry run of a reset prints.
 
     Raises:
-        InputError: an option or the file is wrong.
+        InputError: an option or the file with offsets is invalid.
     """
     tool = cluster.release.groups_tool
     if not cluster.release.groups_tool_resets:
@@ -108,7 +108,7 @@ def _unknown(arguments: argparse.Namespace, cluster: Cluster) -> Printed | None:
 
 
 def _targets(arguments: argparse.Namespace, now: int, groups: list[str], *, several: bool) -> dict[str, Target]:
-    """Return the target of the reset for each group. The targets differ only if they come from the lines of a file."""
+    """Return the target of the reset for each group. Groups have different targets only if the targets come from a file."""
     given = [option for option in OPTIONS if getattr(arguments, option.replace("-", "_")) not in (None, False)]
     if len(given) != 1:
         raise InputError(f"--reset-offsets: give one of {', '.join('--' + option for option in OPTIONS)}")

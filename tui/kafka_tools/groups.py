@@ -35,9 +35,11 @@ def add_commands(commands: Any) -> None:
     action = groups.add_mutually_exclusive_group(required=True)
     action.add_argument("--list", action="store_true", help="list all groups")
     action.add_argument("--describe", action="store_true", help="describe groups: their offsets and lags, or another view")
-    action.add_argument("--reset-offsets", action="store_true", help="show the offsets that a reset would commit; a dry run (0.11)")
-    action.add_argument("--delete-offsets", action="store_true", help="show what a deletion of offsets would print (2.4)")
-    action.add_argument("--delete", action="store_true", help="show what a deletion of groups would print (1.1)")
+    action.add_argument(
+        "--reset-offsets", action="store_true", help="show the offsets that a reset would commit, without committing them (since 0.11)"
+    )
+    action.add_argument("--delete-offsets", action="store_true", help="show what a deletion of offsets would print (since 2.4)")
+    action.add_argument("--delete", action="store_true", help="show what a deletion of groups would print (since 1.1)")
     groups.add_argument(
         "--topic", metavar="T[:0,1]", action="append", help="with --reset-offsets and --delete-offsets: a topic, or some of its partitions"
     )
@@ -55,15 +57,21 @@ def add_commands(commands: Any) -> None:
     groups.add_argument("--by-duration", metavar="PT1H", help="with --reset-offsets: go back by a duration")
     groups.add_argument("--from-file", metavar="FILE", help="with --reset-offsets: take the offsets from a file that --export printed")
     groups.add_argument("--export", action="store_true", help="with --reset-offsets: print the new offsets as lines of a file")
-    groups.add_argument("--group", metavar="G", action="append", help="a group; repeat this option for several groups (2.4)")
-    groups.add_argument("--all-groups", action="store_true", help="all groups (2.4)")
-    groups.add_argument("--offsets", action="store_true", help="with --describe: the offsets and lags; this is the default")
-    groups.add_argument("--members", action="store_true", help="with --describe: the members (1.1)")
+    groups.add_argument("--group", metavar="G", action="append", help="a group; repeat this option for several groups (since 2.4)")
+    groups.add_argument("--all-groups", action="store_true", help="select all groups (since 2.4)")
+    groups.add_argument("--offsets", action="store_true", help="with --describe: show the offsets and lags; this is the default")
+    groups.add_argument("--members", action="store_true", help="with --describe: show the members (since 1.1)")
     groups.add_argument(
-        "--state", metavar="STATES", nargs="?", const=ALL, help="with --describe: the state (1.1); with --list: the states (2.6)"
+        "--state",
+        metavar="STATES",
+        nargs="?",
+        const=ALL,
+        help="with --describe: show the state (since 1.1); with --list: show the states (since 2.6)",
     )
-    groups.add_argument("--type", metavar="TYPES", nargs="?", const=ALL, help="with --list: the types, classic and consumer (3.8)")
-    groups.add_argument("--verbose", action="store_true", help="with --describe: more columns")
+    groups.add_argument(
+        "--type", metavar="TYPES", nargs="?", const=ALL, help="with --list: show the types, classic and consumer (since 3.8)"
+    )
+    groups.add_argument("--verbose", action="store_true", help="with --describe: show more columns")
     groups.set_defaults(command=_run)
 
 

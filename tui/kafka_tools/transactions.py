@@ -28,7 +28,7 @@ def add_commands(commands: Any) -> None:
 
     listing = tools.add_parser("list", help="list the transactional IDs with their coordinators and states")
     _add_moment(listing)
-    listing.add_argument("--duration-filter", metavar="MS", help="list only transactions that began more than this many ms ago (3.8)")
+    listing.add_argument("--duration-filter", metavar="MS", help="list only transactions that began more than this many ms ago (since 3.8)")
     listing.set_defaults(command=_list)
 
     describe = tools.add_parser("describe", help="describe the transaction of a transactional ID")
@@ -108,7 +108,7 @@ def _find_hanging(arguments: argparse.Namespace) -> int:
 
 
 def _cluster(arguments: argparse.Namespace) -> Cluster:
-    """Return the cluster at the requested moment. If its release does not have the tool, print a message."""
+    """Return the cluster at the requested moment. If the release of the cluster does not have kafka-transactions, print a message."""
     from scenarios.errors import InputError
     from scenarios.exports.cluster_at import cluster_at
 

@@ -92,7 +92,7 @@ def arrange(width: int, height: int, *, brokers: int, partitions: int, replicas:
     Args:
         width, height: size of the screen in cells.
         brokers, partitions: the number of brokers and partitions to show.
-        replicas: maximum number of replicas of a partition.
+        replicas: the maximum number of replicas of a partition.
         scenario: whether a scenario's expectations are shown.
     """
     size = size_class(width, height)

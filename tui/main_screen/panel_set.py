@@ -47,7 +47,7 @@ class PanelSet:
 
         Args:
             presenter: the presenter that computes the content of the panels.
-            paint: the styles.
+            paint: the palette.
             ring: the events that the event log lists initially.
         """
         self.presenter = presenter
@@ -80,7 +80,7 @@ class PanelSet:
 
     @property
     def shows_everything(self) -> bool:
-        """Whether the inspector shows the partition, the broker, and the event below each other."""
+        """Whether the inspector shows the partition, the broker, and the event one below another."""
         return self.layout is not None and self.layout.size is SizeClass.WIDE and not self.layout.scenario
 
     def place(self, layout: Layout) -> None:

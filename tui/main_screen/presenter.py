@@ -48,7 +48,7 @@ class Frame(ReprMixin):
         settings: the current settings.
         event_buffer: the events in memory.
         focus: the focused panel: `brokers`, `grid`, `events`, or `timeline`.
-        event: the selected event, or None.
+        event: the selected event, or None if no event is selected.
         page: the name of the open page; empty for the overview.
         marks: the notable events of this branch.
         bookmarks: the bookmarks of this branch.
@@ -174,8 +174,8 @@ class Presenter:
             frame: the current frame.
             p: the partition.
             brief: whether to use only a few words.
-            whole: whether the text describes the whole cluster. A text about the whole cluster also says that the key elects a leader only
-                for the selected partition.
+            whole: whether the text describes the whole cluster. A text about the whole cluster also says that the key for unclean elections
+                elects a leader only for the selected partition.
         """
         context = self.context(frame)
         election = context.unclean_election(p)
@@ -213,10 +213,10 @@ class Presenter:
 
         Args:
             frame: the current frame.
-            paint: the styles.
+            paint: the palette.
             width: the width of a line in cells.
             rows: the number of lines that will be visible; 0 for all.
-            everything: whether to show the partition, the broker, and the event below each other.
+            everything: whether to show the partition, the broker, and the event one below another.
         """
         context = self.context(frame)
         if everything:
@@ -239,7 +239,7 @@ class Presenter:
         return paint_partition(p, frame.view, paint, width, rows, left=left, unclean=unclean)
 
     def _everything_in_full(self, frame: Frame, context: ActionContext, paint: Palette, width: int) -> tuple[str, list[Strip], str]:
-        """Paint the partition, the broker, and the event below each other. If no event is selected, paint the last notable event."""
+        """Paint the partition, the broker, and the event one below another. If no event is selected, paint the last notable event."""
         lines: list[Strip] = []
 
         def section(title: str, content: list[Strip], note: str = "") -> None:

@@ -1,8 +1,8 @@
 """The main screen. In each frame, the main screen advances the session, takes one frozen view, and passes each panel its part of the view.
 
 While the session is idle, the screen stops its timer and writes to the terminal only when a key is pressed. The screen owns the
-`Selection`, the handlers of actions, and the `Presenter`, which computes the content. The screen passes keys, clicks, and frames to these
-objects.
+`Selection`, the handlers of actions, and the `Presenter`, which computes the content. The screen passes keys, clicks, and frames to the
+handlers and the presenter.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ class MainScreen(Screen[None]):
     # --- the panels ------------------------------------------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
-        """Yield all panels. `arrange` determines their places."""
+        """Yield all panels. `arrange` determines the places of the panels."""
         yield from self.panels.all
 
     def on_mount(self) -> None:
@@ -325,7 +325,7 @@ class MainScreen(Screen[None]):
         return self.page is not None and self.page.wide
 
     def show_now(self) -> None:
-        """Pass each visible panel its part of the view and write the changes."""
+        """Pass each visible panel its part of the view, and write the changes to the terminal."""
         panels = self.panels
         if panels.layout is None:
             return

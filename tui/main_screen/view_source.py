@@ -32,7 +32,7 @@ class ViewSource:
         self.shown: Sequence[TopicPartition] = ()
 
     def take(self, chosen: TopicPartition | None, *, wide: bool = False) -> ClusterView:
-        """Take a view.
+        """Take a view of the session's current state.
 
         While the session is idle, the view of a small cluster is exact, and the view of a large cluster is updated over several frames.
         While the session is not idle, the view is incremental, with exact offsets for the partitions on the screen.

@@ -119,7 +119,7 @@ class ModelComparison(App[int]):
             self.leaving.on_request(functools.partial(self._leave_soon, asyncio.get_running_loop()))
 
     def _leave_soon(self, loop: asyncio.AbstractEventLoop, code: int) -> None:
-        """Quit with an exit code after the current callback. If the event loop is already closed, do nothing."""
+        """Quit with the given exit code after the current callback. If the event loop is already closed, do nothing."""
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(self.exit, code)
 

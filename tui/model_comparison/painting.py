@@ -35,7 +35,7 @@ KEYS: Final = (
     ("+ -", "play faster or slower"),
     ("← → Tab", "select a system"),
     ("<", "show the events that led to the latest harm in the selected system"),
-    ("t", "table: the harms, or the copies with exposed writes and bytes"),
+    ("t", "table: harm to clients, or risks and costs of copies"),
     ("? Esc q", "?: open or close this help; Esc: back; q: quit"),
 )
 """The keys and what they do."""
@@ -58,9 +58,9 @@ class Scene:
     """The state from which the screen is painted.
 
     Attributes:
-        views: the systems.
+        views: the views of the systems.
         playing, speed: whether virtual time advances, and the number of virtual seconds per wall second.
-        said: a sentence about what happened last.
+        said: the sentence about the latest action, or a hint at the start and at the end.
         selected: the index of the selected system.
         history: the events that led to the latest harm of the selected system; None if they are not shown.
         help: whether the help is shown.
@@ -198,7 +198,8 @@ def event_lines(event: LiveEvent, width: int, paint: Palette) -> list[Strip]:
 
 
 def table_lines(scene: Scene, width: int, paint: Palette) -> list[Strip]:
-    """Return the table of counts: the harms so far, or the copies. If columns do not fit, the last ones are left out."""
+    """Return the table of counts: either the harm that has been done so far, or the copies of each write. If columns do not fit, the last
+    ones are left out."""
     columns = COPY_COLUMNS if scene.copies else COLUMNS
     rows = [("", *columns), *((view.name, *(view.copy_cells if scene.copies else view.cells)) for view in scene.views)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(columns) + 1)]
@@ -226,7 +227,7 @@ def table_lines(scene: Scene, width: int, paint: Palette) -> list[Strip]:
 
 
 def history_lines(view: LiveView, events: Sequence[LiveEvent], width: int, paint: Palette) -> list[Strip]:
-    """Return the events that led to the latest harm of a system."""
+    """Return the lines of the events that led to the latest harm in a system."""
     lines = [rule(f"{view.title}: what led to the latest harm", "Esc: back", width, paint.title_focused, paint.faint, paint.muted)]
     for event in events:
         lines += event_lines(event, width, paint)

@@ -60,7 +60,7 @@ def totals(view: ClusterView) -> list[tuple[str, str]]:
 
 
 def _half(parts: Sequence[tuple[str, str]], other: Sequence[tuple[str, str]], paint: Palette, width: int, plain: Style) -> Row:
-    """Return one side of a line. Facts that differ from the other side are highlighted."""
+    """Return the half of a line that shows one of the two runs. Facts that differ from the other side are highlighted."""
     told = dict(other)
     row = Row()
     for name, words in parts:
@@ -76,7 +76,7 @@ def _half(parts: Sequence[tuple[str, str]], other: Sequence[tuple[str, str]], pa
 def hidden_difference(parted: FirstDifference | None) -> list[str]:
     """If the displayed lines of two different events are the same, return a line with the fields in which the events differ.
 
-    For example, their times can differ by a microsecond.
+    For example, the times of the events can differ by a microsecond.
     """
     if parted is None or parted.here is None or parted.there is None:
         return []
@@ -96,7 +96,7 @@ def paint_compare(
     Return the lines, and the number of partitions that differ.
 
     Args:
-        here, there: the two states.
+        here, there: the state of this run, and the state of the other run.
         names: the names of the two runs.
         parted: the first event that differs between the runs.
         notes: further messages to show at the bottom.

@@ -64,7 +64,7 @@ def offset_ranges(ranges: Sequence[tuple[int, int]], most: int = MOST_LISTED) ->
 def _span(ranges: Sequence[tuple[int, int]]) -> str:
     """Format the ranges in full if there are at most two.
 
-    If there are more, return the number of ranges with the first and the last offset.
+    If there are more than two ranges, return the number of ranges with the first and the last offset.
     """
     if len(ranges) <= 2:
         return offset_ranges(ranges)
@@ -108,7 +108,7 @@ def paint_durability(
     size: tuple[int, int],
     selected: int,
 ) -> list[Strip]:
-    """Paint the account: totals, a line for each harm, and below them the cause of the selected harm."""
+    """Paint the durability account: totals, a line for each harm, and below them the cause of the selected harm."""
     width, height = size
     lost = sum(e.harm.records for e in entries if isinstance(e.harm, LostRecords))
     exposed = sum(e.harm.records for e in entries if isinstance(e.harm, ExposedRecords))
@@ -185,7 +185,7 @@ class DurabilityPage(Page):
     _known: tuple[object, ...] = ()
 
     def _gather(self) -> list[HarmEntry]:
-        """Return the lines of the account. The lines are rebuilt only if a loss or an exposure might have changed."""
+        """Return the lines of the durability account. The lines are rebuilt only if a loss or an exposure might have changed."""
         screen = self.screen
         view = screen.view
         key = (screen.session.event_buffer, view.lost, view.exposed, view.seq if view.exposed else 0)

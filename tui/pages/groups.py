@@ -27,7 +27,7 @@ WINDOW: Final = 60_000_000
 """The period that the lag curve and the lanes cover, in µs."""
 
 MOST_CELLS: Final = 24
-"""The maximum width of the list of a member's partitions."""
+"""The maximum width, in cells, of the list of a member's partitions."""
 
 TENTH: Final = 100_000
 """The unit to which the page rounds durations, in µs."""
@@ -89,7 +89,7 @@ def paint_groups(
 
 
 def _cut(rows: list[list[Cell]], room: int, paint: Palette, columns: int) -> list[list[Cell]]:
-    """Return as many rows as there is room for. If some do not fit, the last row says how many are left out."""
+    """Return as many table rows as fit into the given number of lines. If some rows do not fit, the last row says how many are left out."""
     if len(rows) <= room:
         return rows
     return [*rows[: room - 1], [(f"… {len(rows) - room + 1} more", paint.muted), *[("", paint.muted)] * (columns - 1)]]

@@ -44,7 +44,7 @@ class Scale:
     cells: int
 
     def at(self, offset: int) -> int:
-        """Return the cell at which an offset begins."""
+        """Return the index of the cell in which the given offset is drawn."""
         span = max(1, self.end - self.start)
         return max(0, min(self.cells, (offset - self.start) * self.cells // span))
 

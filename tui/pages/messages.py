@@ -46,7 +46,7 @@ def centres(count: int, width: int) -> list[int]:
 
 
 class _Canvas:
-    """A line under construction, with the character and the style of each cell."""
+    """A line that is being built, with the character and the style of each cell."""
 
     def __init__(self, width: int, style: Style) -> None:
         self.cells = [" "] * width
@@ -79,12 +79,12 @@ def paint_lane(
 
     Args:
         steps: the steps to draw.
-        columns: the nodes.
+        columns: the nodes, one for each column.
         before: the virtual time in µs of the step before the first step; -1 if there is no earlier step.
         paint, width: the styles, and the width in cells.
         cursor: the index of the selected step.
         chain: the sequence numbers of the events that led to the selected event.
-        dead: nodes that have no process at the first step.
+        dead: the nodes that have no running process at the first step.
     """
     at = dict(zip(columns, centres(len(columns), width), strict=True))
     gone = set(dead)
@@ -261,7 +261,8 @@ class MessagesPage(Page):
         return self._cursor
 
     def select(self, seq: int) -> bool:
-        """Select an event if the diagram contains it. If the event appears only at the level with fetches, switch to that level."""
+        """Select an event if the diagram contains it. If the event appears only at the level with fetches, show the level that includes
+        fetches."""
         for level in dict.fromkeys((self._level, DETAIL)):
             self._level = level
             lane = self._update()

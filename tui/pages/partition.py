@@ -58,8 +58,8 @@ def high_watermark_reasons(detail: PartitionDetail, view: ClusterView, left: Map
     """Return sentences that explain where a partition's high watermark is, and what will advance it.
 
     Args:
-        detail, view: the partition and the cluster.
-        left: when and why each replica outside the ISR left it, by broker.
+        detail, view: the detailed view of the partition, and the view of the cluster.
+        left: by broker, when and why a replica outside the ISR left the ISR.
         unclean: the outcome of an unclean election, as a sentence; empty if there is none.
     """
     p, leads = detail.view, detail.leads

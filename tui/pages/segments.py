@@ -53,7 +53,7 @@ def paint_segments(report: SegmentReport, paint: Palette, width: int) -> list[St
 
 
 def _row(each: SegmentRow, read: bool, paint: Palette) -> list[Cell]:
-    """Return the cells of a segment. A segment that the lookup reads is emphasized."""
+    """Return the table cells that describe a segment. A segment that the lookup reads is emphasized."""
     style = paint.strong if read else paint.text
     return [
         [(file_name(each.base, ""), style), (" active" if each.active else "", paint.muted)],

@@ -41,7 +41,7 @@ class SettingsScope:
         return settings.get(setting.name, broker=broker, topic=topic)
 
     def asked(self, setting: Setting) -> tuple[int | None, str | None]:
-        """Return the broker and the topic for looking up a setting.
+        """Return the broker and the topic for which to look up a setting.
 
         The broker or the topic is None if it is not part of the setting's scope.
         """
@@ -123,8 +123,8 @@ def in_words(name: str, value: Value) -> str:
 def changed_with(known: KnownSetting, place: SettingsScope, view: ClusterView, settings: Settings) -> list[PartitionView]:
     """Return the partitions that a change to a setting would affect.
 
-    If the topic has its own value, these are the partitions of the topic. Otherwise, these are the partitions of all topics without their
-    own value.
+    If the topic has its own value, the affected partitions are those of the topic. Otherwise, the affected partitions are those of all
+    topics without their own value.
     """
     name = known.setting.name
     if known.origin == "topic":

@@ -247,7 +247,7 @@ def _chip(broker: BrokerView, paint: Palette, chosen: bool, each: int, fault: st
 
 
 def _chips_shown(brokers: Sequence[int], width: int, height: int, selected: int | None) -> tuple[int, int, int]:
-    """Return the number of chips in a line, the index of the first visible chip, and the index after the last visible chip.
+    """Return the number of broker chips in a line, the index of the first visible chip, and the index after the last visible chip.
 
     The controller's chip follows the last broker's chip.
     """

@@ -76,7 +76,7 @@ def total_items(view: ClusterView, paint: Palette) -> list[Item]:
 def _tally(view: ClusterView) -> tuple[int, int, int, int, int, int]:
     """Count the partitions that have each problem: offline, unserved, stalled, reads held back, under min ISR, and under-replicated.
 
-    The last two counts follow the definitions of kafka-topics.
+    The counts of under-min-ISR and under-replicated partitions follow the definitions of kafka-topics.
     """
     count = Counter(p.status for p in view.partitions)
     offline, unserved = count[PartitionStatus.OFFLINE], count[PartitionStatus.LEADER_UNAVAILABLE]

@@ -67,9 +67,9 @@ class Group:
     """An event with its direct and indirect consequences.
 
     Attributes:
-        head: the cause, or the first consequence if the cause is not listed.
-        members: the consequences.
-        alone: a separate group for each consequence while there are too few consequences to fold.
+        head: the event that is the cause, or the first consequence if the cause is not listed.
+        members: the events that are consequences of the cause.
+        alone: groups with one consequence each, which are used while there are too few consequences to fold into one line.
         opened: whether the consequences are listed below their line.
     """
 
@@ -132,14 +132,14 @@ class EventRows(Protocol):
 
 
 class AllRows:
-    """The lines of all events in a ring."""
+    """The lines of all events in an event buffer."""
 
     def __init__(self, ring: EventRing) -> None:
         self.ring = ring
 
     @property
     def first(self) -> int:
-        """The index of the oldest event in the ring."""
+        """The index of the oldest event in the event buffer."""
         return self.ring.first
 
     @property
@@ -156,7 +156,7 @@ class AllRows:
         return self.ring.at(index), None, False
 
     def index_of(self, seq: int) -> int | None:
-        """Return the index of an event in the ring."""
+        """Return the index of an event in the event buffer."""
         return self.ring.index_of(seq)
 
     def toggle(self, index: int) -> bool:
@@ -176,7 +176,7 @@ class MatchingRows:
 
     @property
     def first(self) -> int:
-        """The index of the oldest matching event that is still in the ring."""
+        """The index of the oldest matching event that is still in the event buffer."""
         while self._gone < len(self._found) and self._found[self._gone] < self.ring.first:
             self._gone += 1
         return self._gone
@@ -187,7 +187,7 @@ class MatchingRows:
         return len(self._found)
 
     def update(self) -> bool:
-        """Search the new events. Return False, because lines never move."""
+        """Check which of the new events match the filter. Return False, because lines never move."""
         ring = self.ring
         for index in range(max(self._seen, ring.first), ring.total):
             event = ring.at(index)
@@ -211,7 +211,8 @@ class MatchingRows:
 
 
 class FoldedRows:
-    """The lines of the events in a ring. If an event has several consequences, the consequences are folded into the line of the event."""
+    """The lines of the events in an event buffer. If an event has several consequences, the consequences are folded into the line of the
+    event."""
 
     def __init__(self, ring: EventRing) -> None:
         self.ring = ring
@@ -223,7 +224,7 @@ class FoldedRows:
 
     @property
     def first(self) -> int:
-        """The index of the oldest line whose event is still in the ring."""
+        """The index of the oldest line whose event is still in the event buffer."""
         ring, rows = self.ring, self._rows
         if ring.first:
             oldest = ring.at(ring.first)[0]
@@ -319,7 +320,7 @@ class FoldedRows:
 
 
 def _last(groups: list[Group], wanted: Group) -> int:
-    """Return the index of a group. The search starts at the end, because the group is usually near the end."""
+    """Return the index of a group in the list of groups. The search starts at the end, because the group is usually near the end."""
     at = len(groups) - 1
     while groups[at] is not wanted:
         at -= 1

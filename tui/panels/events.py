@@ -296,7 +296,7 @@ class EventLog(Lines, can_focus=True):
         self._painted: object = None
 
     def _listing(self) -> EventRows:
-        """Return the lines for the current ring, level, and words. Lines are folded only at the level of notable events."""
+        """Return the lines for the current event buffer, level, and filter. Lines are folded only at the level of notable events."""
         if self.words:
             return MatchingRows(self.ring, self.words)
         return FoldedRows(self.ring) if self.level == NOTABLE else AllRows(self.ring)
@@ -324,11 +324,11 @@ class EventLog(Lines, can_focus=True):
                 self.cursor = self.rows.index_of(chosen[0])
 
     def use(self, ring: EventRing, level: int) -> None:
-        """Show the events of another ring. If the new ring contains the selected event, that event remains selected."""
+        """Show the events of another event buffer. If the new buffer contains the selected event, that event remains selected."""
         self._list(ring, level, self.words)
 
     def filter_by(self, words: str) -> None:
-        """List only events that contain all words. If the words are empty, list all events."""
+        """List only events that contain all words. If `words` is empty, list all events."""
         self._list(self.ring, self.level, words)
 
     def _list(self, ring: EventRing, level: int, words: str) -> None:
@@ -375,7 +375,7 @@ class EventLog(Lines, can_focus=True):
         self.post_message(self.Picked(None))
 
     def update(self, note: str = "") -> None:
-        """Show the events that have been added to the ring."""
+        """Show the events that have been added to the event buffer."""
         width, height = self.box
         lines_for = max(0, height - 1)
         self._update_rows()

@@ -32,7 +32,7 @@ def paint_footer(hints: tuple[Hint, ...], note: FooterMessage | None, paint: Pal
     Args:
         hints: the hints, with the most important first.
         note: a message to show instead of the hints.
-        paint: the styles.
+        paint: the palette that provides the styles.
         width: the width of the line, in cells.
         last: the number of hints at the end that are always shown.
     """

@@ -137,7 +137,7 @@ def paint_partition(
     Args:
         p, view, paint, width: the partition, the cluster, the styles, and the width in cells.
         rows: the number of lines that will be visible, 0 for all; if there are too few lines, some replicas are left out.
-        left: when and why each replica outside the ISR left it, by broker.
+        left: by broker, when and why a replica outside the ISR left the ISR.
         unclean: the outcome of an unclean election, as a sentence; empty if there is none.
     """
     glyph, word, style = partition_status(p, paint)

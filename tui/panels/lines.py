@@ -27,7 +27,8 @@ RIGHT: Final = 3
 
 @attrs.define(eq=False)
 class _Finished:
-    """A row that the terminal shows or is about to show: its line, its palette, and, once requested, the finished strip."""
+    """A row of a panel that the terminal shows or is about to show: its line, its palette, and, once it has been requested, the finished
+    strip."""
 
     line: Strip
     paint: Palette
@@ -35,11 +36,12 @@ class _Finished:
 
 
 class Lines(Widget):
-    """A widget that shows finished lines (Line API). `show` repaints only rows that differ.
+    """A widget that shows finished lines (Line API). `show` repaints only the rows whose lines have changed.
 
     Attributes:
         box: the size of the panel, which is known before Textual computes its layout.
-        pieces: list that collects changed cells, which the screen writes without a repaint by Textual; None while nothing is collected.
+        pieces: the list that collects changed cells, which the screen writes without a repaint by Textual; None while no changes are being
+            collected.
     """
 
     DEFAULT_CSS = "Lines { position: absolute; }"
@@ -113,7 +115,7 @@ class Lines(Widget):
         return known.strip
 
     def _filtered(self, strips: list[Strip]) -> list[Strip]:
-        """Return lines after the application's filters have been applied."""
+        """Apply the application's filters to lines, and return the filtered lines."""
         for each in self.app.get_line_filters():
             if isinstance(each, ControlCharacterFilter):
                 continue  # `Row` has already escaped control characters.
@@ -122,7 +124,8 @@ class Lines(Widget):
         return strips
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Return rows of the panel. Textual's usual steps are skipped, because a panel has no border, padding, or tint."""
+        """Return the strips for the visible rows of the panel. Textual's usual steps are skipped, because a panel has no border, padding,
+        or tint."""
         rows = self._filtered([self._finish(y) for y in crop.line_range])
         if crop.column_span != (0, self.box.width):
             rows = [row.crop(*crop.column_span).adjust_cell_length(crop.width, self.paint.base) for row in rows]
@@ -134,7 +137,7 @@ class Lines(Widget):
 
 
 def _width(segments: Sequence[Segment]) -> int:
-    """Return the width of segments in cells."""
+    """Return the total width of the segments, in cells."""
     return sum([len(text) if text.isascii() else cell_len(text) for text, _, _ in segments])
 
 

@@ -87,7 +87,7 @@ def _rounded_down(number: int, room: int) -> str:
 
 @attrs.frozen(repr=False)
 class Columns(ReprMixin):
-    """The columns of a row. Widths are in cells. A column of width 0 is not shown."""
+    """The widths of the columns in a row of the grid. All widths are in cells. A column of width 0 is not shown."""
 
     name: int
     status: int
@@ -107,7 +107,7 @@ class Columns(ReprMixin):
     places: int
     """The number of replica columns."""
     label: int
-    """The width of the broker's id before a replica, in cells; 0 if each broker has its own column."""
+    """The width, in cells, of the broker ID in front of each replica; 0 if each broker has its own column."""
 
     @property
     def cells_at(self) -> int:
@@ -236,7 +236,7 @@ class GridPainter:
 
         Args:
             view: the frozen state of the cluster.
-            order: the partitions in the order of the list.
+            order: the partitions in the order in which the grid lists them.
             size: the width and height in cells.
             top: the index of the first partition shown.
             partition, broker: the selected partition and broker.

@@ -51,7 +51,8 @@ def paint_scenario(state: ScenarioState, paint: Palette, size: tuple[int, int]) 
 
 
 def _cut(about: list[Strip], room: int, paint: Palette, width: int) -> list[Strip]:
-    """Return as many lines as there is room for. If some lines are left out, the last line names the key that shows all lines."""
+    """Return as many lines of the scenario's description as fit in the panel. If some lines are left out, the last line names the key that
+    shows all lines."""
     if len(about) <= room:
         return about
     more = " ⏎ shows all "
@@ -71,7 +72,8 @@ def grouped(expectations: Sequence[Expected]) -> list[list[Expected]]:
 
 
 def verdict_of(group: Sequence[Expected]) -> Verdict:
-    """Return the verdict of a group. The verdict is failed if any expectation of the group failed, and held if all of them held."""
+    """Return the verdict for a group of expectations. The verdict is failed if any expectation of the group failed, and held if all of them
+    held."""
     verdicts = {e.verdict for e in group}
     return Verdict.FAILED if Verdict.FAILED in verdicts else Verdict.PENDING if Verdict.PENDING in verdicts else Verdict.HELD
 
@@ -89,7 +91,7 @@ def _labelled(label: str, text: str, paint: Palette, width: int, style: Style) -
 
 
 def _that_fit(groups: list[list[Expected]], blocks: list[list[Strip]], room: int) -> list[list[Strip]]:
-    """Return the blocks that fit, in their order.
+    """Return the blocks that fit into the panel, in their order.
 
     If there is not enough room, failed groups take precedence, then pending groups, and then the latest groups that held.
     """

@@ -58,7 +58,7 @@ KINDS_OF: Final[Mapping[str, str]] = {
     "link-held": "fault",
     "disk-slowed": "fault",
 }
-"""The type of mark for each kind of event. Other kinds have no mark, because such an event accompanies an event that has a mark."""
+"""The type of mark for each kind of event. Events of other kinds have no mark, because they accompany an event that has a mark."""
 
 LOOKS: Final[Mapping[str, tuple[str, str]]] = {
     "bookmark": ("◆", "you"),
@@ -97,7 +97,7 @@ LANES: Final[Mapping[int, tuple[tuple[str, frozenset[str]], ...]]] = {
         ("harm", frozenset({"loss", "error", "truncation"})),
     ),
 }
-"""The lanes to show, by the number of lanes that fit. Each lane has a name and types of marks."""
+"""The lanes to show, by the number of lanes that fit. Each lane has a name and contains marks of certain types."""
 
 LEAST_SPAN: Final[int] = 10 * SECOND
 
@@ -151,7 +151,7 @@ class Buckets(ReprMixin):
     used: dict[int, None] = attrs.field(factory=dict)
 
     def take(self, marks: Sequence[Mark], cells: int, span: int, by_events: bool = False) -> None:
-        """Add new marks. If the scale or the branch has changed, add all marks again."""
+        """Add the new marks to their cells. If the scale or the branch has changed, add all marks again."""
         self.by_events = by_events
         if (cells, span) != (self.cells, self.span) or marks is not self._source or len(marks) < self._taken:
             self.cells, self.span, self._source, self._taken = cells, span, marks, 0
@@ -307,7 +307,8 @@ class Timeline(Lines, can_focus=True):
     def update(
         self, marks: Sequence[Mark], bookmarks: Sequence[tuple[int, str]], now: int, end: int, told: str, *, by_events: bool = False
     ) -> None:
-        """Show a new state. If `by_events` is set, all positions are event numbers, because virtual time does not advance."""
+        """Show new marks, bookmarks, and positions. If `by_events` is set, all positions are event numbers, because virtual time does not
+        advance."""
         size = (self.box.width, self.box.height)
         self.marks, self._end = marks, end
         if self.chosen is not None and (self.chosen >= len(marks) or not self.has_focus):

@@ -1,8 +1,8 @@
 """Bars that show how far the log of each replica extends. All bars of a partition have the same scale.
 
-Offsets grow without limit, but replicas are usually only a few records apart. A bar therefore does not start at offset 0. It shows a window
-that ends at the end of the longest log and is large enough to show how far the shortest log is behind. The size of the window is always 1,
-2, or 5 times a power of ten, so that the bar seldom jumps. Even a gap of a single record is visible.
+Offsets grow without limit, but replicas are usually only a few records apart. A bar therefore does not start at offset 0. A bar shows a
+window that ends at the end of the longest log and is large enough to show how far the shortest log is behind. The size of the window is
+always 1, 2, or 5 times a power of ten, so that the bar seldom jumps. Even a gap of a single record is visible.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def bar(window: Window, hw: int, leo: int, width: int) -> tuple[int, int, int]:
 
 
 def held_back_cells(window: Window, held_back_at: int, hw: int, committed: int, width: int) -> int:
-    """Return the number of cells for committed records above the last stable offset. The number is at least 1 if there are such records and
-    the bar has a cell for committed records.
+    """Return the number of cells for committed records above the last stable offset. If there are records above the last stable offset and
+    the bar has a cell for committed records, the number is at least 1.
 
     Args:
         window: the window of the partition.

@@ -15,7 +15,7 @@ def count_of(text: str) -> int:
     """Parse text such as `10`, `1,000`, or `10k`, and return the number of records.
 
     Raises:
-        ValueError: the text is not a number, or the number is out of range. The message describes valid input.
+        ValueError: the text is not a number, or the number is out of range. The error message describes valid input.
     """
     found = re.fullmatch(r"([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,12}) ?([kKmM]?)", text.strip(), re.ASCII)
     count = int(found[1].replace(",", "")) * _UNITS[found[2].lower()] if found is not None else 0

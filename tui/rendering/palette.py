@@ -48,7 +48,7 @@ class Palette(ReprMixin):
     pending: Style
     """The part of a log between its high watermark and its LEO."""
     missing: Style
-    """The part of a log that the longest replica has and this replica lacks."""
+    """The part of a log that this replica lacks but the replica with the longest log has."""
     you: Style
     row: Style
     """The background of the selected row."""

@@ -49,7 +49,7 @@ class Line(Strip):
 
 
 class Row:
-    """A line under construction. `width` is its current width in cells."""
+    """A line of styled text that is being built. `width` is its current width in cells."""
 
     __slots__ = ("_segments", "width")
 
@@ -95,7 +95,7 @@ class Row:
 
     @property
     def part(self) -> Part:
-        """The current content as a part for `put`."""
+        """The current content of the line, as a part that `put` can append to another line."""
         return tuple(self._segments), self.width
 
     def fits(self, text: str, width: int) -> bool:
@@ -126,7 +126,7 @@ _MOST_PAIRS: Final = 4_096
 
 
 def _sum(under: Style, style: Style | None) -> Style:
-    """Combine two styles. If the result equals one of them, return that same object."""
+    """Combine two styles. If the result equals one of the two styles, return that same style object."""
     if style is None:
         return under
     both = under + style
@@ -134,7 +134,7 @@ def _sum(under: Style, style: Style | None) -> Style:
 
 
 def over(strip: Strip, under: Style) -> Strip:
-    """Return a line with a style beneath the whole line.
+    """Add a base style to all parts of a line, and return the result.
 
     The result is the same as that of `Strip.apply_style`, but the combination of each pair of styles is cached.
     """

@@ -37,7 +37,7 @@ back.
 PENDING: Final = "▂"
 """The glyph for the part of a bar between the replica's high watermark and its LEO."""
 MISSING: Final = "·"
-"""The glyph for the part of a bar that represents records that the longest replica has and this replica lacks."""
+"""The glyph in a bar for records that this replica lacks but the replica with the longest log has."""
 
 LEGEND: Final = (
     f"{LEADER} leader  {IN_ISR} in ISR  {OUT} out  {DOWN} down ({DOWN_IN_ISR} still in ISR)  "
@@ -60,7 +60,7 @@ LEGENDS: Final = (
 
 
 def broker_state(broker: BrokerView, paint: Palette) -> tuple[str, str, Style]:
-    """Return the glyph, word, and style of a broker.
+    """Return the glyph, word, and style of a broker's state.
 
     The result depends on the state of the broker's process and on whether the broker is fenced.
     """
@@ -110,7 +110,7 @@ STATUS_LOOKS: Final = {
 
 
 def partition_status(partition: PartitionView, paint: Palette) -> tuple[str, str, Style]:
-    """Return the glyph, word, and style of a partition. Divergence takes precedence over the partition's status."""
+    """Return the glyph, word, and style of a partition's state. Divergence takes precedence over the partition's status."""
     if partition.diverged:
         return "≠", "diverged", paint.bad
     glyph, word, role = STATUS_LOOKS[partition.status]
@@ -131,7 +131,7 @@ def broker_words(broker: BrokerView, paint: Palette) -> str:
 
 
 def replica_marks(partition: PartitionView, copy: ReplicaView, paint: Palette) -> tuple[str, Style]:
-    """Return two glyphs and their style.
+    """Return the two glyphs that mark a replica, and their style.
 
     The first glyph marks a leader, and the second shows whether the replica is alive and in the ISR.
     """

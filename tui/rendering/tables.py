@@ -26,7 +26,7 @@ class Column:
         right: whether the content is right-aligned.
         rank: the order in which columns are left out: the column with the highest rank is first, and a column of rank 0 is never left out.
         rest: whether the column takes the remaining width; its content is then cut if necessary.
-        least: minimum width of a column that takes the rest, in cells.
+        least: the minimum width, in cells, of a column whose `rest` is true.
     """
 
     title: str

@@ -21,7 +21,7 @@ _NEW: Final = 4
 _YOUNG: Final = 32
 """The number of frames after which surviving objects are frozen until the next full collection.
 
-This is safe because a running cluster creates no reference cycles.
+Freezing is safe because a running cluster creates no reference cycles.
 """
 
 _OLD: Final = 5_000
@@ -46,7 +46,7 @@ class GarbageCollection:
         self.due = False
 
     def freeze_long_lived(self) -> None:
-        """Freeze all existing objects. From now on, the collector runs only on request."""
+        """Exclude all existing objects from garbage collection. From now on, the collector runs only on request."""
         if self._own:
             gc.freeze()
             gc.disable()

@@ -59,7 +59,7 @@ class LoadedSession(ReprMixin):
         log: the file to which the event log is written during the session, or None.
         header: the function that returns the first line of the event log.
         under: the function that starts the same cluster or scenario again under a given release.
-        history: history of the metrics.
+        history: the history of the metrics.
     """
 
     session: Session

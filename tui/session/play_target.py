@@ -28,7 +28,7 @@ class PlayTarget(ReprMixin):
         title: the name of the scenario or file, to show on the screen.
         notes: messages about problems with an import or with an old session.
         record: the file to which the session is saved as a script when it ends, or None.
-        old: old session to open, or None for a new session.
+        old: the old session to open, or None for a new session.
         read_only: whether the session refuses acts.
         features: feature levels that are added to those of the spec (`core.kafka.features`).
         at: the virtual time in µs at which an old session is opened; -1 for its end.

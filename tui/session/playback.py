@@ -2,7 +2,7 @@
 
 Each frame, virtual time advances by the wall time since the previous frame, multiplied by the speed. The work in a frame has a time budget,
 so that key presses never have to wait. If the budget is too small for the selected speed, the session runs slower and does not make up for
-the lost time. In this case, `reached` is the actual speed.
+the lost time. If the session runs slower, `reached` is the actual speed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Playback:
     """
 
     def __init__(self, history: History, budget: float = FRAME_BUDGET) -> None:
-        """Start playing at speed 1. `budget` is the time budget of a frame in seconds."""
+        """Start playing at speed 1. `budget` is the time budget of a frame, in seconds."""
         self._history = history
         history.on_pause = self._stop
         history.yield_policy = self.slice_limit
@@ -68,7 +68,7 @@ class Playback:
             history.keyframe_cache.maybe_add(history.replay_run)
 
     def settle(self) -> None:
-        """Add the first keyframe. This is called after the first screen is shown."""
+        """Add the first keyframe. This method is called after the first screen is shown."""
         if self._stands_here:
             self._history.keyframe_cache.add_first(self._history.replay_run)
 
@@ -79,7 +79,7 @@ class Playback:
 
     @property
     def moving(self) -> bool:
-        """Whether frames can change anything, because the session plays or a task runs."""
+        """Whether frames can change anything, because the session is playing or a task is running."""
         return self.playing or self._history.task_target is not None
 
     def play(self) -> None:

@@ -46,8 +46,8 @@ class Session:
 
         Args:
             start: the function that builds the cluster or scenario to play.
-            log: writer of the event log, or None.
-            budget: time budget of a frame in seconds.
+            log: the writer of the event log, or None if no log is being written.
+            budget: the time budget of a frame, in seconds.
         """
         self.history = History(start, log=log, clock=time.process_time)
         self.playback = Playback(self.history, budget)
@@ -96,8 +96,8 @@ class Session:
                 return "writing"
 
     def write_log(self, path: Path, header: Header, then: Callable[[str], None]) -> None:
-        """Start to write this branch, up to its end, as an event log. When the log is complete or has failed, `then` is called with '' or
-        the error message.
+        """Start to write this branch, up to its end, as an event log. When the log is complete or has failed, `then` is called with an
+        empty string or the error message.
 
         Raises:
             InputError: the file cannot be written.
@@ -178,7 +178,7 @@ class Session:
     ) -> ClusterView:
         """Return the view for a frame (`IncrementalView.view`).
 
-        This rebuilds only the parts of the view that events have changed since the last frame.
+        This method rebuilds only the parts of the view that events have changed since the last frame.
         """
         cluster = self.cluster
         if not isinstance(cluster, Cluster):

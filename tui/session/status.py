@@ -14,7 +14,7 @@ class SessionStatus(ReprMixin):
 
     Attributes:
         playing: whether virtual time advances on its own.
-        moving: whether frames can change anything, because the session plays or a task runs.
+        moving: whether frames can change anything, because the session is playing or a task is running.
         speed: virtual seconds per wall second.
         reached: the actual speed if it is lower than `speed`, otherwise None.
         task_target: the target of the running task in words, or None.
@@ -55,10 +55,10 @@ class RunSoFar(ReprMixin):
 
     Attributes:
         steps: the number of steps so far.
-        acts: the acts so far.
+        acts: the acts that have been performed so far.
         next_due: the virtual time of the next step in µs, or None if there is no next step.
         stepwise: whether the next step takes no virtual time.
-        moving: whether the session plays or a task runs.
+        moving: whether the session is playing or a task is running.
     """
 
     steps: int

@@ -184,7 +184,7 @@ class PlayServer(Server):
                 del self._tabs[name]
 
     async def _process_messages(self, websocket: web.WebSocketResponse, app_service: AppService) -> None:
-        """Pass the page's messages to the process. The first invalid message closes the websocket."""
+        """Pass the page's messages to the playground process. The first invalid message closes the websocket."""
         await _tab.get().began(websocket)
         async for came in websocket:
             if came.type is not WSMsgType.TEXT:

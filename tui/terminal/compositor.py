@@ -1,8 +1,8 @@
 """Writes the lines that panels paint directly to the terminal, for speed.
 
-Textual's compositor cuts every line of the screen wherever a widget begins or ends, and renders the pieces one by one. This work accounts
-for most of the cost of a repaint. Panels do not overlap, so the lines that a panel paints can be written unchanged. If a notification
-covers panels, or if a gap between panels must be painted, Textual's compositor is used.
+Textual's compositor cuts every line of the screen wherever a widget begins or ends, and renders the pieces one by one. Cutting and
+rendering account for most of the cost of a repaint. Panels do not overlap, so the lines that a panel paints can be written unchanged. If a
+notification covers panels, or if a gap between panels must be painted, Textual's compositor is used.
 
 This module depends on internals of Textual that can change with any version: `CompositorUpdate`; the attributes `render_update`, `clear`,
 `visible_widgets`, `root`, and `_dirty_regions` of `Compositor`; `Screen._compositor`; `App._display` and `App._batch_count`. If these
@@ -35,7 +35,7 @@ class PaintedUpdate(CompositorUpdate):
         self.pieces = pieces
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the pieces as Rich segments."""
+        """Yield the pieces of lines as Rich segments."""
         for x, y, strip in self.pieces:
             yield Control.move_to(x, y)
             yield from strip
@@ -80,7 +80,7 @@ class PanelCompositor(Compositor):
         return PaintedUpdate(pieces) if pieces else None
 
     def _painted(self) -> list[Piece] | None:
-        """Return the pieces that widgets paint in the changed regions, or None if some changed cells do not belong to a widget."""
+        """Return the pieces of lines that widgets paint in the changed regions, or None if some changed cells do not belong to a widget."""
         places = self.places
         if places is None:
             return None
@@ -106,13 +106,13 @@ def compose_panels(screen: Screen[None]) -> None:
 
 
 def is_open(screen: Screen[None]) -> bool:
-    """Return whether changes to a screen can be written immediately. This is the case if the screen is active, no batch update is running,
-    and the widgets do not overlap.
+    """Return whether changes to a screen can be written immediately. Changes can be written immediately if the screen is active, no batch
+    update is running, and the widgets do not overlap.
     """
     compositor = screen._compositor
     return screen.is_active and not screen.app._batch_count and isinstance(compositor, PanelCompositor) and compositor.places is not None
 
 
 def write(screen: Screen[None], pieces: Sequence[Piece]) -> None:
-    """Write pieces to the terminal immediately."""
+    """Write pieces of lines to the terminal immediately."""
     screen.app._display(screen, PaintedUpdate(pieces))

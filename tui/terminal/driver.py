@@ -1,6 +1,6 @@
 """Textual's terminal driver, adapted to handle a terminal that closes, and a SIGCONT that does not follow a stop.
 
-When a terminal closes, its processes receive SIGHUP and SIGCONT. On this SIGCONT, Textual's driver would start a second time, with a second
+When a terminal closes, its processes receive SIGHUP and SIGCONT. On the SIGCONT, Textual's driver would start a second time, with a second
 thread that reads keys and a second thread that writes. The second writing thread would fail at its first write, and on exit the process
 would wait for that thread forever. This module uses the private names `_app`, `_file`, `_auto_restart`, `_sigcont_application`, and
 `_must_signal_resume` of Textual. If these names change, tests/tui/terminal/test_driver.py fails.
@@ -86,7 +86,7 @@ class TerminalDriver(LinuxDriver):
     def _leave_when_hung_up(self) -> None:
         """Quit the application when the terminal hangs up.
 
-        While the playground is paused, it writes nothing, so no write fails. If SIGHUP is ignored, no signal arrives either.
+        While the playground is paused, it writes nothing, so no write fails. If SIGHUP is ignored, no signal reports the hangup either.
         Without the watching thread, Textual's thread would then wait for input forever.
         """
         terminal = select.poll()

@@ -21,7 +21,7 @@ REPLACEMENT = "·"
 
 
 def plain_text(text: str, style: Style | str = "") -> Text:
-    """Return text for a widget. Line breaks are kept, markup has no effect, and control characters are escaped."""
+    """Return text that a widget can show safely. Line breaks are kept, markup has no effect, and control characters are escaped."""
     return Text(escape_text(text), style)
 
 

@@ -167,7 +167,7 @@ class LeaderElected(
 
 
 class PartitionOffline(Event, kind="partition-offline", source="PartitionChangeBuilder#electLeader", level=NOTABLE):
-    """No replica can lead. The partition serves no requests until a member of the ISR or the ELR returns."""
+    """No replica of a partition can lead. The partition serves no requests until a member of the ISR or the ELR returns."""
 
     topic: str
     partition: int

@@ -126,7 +126,7 @@ class RecordsRecovered(
     level=NOTABLE,
     defaults={"lost_acknowledged": UNKNOWN, "lost_read": UNKNOWN},
 ):
-    """Records that counted as lost are in the leader's log again, because a replica that had kept them became leader.
+    """Records that had been counted as lost are in the leader's log again, because a replica that had kept them became leader.
 
     The totals `lost_acknowledged` and `lost_read` decrease by the values in the columns that have these names. Logs from earlier isrlab
     versions do not have the columns `lost_acknowledged` and `lost_read`.

@@ -116,7 +116,7 @@ class GroupGeneration(Event, kind="group-generation", source="GroupMetadataManag
 
 
 class GroupStable(Event, kind="group-stable", source="GroupMetadataManager#classicGroupSync", level=NOTABLE):
-    """The assignment for a generation was written to `__consumer_offsets`, and each member gets its part of it."""
+    """The assignment for a generation was written to `__consumer_offsets`, and each member gets its part of the assignment."""
 
     broker: int
     group: str

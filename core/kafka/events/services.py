@@ -69,7 +69,7 @@ class HeldRecords(Event, kind=""):
 
 
 class RecordsHeld(WorkerRecords, kind="records-held", source="delay service"):
-    """A worker holds records in memory until they are due, which is after `wait_us`."""
+    """A worker holds records in memory until they are due. They are due after `wait_us`."""
 
     wait_us: int
 
@@ -94,7 +94,7 @@ class ServiceResumed(HeldRecords, kind="service-resumed", source="KafkaConsumer#
 
 
 class DelayedForwarded(WorkerRecords, kind="delayed-forwarded", source="delay service"):
-    """A broker acknowledged delayed records in their real topic, `late_us` after they were due. If the value is negative, the records
+    """A broker acknowledged delayed records in their real topic, `late_us` after they were due. If `late_us` is negative, the records
     arrived too early.
 
     `rounding_us` is the time by which the delay level is longer than the requested delay. `total_error_us` is the time since the records

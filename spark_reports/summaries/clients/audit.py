@@ -77,8 +77,8 @@ AUDIT: Final = Summary(
         "whether a log contains the record), and `lost` (acknowledged, and missing from the leader's log at the end; if a retry appended "
         "a record twice, a lost copy counts although the other copy remains). For `acked`, the times run from the creation of the batch "
         "to its acknowledgment. For `given-up`, the times run from the creation of the batch to the end of the attempts. The percentiles "
-        "cover all records and use the nearest-rank method. The times are empty for `lost`. Records that had no result when the session "
-        "ended are in no tier. `isrlab audit` also shows such records, and the records that were stored and read."
+        "cover all records and use the nearest-rank method. In rows of the tier `lost`, the times are empty. Records that had no result "
+        "when the session ended are in no tier. `isrlab audit` also shows records without a result, and records that were stored and read."
     ),
     kinds=("produce-acked", "produce-given-up", "append", *_LOSSES),
     columns=(

@@ -73,7 +73,8 @@ HARM: Final = Summary(
     notes=(
         "`event` is the sequence number of the event in the log. `to_offset` is exclusive. If `what` is `exposed`, `broker` lacks "
         "committed records and "
-        "can become leader. In this case, `until_us` is the time at which the broker stops endangering these records. If `what` is `lost`, the records are not in "
+        "can become leader. For `exposed`, `until_us` is the time at which the broker stops endangering these records. If `what` is "
+        "`lost`, the records are not in "
         "the log of the leader, `broker`. In this case, `until_us` is the time at which some of the records are in that log again. `doomed_by` is the number of the event that "
         "removed the records, and `doom` is the kind of this event. `lost_acknowledged` counts lost records that were acknowledged, "
         "and `lost_read` counts lost records that a consumer read. A record can count in both columns. If `what` is `lost, seen`, the records were "

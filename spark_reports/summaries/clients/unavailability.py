@@ -63,11 +63,12 @@ UNAVAILABILITY: Final = Summary(
         "off from a client of the topic, or not leading yet (after a restart or an election). The window begins as soon as one of these "
         "reasons applies, even if the controller notices it later. If `what` is `writes`, clients cannot write with acks=all, for the "
         "same reasons, or because "
-        "the ISR is under min.insync.replicas. If `what` is `stalled`, clients can write, but acks=all writes have to wait. There "
-        "are three possible reasons. First, an ISR member is down, paused, or cut off from the leader, so no record can be "
+        "the ISR is under min.insync.replicas. If `what` is `stalled`, clients can write, but acks=all writes have to wait. A stall has "
+        "one of three reasons. First, an ISR member is down, paused, or cut off from the leader, so no record can be "
         "committed. Such a window counts even if no producer writes. Second, the high watermark stays below the log end for more than "
         "1 s. The window begins when the high watermark stops advancing. Third, a write waits for the leader's slow disk for more than "
-        "1 s. Logs from earlier isrlab versions do not contain the third reason. This table does not cover full request queues, or the failure of one of "
+        "1 s. Logs from earlier isrlab versions do not contain windows with the third reason. This table does not cover full request "
+        "queues, or the failure of one of "
         "several log directories."
     ),
     kinds=STALL_KINDS,

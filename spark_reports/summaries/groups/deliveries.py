@@ -64,13 +64,14 @@ DELIVERIES: Final = Summary(
     name="deliveries",
     title="Records that groups processed once, twice, or never",
     notes=(
-        "`does` is consume for consumers with a group, and forward for processes and delay services, which write each input record to "
-        "another topic. `processed` counts the records that members processed at least once. `once` counts those processed exactly once, "
-        "and `twice` counts those processed more than once. `repeats` counts every time that a record was processed again. `never` counts "
-        "the records that were skipped: the group's committed offset or position moved past them, and no member processed them later. For "
-        "`forward`, `twice` counts the input records whose output readers with read_committed see twice, `half` counts the input records "
-        "that have only part of their output, and `never` counts the input records below the committed offset that have no output. The "
-        "counts include everything that events reported, even if a later truncation removed the records."
+        "`does` is `consume` for consumers in a group, and `forward` for processes and delay services, which write each input record to "
+        "another topic. `processed` counts the records that members processed at least once. `once` counts the records that were "
+        "processed exactly once, and `twice` counts the records that were processed more than once. `repeats` counts every time that a "
+        "record was processed again. `never` counts the records that were skipped: the group's committed offset or position moved past "
+        "them, and no member processed them later. For `forward`, `twice` counts the input records whose output readers with "
+        "read_committed see twice, `half` counts the input records that have only part of their output, and `never` counts the input "
+        "records below the committed offset that have no output. The counts include everything that events reported, even if a later "
+        "truncation removed the records."
     ),
     kinds=(*_CONSUMERS, "processed-twice", "half-visible", "never-processed"),
     columns=("group", "topic", "partition", "from_offset", "to_offset", "epoch"),

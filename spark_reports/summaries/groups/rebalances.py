@@ -36,7 +36,8 @@ REBALANCES: Final = Summary(
         "A rebalance of a classic group begins when the coordinator asks the members to join again. A rebalance of a group with the "
         "consumer protocol (KIP-848) begins when the epoch of the group increases. `outcome` is stable, empty (the last member left), "
         "repeated (another rebalance began first), "
-        "or open (the session ended first). `generation` is the generation or the group epoch after the rebalance, and `members` is the number of members at its start. "
+        "or open (the session ended first). `generation` is the generation or the group epoch after the rebalance, and `members` is the "
+        "number of members at its start. "
         "`broker` is the coordinator. `max_unowned` is the greatest number of partitions that no running consumer had during the rebalance."
     ),
     kinds=(*REBALANCE_KINDS, *OWNER_KINDS),

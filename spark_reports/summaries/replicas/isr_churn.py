@@ -49,8 +49,8 @@ ISR_CHURN: Final = Summary(
     title="ISR changes by broker",
     notes=(
         "`shrinks` and `expands` count the changes that the broker proposed as a leader (its meters IsrShrinksPerSec and "
-        "IsrExpandsPerSec). `dropped` and `readmitted` count the changes that another broker proposed as a leader and that removed or "
-        "added the broker. `left` and `entered` count all committed changes that removed or added the broker, including changes that "
+        "IsrExpandsPerSec). `dropped` and `readmitted` count the changes in which another broker, as a leader, proposed to remove or to "
+        "add the broker. `left` and `entered` count all committed changes that removed or added the broker, including changes that "
         "the controller made (fencing, shutdown, elections)."
     ),
     kinds=("isr-shrunk", "isr-expanded", "partition-changed"),

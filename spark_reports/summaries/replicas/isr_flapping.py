@@ -48,8 +48,8 @@ ISR_FLAPPING: Final = Summary(
     notes=(
         "This table counts all committed changes, regardless of their cause. Partitions without changes are omitted. `left` and `entered` "
         "count the times that replicas left and entered the ISR, and `replicas` counts the distinct replicas that did so. `flaps` counts the "
-        "times that a replica entered the ISR again within 60 s after it left. `longest_away_us` is the longest time between leaving and "
-        "entering again."
+        "times that a replica entered the ISR again within 60 s after it left. `longest_away_us` is the longest time that a replica spent "
+        "outside the ISR before it entered the ISR again."
     ),
     kinds=("partition-changed",),
     columns=("topic", "partition", "isr"),

@@ -32,9 +32,9 @@ MIN_ISR: Final = Summary(
     title="At and under min.insync.replicas by partition",
     notes=(
         "`min_isr` is the effective min.insync.replicas at the end. A partition is at min if it is under-replicated and has exactly "
-        "`min_isr` in-sync replicas. One more failure then blocks acks=all writes. A partition is under min if it has fewer than "
-        "`min_isr` in-sync replicas. The leader of such a partition refuses acks=all writes. An offline partition is neither at min nor "
-        "under min."
+        "`min_isr` in-sync replicas. If a partition is at min, one more failure blocks acks=all writes. A partition is under min if it "
+        "has fewer than `min_isr` in-sync replicas. The leader of such a partition refuses acks=all writes. An offline partition is "
+        "neither at min nor under min."
     ),
     kinds=STATE_KINDS,
     columns=STATE_COLUMNS,

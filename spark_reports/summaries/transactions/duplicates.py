@@ -30,7 +30,8 @@ DUPLICATES: Final = Summary(
     title="Duplicates prevented by producer",
     notes=(
         "A leader recognizes the retry of a batch by its producer ID and its sequence number, and does not append it again. `batches` "
-        "counts these retries, and `records` counts their records. `partitions` is the number of distinct partitions. Records that a "
+        "counts the retries that leaders recognized, and `records` counts the records in these retries. `partitions` is the number of "
+        "distinct partitions. Records that a "
         "retry appended again are counted in the column `duplicated` of the table `records`."
     ),
     kinds=("duplicate-dropped",),

@@ -53,8 +53,9 @@ HANGING_TRANSACTIONS: Final = Summary(
         "marker for this partition is missing. Otherwise, `status` is `open`. `coordinator_state` is the last state, and is empty if no "
         "ID has "
         "the "
-        "producer ID. `first_offset` is the first record of the transaction, at which the last stable offset stops. `since_us` is the time of "
-        "this record, and `open_us` is the time from then until the end. Records in `__consumer_offsets` and in deleted topics are not covered."
+        "producer ID. `first_offset` is the first record of the transaction, at which the last stable offset stops. `since_us` is the "
+        "time of the first record, and `open_us` is the time from the first record to the end of the session. Records in "
+        "`__consumer_offsets` and in deleted topics are not covered."
     ),
     kinds=(*TRANSACTION_KINDS, "transaction-state"),
     columns=(*TRANSACTION_COLUMNS, "transaction_state", "partitions_named"),

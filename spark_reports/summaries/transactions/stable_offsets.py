@@ -50,7 +50,7 @@ STABLE_OFFSETS: Final = Summary(
         "is the "
         "length of the longest window. `largest_gap` is the largest number of offsets between the LSO and the high watermark. "
         "`held_at_end` is 1 if the LSO is held back at the end of the log. Time without a leader does not count. "
-        "Transactions that are still open on `__consumer_offsets` at the end do not count either."
+        "Transactions that are still open on `__consumer_offsets` at the end of the session are not counted either."
     ),
     kinds=STABLE_KINDS,
     columns=STABLE_COLUMNS,
