@@ -39,7 +39,7 @@ class Tried(NamedTuple):
         worker, instance, group: the name of the worker, the number of its instance, and its group.
         source, start: the partition from which the worker read the records, and the offset of the first record there.
         original, first: the partition to which the application sent the records, and the offset of the first record there.
-        records: the number of records.
+        records: the number of records that the worker tried to process.
         tries: the number of tries so far.
         outcome: `succeeded`, `retried` (the records are in the next retry topic), `dead` (they are in the dead-letter topic), `skipped`, or
             `handled` (they were in the dead-letter topic, and its handler succeeded).
@@ -204,7 +204,7 @@ class RecordObserver(Protocol):
 
         Args:
             producer: the name of the producer.
-            batch_id: the number of the batch.
+            batch_id: the number of the batch among the producer's batches.
             sent_at: the time when the attempt was sent, µs; -1 if the batch was never sent.
             event: the sequence number of the `produce-failed` event.
         """
@@ -214,7 +214,7 @@ class RecordObserver(Protocol):
 
         Args:
             producer: the name of the producer.
-            batch_id: the number of the batch.
+            batch_id: the number of the batch among the producer's batches.
             tp: the partition.
             records: the acknowledged offsets, and the term that they belong to.
             node: the address of the broker that sent the acknowledgment.

@@ -30,7 +30,7 @@ def check_feature(name: str, level: int) -> None:
     """Check the name and level of a feature.
 
     Raises:
-        ValueError: there is no such feature or level. The error message names the existing features or levels.
+        ValueError: the feature or the level does not exist. The error message names the existing features or levels.
     """
     if name not in FEATURES:
         near = difflib.get_close_matches(name, FEATURES, n=1, cutoff=0.5)

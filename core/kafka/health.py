@@ -5,7 +5,7 @@ under min ISR, and at min ISR. A broker counts only partitions that it leads, an
 (`is_under_replicated`, `is_under_min_isr`, `is_at_min_isr`). Metrics, condition readings, reports, and `status_of` use this definition.
 `kafka-topics --describe` lists partitions from the controller's metadata. This command uses min.insync.replicas as configured, even if the
 value exceeds the replication factor, and includes partitions that have no leader (`described_*`). isrlab's `describe` command, the grid's
-filters, and the counts next to the grid use this second definition.
+filters, and the counts next to the grid use the definition of `kafka-topics --describe`.
 
 `status_of` returns the status of a partition from its clients' point of view. Screens, readings, and sweeps use `status_of`, and reports
 use the same names for the statuses. It takes time until the controller learns that a broker has failed. Until the controller learns about
@@ -268,7 +268,7 @@ def unclean_election(
         up: the brokers that are up.
         enabled: the value of the setting for the topic.
         zookeeper: whether the controller uses ZooKeeper.
-        checks_periodically: whether a KRaft controller periodically checks for such partitions.
+        checks_periodically: whether a KRaft controller periodically checks for partitions that need an unclean election.
     """
     if not enabled or not is_offline(partition):
         return None

@@ -17,7 +17,7 @@ PRODUCER_ID_BLOCK_SIZE: Final = 1_000
 """The number of producer IDs in a block that the controller allocates to a broker (`ProducerIdsBlock`)."""
 
 CONTROLLER: Final = "controller"
-"""The network address of a controller without a quorum."""
+"""The network address of a controller that is not part of a quorum."""
 
 ZOOKEEPER: Final = "zookeeper"
 """The network address of ZooKeeper."""

@@ -158,9 +158,9 @@ class Release(ReprMixin):
             left in the log, the producer's state expires at the next check (KAFKA-9144, 2.4.1).
         producers_outlive_segments: a log knows a producer until the producer expires. Before 2.3, the log forgets a producer when the
             segment that contains its last record is deleted (KAFKA-7190, 2.3).
-        ignores_empty_transactions: a marker without an open transaction is not recorded as a transaction. Before 2.8, a marker without an
-            open transaction is recorded as a transaction that has no records, and an ABORT marker gets an entry in the transaction index
-            (KAFKA-10702, 2.8).
+        ignores_empty_transactions: a marker whose producer has no open transaction is not recorded as a transaction. Before 2.8, a marker
+            whose producer has no open transaction is recorded as a transaction that has no records, and an ABORT marker gets an entry in
+            the transaction index (KAFKA-10702, 2.8).
         producer_expiration_setting: the setting that determines when a leader forgets an idle producer (KIP-854, 3.4).
         transactions: producers can have a transactional.id, and consumers can have an isolation level (KIP-98, 0.11).
         idempotent_in_flight: the number of batches per partition that an idempotent producer can have in flight (KAFKA-5494, 1.0).
@@ -352,7 +352,7 @@ class Release(ReprMixin):
         claims_by_partition: of two members that claim the same partition, sticky assignors prefer the one with the higher generation
             (KAFKA-14639, 3.5). Before 3.5, only the members that report the highest generation own any partitions.
         sorts_owned_partitions: a member that owns too many partitions keeps those that have the lowest numbers, across all topics
-            (KAFKA-16277, 3.7.1). Before 3.7.1, such a member keeps the partitions that it reports first.
+            (KAFKA-16277, 3.7.1). Before 3.7.1, a member that owns too many partitions keeps the partitions that it reports first.
         extra_goes_to_any_member: with the server-side assignor `uniform`, any member can have one partition more than other members. Before
             4.1, only the first members of the group can have an extra partition (KAFKA-18688, 4.1).
         consumer_protocol: brokers coordinate groups for which they assign the partitions themselves (KIP-848, 4.0; the early access in 3.7
@@ -522,7 +522,7 @@ class Release(ReprMixin):
         """Return this release with some guards switched off. The name of the returned release lists the guards that are switched off.
 
         Raises:
-            ValueError: there is no such guard. The error message suggests a similar name, if there is one.
+            ValueError: a given name is not the name of a guard. The error message suggests a similar name, if there is one.
         """
         off = tuple(guards)
         for guard in off:
@@ -542,10 +542,10 @@ class Release(ReprMixin):
 
     @staticmethod
     def named(name: str) -> Release:
-        """Return the release that has this name.
+        """Return the release that has the given name.
 
         Raises:
-            ValueError: there is no such release. The error message lists the known releases.
+            ValueError: no release has the given name. The error message lists the known releases.
         """
         found = RELEASES.get(name)
         if found is None:
@@ -580,7 +580,8 @@ GUARDS: Final = (
     "controller-epoch-fencing",
     "zookeeper",
 )
-"""The rules that can be switched off one by one, to show the purpose of each rule. A guard has the name of its field, with dashes."""
+"""The rules that can be switched off one by one, to show the purpose of each rule. The name of a guard is the name of its field, with
+dashes instead of underscores."""
 
 RELEASES: Final = {name: Release(name, order) for order, name in enumerate(_NAMES)}
 """The known releases, by name, oldest first."""

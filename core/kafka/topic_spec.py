@@ -15,10 +15,10 @@ from core.kafka.ids import NO_LEADER
 from core.sim.repr_mixin import ReprMixin
 
 MAX_OFFSET: Final = 10**12
-"""The largest offset at which a log can start."""
+"""The largest initial log start offset."""
 
 MAX_LEADER_EPOCH: Final = 10**9
-"""The largest leader epoch in which a partition can start."""
+"""The largest initial leader epoch of a partition."""
 
 
 @attrs.frozen(repr=False)
@@ -50,7 +50,7 @@ class LogSpec(ReprMixin):
         """Check that a log can have this content.
 
         Raises:
-            ValueError: the content is not possible. The error message starts with the partition's name.
+            ValueError: no log can have this content. The error message starts with the partition's name.
         """
         where = f"{name} on broker {self.broker}"
         if not 0 <= self.log_start <= self.hw <= self.leo <= MAX_OFFSET:
@@ -81,7 +81,7 @@ class PartitionSpec(ReprMixin):
         elr: the eligible leader replicas.
         last_known_elr: see `PartitionRegistration`.
         leader_epoch: the initial leader epoch.
-        logs: the initial logs. Replicas that have no log in this list are empty.
+        logs: the initial logs. Replicas that have no log in `logs` are empty.
     """
 
     replicas: tuple[int, ...]
@@ -96,7 +96,7 @@ class PartitionSpec(ReprMixin):
         """Check the leader epoch and the logs.
 
         Raises:
-            ValueError: a value is not possible. The error message starts with the partition's name.
+            ValueError: the leader epoch or a log is impossible. The error message starts with the partition's name.
         """
         if not 0 <= self.leader_epoch <= MAX_LEADER_EPOCH:
             raise ValueError(f"{name} is in leader epoch {self.leader_epoch}; use 0 to {MAX_LEADER_EPOCH}")
@@ -114,17 +114,18 @@ class PartitionSpec(ReprMixin):
             )
 
     def check_registration(self, name: str, up: Container[int]) -> None:
-        """Check that a controller could register this leader, ISR, and ELR together.
+        """Check that a controller could register the partition's leader, ISR, and ELR together.
 
-        `ClusterSpec.check` omits this check, so that an event log whose session started from an impossible partition can still be opened
-        and replayed.
+        `ClusterSpec.check` does not call `check_registration`, so that an event log whose session started from an impossible partition can
+        still be opened and replayed.
 
         Args:
             name: the partition's name, for messages.
             up: the brokers that are running at the start.
 
         Raises:
-            ValueError: no controller could register this leader, ISR, and ELR together. The error message starts with the partition's name.
+            ValueError: no controller could register the partition's leader, ISR, and ELR together. The error message starts with the
+                partition's name.
         """
         isr = tuple(broker for broker in self.replicas if broker in up) if self.isr is None else self.isr
         if self.leader is not None and self.leader != NO_LEADER and self.leader not in isr:

@@ -156,7 +156,7 @@ class Broker(BrokerContext):
         """Start the process. The process registers after its startup time, and after log recovery if the last shutdown was unclean.
 
         Args:
-            startup: the time that every start takes, µs.
+            startup: the time that each start of the process takes, µs.
             recovery: the time that a log recovery takes in addition to reading the logs, µs.
             disk_speed: the number of bytes per second that a recovery thread reads; 0 in by-hand mode, where nothing takes time.
         """

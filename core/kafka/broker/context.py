@@ -31,7 +31,7 @@ def _quota(known: ReplicationQuota | None, side: str, settings: Settings, broker
 
 
 class BrokerContext(PartitionContext):
-    """The base class of all brokers. This class does not depend on any part of a broker, so that each part can depend on this class.
+    """The base class of all brokers. `BrokerContext` does not depend on any part of a broker, so each part can depend on `BrokerContext`.
 
     Attributes:
         rack: the broker's rack.

@@ -30,7 +30,7 @@ class LogDir:
 
     Attributes:
         directory_id: the directory's id in `meta.properties`; an empty replacement directory gets a new id (KIP-858).
-        online: whether the directory works.
+        online: whether the directory is working.
         repaired: the state that a failed directory will have when the process next starts: `empty`, `kept`, or still failed ("").
     """
 
@@ -63,8 +63,8 @@ class Disk:
     """A broker's log directories, numbered from 1.
 
     Attributes:
-        logs: the logs in working directories, by partition.
-        offline: the logs in failed directories.
+        logs: the logs in working log directories, keyed by partition.
+        offline: the logs in failed log directories.
         placed: the directory that holds each partition, if the broker has several directories.
         futures: replicas that are being moved to another directory.
         high_watermarks: the checkpoint file `replication-offset-checkpoint`.
@@ -124,7 +124,7 @@ class Disk:
         return tuple(number for number, each in enumerate(self.dirs, 1) if not each.online)
 
     def create(self, tp: TopicPartition, config: LogConfig, release: Release) -> ReplicaLog:
-        """Create a log in the working directory with the fewest logs (`LogManager#nextLogDirs`)."""
+        """Create a log in the working log directory that has the fewest logs (`LogManager#nextLogDirs`)."""
         if len(self.dirs) > 1:
             counts = dict.fromkeys((number for number, each in enumerate(self.dirs, 1) if each.online), 0)
             for other in self.logs:

@@ -6,7 +6,7 @@ set with up to four members keeps the order in which they were added; a larger s
 Scala's mutable `HashSet`. In a `HashSet`, ids below 8 are in ascending order, and the order of larger ids depends on the size of the hash
 table.
 
-Kafka: `Partition#prepareIsrExpand`, `#prepareIsrShrink`. Tests compare this order with the iteration order of sets in Scala 2.13.
+Kafka: `Partition#prepareIsrExpand`, `#prepareIsrShrink`. Tests compare isrlab's order with the iteration order of sets in Scala 2.13.
 
 isrlab does not model one case. Before 2.7, a leader keeps the set that it has written, so a set that once had five members remains a trie
 when it shrinks, until the broker becomes leader again. In isrlab, a set that shrinks to four members returns to the order in which they

@@ -28,7 +28,7 @@ class Replica:
         broker_epoch: the broker epoch in the last fetch; -1 if unknown.
         last_sent_high_watermark: the leader's high watermark when the leader last read records for a fetch. `last_sent_high_watermark` is
             used only in releases in which a new high watermark completes delayed fetches.
-        session: the follower's fetch session while the follower is at the leader's LEO; otherwise None. Each fetch in this session
+        session: the follower's fetch session while the follower is at the leader's LEO; otherwise None. Each fetch in the session
             implicitly updates `last_fetch_time` and `last_caught_up_time`.
     """
 
@@ -68,8 +68,8 @@ class Replica:
         return self.last_caught_up_time if session is None else max(self.last_caught_up_time, session.fetched_at())
 
     def fetched_time(self) -> int:
-        """Return the time of the follower's last fetch. If the follower has not fetched since this leadership began, but counted as caught
-        up at that time, return that time.
+        """Return the time of the follower's last fetch. If the follower has not fetched since the leader's term began, but counted as
+        caught up at the start of the term, return the time of this start.
 
         Before 0.9: `Replica#logEndOffsetUpdateTimeMs`.
         """

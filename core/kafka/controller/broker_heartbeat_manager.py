@@ -218,7 +218,7 @@ class BrokerHeartbeatManager:
         registration_offset: int,
         has_leaderships: Callable[[], bool],
     ) -> BrokerControlStates:
-        """Return the state that the sender of a heartbeat enters (Kafka: `#calculateNextBrokerState`). This method does not change the
+        """Return the state that the sender of a heartbeat enters (Kafka: `#calculateNextBrokerState`). `next_state` does not change the
         heartbeat state.
 
         Args:

@@ -28,7 +28,7 @@ class BrokerRegistration(ReprMixin):
         incarnation: the number that identifies the broker's process. The incarnation number increases each time the broker starts.
         fenced: whether the broker is fenced.
         in_controlled_shutdown: whether the broker is in controlled shutdown.
-        directories: the broker's working log directories. If `directories` is empty, the working directories are unknown, and all
+        directories: the broker's working log directories. If `directories` is empty, the working log directories are unknown, and all
             directories count as working.
     """
 
@@ -40,7 +40,7 @@ class BrokerRegistration(ReprMixin):
     directories: tuple[str, ...] = ()
 
     def has_online_dir(self, directory: str) -> bool:
-        """Return whether a log directory works, as far as the controller knows (Kafka: `DirectoryId#isOnline`)."""
+        """Return whether a log directory is working, as far as the controller knows (Kafka: `DirectoryId#isOnline`)."""
         return not self.directories or directory in self.directories
 
 

@@ -130,7 +130,8 @@ def target_elr(
     """Return the ELR and the other former ISR members for a target ISR (Kafka: `PartitionChangeBuilder#maybePopulateTargetElr`).
 
     If the ISR has at least `min_isr` members, both returned lists are empty. Otherwise each replica that leaves the ISR joins the ELR,
-    unless it had an unclean shutdown. The lists are in ascending order, because Kafka's hash sets of small ids iterate in that order.
+    unless it had an unclean shutdown. The returned lists are in ascending order, because Kafka's hash sets of small ids iterate in that
+    order.
     """
     if len(isr) >= min_isr:
         return (), ()
@@ -169,18 +170,18 @@ def build_partition_change(
             (`ReplicationControlManager#isAcceptableLeader`).
         election: PREFERRED if a preferred election was requested; otherwise UNCLEAN if the topic's `unclean.leader.election.enable` is
             true, and ONLINE if it is false.
-        target_isr: the ISR to set.
-        target_replicas: the replicas to set.
-        target_adding: the adding replicas to set.
-        target_removing: the removing replicas to set.
-        target_recovering: the leader recovery state to set.
+        target_isr: the new ISR.
+        target_replicas: the new replica list.
+        target_adding: the new list of replicas that a reassignment is adding.
+        target_removing: the new list of replicas that a reassignment is removing.
+        target_recovering: the new leader recovery state.
         min_isr: the effective `min.insync.replicas` of the topic (`effective_min_isr`).
         elr_enabled: whether eligible leader replicas are kept; the ISR can then become empty (KIP-966).
         unclean_shutdown: the brokers that returned after an unclean shutdown, which removes them from the ELR.
         bump_epoch_on_shrink: whether an ISR shrink raises the leader epoch (before 3.6, KAFKA-15021).
         recovery_state: whether an unclean election marks the leader as RECOVERING (KIP-704, since 3.2).
         use_last_known_leader: whether lastKnownElr holds only the last known leader, which can be elected when no other replica is left.
-        longest_log: a function that makes the election choose the replica with the longest log (guard `elect-from-isr` off); see
+        longest_log: a function that causes the election to choose the replica with the longest log (guard `elect-from-isr` off); see
             `elect_leader`.
     """
     isr = partition.isr if target_isr is None else target_isr

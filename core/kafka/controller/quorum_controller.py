@@ -62,7 +62,7 @@ class QuorumController(Node):
     Attributes:
         settings: the settings that the controller uses; changes reach the brokers through the metadata log.
         metadata: the metadata log.
-        brokers: the broker registrations by id.
+        brokers: the broker registrations, keyed by broker ID.
         heartbeats: the heartbeat state of the brokers.
         replication: the partitions and topics.
         last_contact: the arrival time of each broker's last heartbeat, µs.

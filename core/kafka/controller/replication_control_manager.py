@@ -1,6 +1,6 @@
 """How the controller changes partitions: elections, ISR changes, and reassignments (Kafka: `ReplicationControlManager`).
 
-`partition_change` builds every change. This module commits the change and, if a leader was elected, records the event.
+`partition_change` builds every change. `replication_control_manager` commits the change and, if a leader was elected, records the event.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class ReplicationControlManager(TopicRegistry):
             tp: the partition.
             reason: the reason to give in the events.
             election: the kind of election; None means that the topic's configuration determines it.
-            target_isr: the ISR to set.
-            target: the replica lists to set.
+            target_isr: the new ISR.
+            target: the new replica lists.
             removal: whether the controller itself removes a replica from the ISR.
             recovered: whether the leader reports that it has recovered (KIP-704).
             unclean_shutdown: the brokers that had an unclean shutdown, which removes them from the ELR.

@@ -34,7 +34,7 @@ class Topic(ReprMixin):
         name: the topic's name.
         topic_id: the topic id, in the form in which Kafka prints it.
         config: the topic's own settings, in the form in which they were written.
-        partitions: the topic's partitions, by number.
+        partitions: the topic's partitions, keyed by number.
     """
 
     name: str
@@ -54,10 +54,10 @@ class TopicRegistry:
         account: the durability account.
         metadata: the metadata log.
         journal: the event journal.
-        brokers: the broker registrations by id.
+        brokers: the broker registrations, keyed by broker ID.
         racks: the rack of each broker.
-        partitions: the registrations by partition, in the order in which the partitions were created.
-        topics: the topics by name.
+        partitions: the registrations, keyed by partition, in the order in which the partitions were created.
+        topics: the topics, keyed by name.
         brokers_to_isrs: for each broker, the partitions whose ISR contains it (ordered sets; Kafka: `BrokersToIsrs`).
         leader_counts: the number of partitions that each broker leads.
         replica_counts: the number of replicas that each broker has.
@@ -127,7 +127,7 @@ class TopicRegistry:
         return registration is not None and not registration.fenced and not registration.in_controlled_shutdown
 
     def has_online_dir(self, broker: int, tp: TopicPartition) -> bool:
-        """Return whether the log directory of a replica works (`#isAcceptableLeader`)."""
+        """Return whether the log directory of a replica is working (`#isAcceptableLeader`)."""
         directory = self.directories.get(broker, {}).get(tp)
         registration = self.brokers.get(broker)
         return directory is None or registration is None or registration.has_online_dir(directory)

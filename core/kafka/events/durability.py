@@ -10,7 +10,7 @@ CAUGHT_UP = "caught-up"
 """The broker has all committed records."""
 
 NOT_ELECTABLE = "not-electable"
-"""The broker cannot be elected at the moment."""
+"""The broker cannot currently be elected leader."""
 
 LEADS = "leads"
 """The broker was elected, and its log is now authoritative."""

@@ -1,5 +1,5 @@
-"""The text files that a broker keeps in a log directory next to the segments. The functions in this module format and parse these files in
-Kafka's own formats.
+"""The text files that a broker keeps in a log directory next to the segments. This module formats and parses checkpoint files in Kafka's
+own formats.
 
 `replication-offset-checkpoint` (high watermarks), `recovery-point-offset-checkpoint`, and `log-start-offset-checkpoint` share one format
 (Kafka: `OffsetCheckpointFile`). `leader-epoch-checkpoint` is in `leader_epoch_cache`.

@@ -64,7 +64,7 @@ class Term:
         written: the fields of each `Batch`, in offset order without gaps. Each batch is a plain tuple, because creating a plain tuple is
             four times as fast as creating a `Batch`.
         bytes: the size of all batches.
-        latest: the last batch in the form in which a fetch carries it; most fetches read this batch.
+        latest: the last batch in the form that fetch responses contain; most fetches read this batch.
         stamped: whether some timestamps come from producers whose clocks are wrong, in which case timestamps can decrease.
         has_producer_ids: whether some batches carry a producer ID.
         compacted: whether log compaction has removed parts of the term (`CompactedTerm`).
@@ -207,15 +207,15 @@ class FetchedRange(NamedTuple):
 
 
 FetchedRecords = tuple[Column, Column, Term, int, Any]
-"""Records in the form in which a fetch carries them: the start, end, and term of the first range, the total size in bytes, and the
-following records.
+"""Records in the form that fetch responses contain: the start, end, and term of the first range, the total size in bytes, and the following
+records.
 
 The following records are None after the last range.
 """
 
 
 def fetched_ranges(records: FetchedRecords | None) -> Iterator[FetchedRange]:
-    """Yield the ranges that a fetch carries, one per term."""
+    """Yield the ranges of fetched records, one per term."""
     while records is not None:
         start, end, term, size, following = records
         yield FetchedRange(start, end, term, size if following is None else size - following[3])

@@ -40,7 +40,7 @@ class LookupStep(NamedTuple):
         position: the position in the segment file that the step finds; -1 if it finds none.
         probes: the number of index entries that the step compares.
         batches: the number of batch headers that the step reads.
-        bytes: the number of bytes in the segment file from the first of these batches up to the batch that the step finds.
+        bytes: the number of bytes in the segment file from the first batch that the step reads up to the batch that the step finds.
         sentence: a sentence that describes the step.
     """
 
@@ -59,7 +59,7 @@ class Lookup(NamedTuple):
     """A lookup and its result.
 
     Attributes:
-        steps: the steps, in order.
+        steps: the steps of the lookup, in order.
         error: OFFSET_OUT_OF_RANGE, or NONE.
         offset: for a lookup by offset, the first offset in the answer's first batch; for a lookup by timestamp, the offset of the record;
             NOT_FOUND if there is none.

@@ -1,4 +1,4 @@
-"""Sets of offsets, stored as sorted half-open intervals. The sets are exact, and the memory that they take depends only on the number of
+"""Sets of offsets, stored as sorted half-open intervals. The sets are exact, and the memory that they use depends only on the number of
 gaps."""
 
 from __future__ import annotations

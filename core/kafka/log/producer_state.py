@@ -76,7 +76,7 @@ class ProducerStateManager:
 
     Attributes:
         release: the rules of the simulated Kafka release.
-        entries: the state of each producer by producer ID, in order of first appearance.
+        entries: the state of each producer, keyed by producer ID, in order of first appearance.
         ongoing: the producer ID of each open transaction, by its first offset, in ascending order.
         unreplicated: the ended transactions whose marker is at or above the high watermark. This dict maps the first offset of the
             transaction to the offset of its marker.
@@ -238,7 +238,7 @@ class ProducerStateManager:
             now: the current time, µs. Producers that a periodic check has already removed are left out. If `now` is None, the result
                 assumes that no periodic check has run.
             expiration: the time after which an idle producer expires, µs.
-            interval: the time between two checks, µs.
+            interval: the time between two periodic checks for idle producers, µs.
         """
         return tuple(
             ActiveProducer(each.producer_id, each.epoch, each.coordinator_epoch, each.last_sequence, each.last_timestamp, each.open_from)

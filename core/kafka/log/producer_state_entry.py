@@ -50,7 +50,7 @@ class ProducerStateEntry:
     Attributes:
         producer_id: the producer ID.
         epoch: the producer epoch of the last batch or marker.
-        batches: the last batches in that epoch, at most `NUM_BATCHES_TO_RETAIN`.
+        batches: the last batches that the producer sent in this epoch, at most `NUM_BATCHES_TO_RETAIN`.
         coordinator_epoch: the epoch of the coordinator that wrote the last marker; -1 before the first marker.
         last_timestamp: the timestamp of the last batch or marker, µs; NO_TIMESTAMP if no batch or marker has set it.
         open_from: the first offset of the open transaction; NO_OFFSET if none is open.
@@ -81,7 +81,7 @@ class ProducerStateEntry:
     def duplicate_of(
         self, epoch: int, first_sequence: int, last_sequence: int, retained: int = NUM_BATCHES_TO_RETAIN
     ) -> BatchMetadata | None:
-        """Among the last `retained` batches in this epoch, find the one that has exactly these sequence numbers
+        """Among the last `retained` batches in this epoch, find the one that has exactly the given sequence numbers
         (`ProducerStateEntry#findDuplicateBatch`).
         """
         if epoch == self.epoch:

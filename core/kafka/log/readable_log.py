@@ -100,7 +100,7 @@ class ReadableLog:
 
     @property
     def size(self) -> int:
-        """The size on disk in bytes."""
+        """The size of the log on disk, in bytes."""
         return self.bytes_between(self.first_offset, self.leo)
 
     def next_record(self, offset: int) -> int:

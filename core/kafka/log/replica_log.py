@@ -28,7 +28,7 @@ class ReplicaLog(ReadableLog):
     Attributes:
         keeps_epochs: whether the log has a leader-epoch cache (since 0.11).
         release: the rules of the simulated Kafka release for the state of the producers.
-        high_watermark: the offset up to which (exclusive) this replica knows the records to be committed.
+        high_watermark: the offset below which all records are committed, as far as this replica knows.
         epochs: the leader-epoch cache.
         high_watermark_moved: whether the high watermark may have moved since the last checkpoint.
         config: the settings for segments, flushes, and retention; set by `configure`.
@@ -36,7 +36,8 @@ class ReplicaLog(ReadableLog):
         recovery_point: the offset below which all records have been flushed to disk, so that they survive a power loss.
         last_flush: the time when the flush scheduler last flushed the log, µs.
         last_append: the sequence number of the event that last moved the LEO, as far as this process knows.
-        flush_at: the LEO at which there are so many unflushed records that the log is flushed; None if this never happens.
+        flush_at: the LEO at which there are so many unflushed records that the log is flushed; None if the number of unflushed records
+            never causes a flush.
     """
 
     __slots__ = (
@@ -63,7 +64,7 @@ class ReplicaLog(ReadableLog):
         self.last_flush = 0
 
     def configure(self, config: LogConfig) -> None:
-        """Change the settings. Existing segments keep the former settings."""
+        """Change the settings of the log. Existing segments keep the former settings."""
         if self.leo > self.log_start:
             self.roll()
         self.config = config
@@ -82,7 +83,7 @@ class ReplicaLog(ReadableLog):
     def append_as_follower(self, records: FetchedRecords) -> Column:
         """Append fetched records, with their offsets and epochs. Return the new LEO (`UnifiedLog#appendAsFollower`).
 
-        If the log is empty and its start is inside a batch, the log takes the whole batch and begins with it.
+        If the log is empty and its start is inside a batch, the whole batch is appended, and the log begins with this batch.
 
         Raises:
             ValueError: the first record is not at the LEO (Kafka's UnexpectedAppendOffset).

@@ -42,7 +42,7 @@ def setting_named(name: str) -> Setting:
     """Return a setting by name.
 
     Raises:
-        ValueError: there is no such setting. The error message suggests a similar name, if there is one.
+        ValueError: no setting has the given name. The error message suggests a similar name, if there is one.
     """
     found = SETTINGS.get(name)
     if found is None:

@@ -105,7 +105,7 @@ class Setting(ReprMixin):
         return self.default
 
     def parse(self, raw: object) -> Value:
-        """Parse a value.
+        """Parse a value of the setting.
 
         Raises:
             ValueError: the value does not have the type of the setting or is out of bounds.

@@ -20,7 +20,7 @@ class Settings:
 
     Attributes:
         release: the rules of the simulated Kafka release.
-        clock: the clock that measures the durations to which the settings refer.
+        clock: the clock that measures the durations in the settings.
     """
 
     __slots__ = ("_broker", "_cluster", "_topic", "clock", "release")
@@ -38,7 +38,7 @@ class Settings:
         self._topic = {}
 
     def set(self, name: str, raw: object, *, broker: int | None = None, topic: str | None = None) -> tuple[Value, Value]:
-        """Set a value for the whole cluster, a broker, or a topic. Return (value that was in effect before, new value).
+        """Set a value for the whole cluster, a broker, or a topic. Return (former effective value, new value).
 
         Raises:
             ValueError: the name, type, value, or scope is wrong.
@@ -65,7 +65,7 @@ class Settings:
         self._topic.pop(topic, None)
 
     def get(self, name: str, *, broker: int | None = None, topic: str | None = None) -> Value:
-        """Return the value that is in effect for a broker, for a topic, for a topic on a broker, or for the whole cluster."""
+        """Return the effective value for a broker, for a topic, for a topic on a broker, or for the whole cluster."""
         if topic is not None:
             override = self._topic.get(topic)
             if override is not None and name in override:
@@ -80,7 +80,7 @@ class Settings:
         return SETTINGS[name].default_in(self.release)
 
     def origin(self, name: str, *, broker: int | None = None, topic: str | None = None) -> str:
-        """Return the level at which the value that is in effect is set: `topic`, `broker`, `cluster`, or `default`."""
+        """Return the level at which the effective value is set: `topic`, `broker`, `cluster`, or `default`."""
         if topic is not None and name in self._topic.get(topic, {}):
             return "topic"
         name = SETTINGS[name].synonym or name
@@ -93,7 +93,7 @@ class Settings:
         return int(self.get(name, broker=broker, topic=topic))
 
     def ratio(self, name: str, *, broker: int | None = None, topic: str | None = None) -> float:
-        """Return the value of a ratio. See `get`."""
+        """Return the value of a setting that is a ratio. See `get`."""
         return float(self.get(name, broker=broker, topic=topic))
 
     def topic_lists(self, name: str, broker: int) -> dict[str, frozenset[int]]:

@@ -40,7 +40,7 @@ def handle_fetch_response(fetcher: Fetcher, response: FetchResponse) -> None:
 
 
 def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
-    """Process a response. For each partition, append the records, and then update the high watermark.
+    """Process a leader's response to a fetch. For each partition, append the records, and then update the high watermark.
 
     Kafka: `AbstractFetcherThread#processFetchRequest`, `ReplicaFetcherThread#processPartitionData`.
     """
@@ -127,7 +127,7 @@ def complete_consumers(fetcher: Fetcher) -> None:
     """Complete the delayed fetches of consumers that were waiting for a high watermark that has now advanced
     (`ReplicaFetcherThread#doWork`, KIP-392).
 
-    This function runs once per fetch response.
+    `complete_consumers` runs once per fetch response.
     """
     journal = fetcher.broker.journal
     arrived = journal.cause

@@ -18,7 +18,7 @@ class ReplicaFetcherManager:
     """The fetchers of one broker.
 
     Attributes:
-        fetchers: the fetchers by (leader, fetcher id).
+        fetchers: the fetchers, keyed by the leader's broker ID and the fetcher's number.
         failed_partitions: the followed partitions that the broker has stopped fetching because of an error, until new metadata arrives
             (ordered set).
     """

@@ -2,7 +2,7 @@
 
 The follower truncates its log according to the offsets in the response. Depending on the release, a follower finds the truncation point
 from its own high watermark, from a request for the ends of leader epochs, or from a fetch response that contains the diverging epoch. A
-follower whose fetch offset is outside the leader's log uses the bounds of that log.
+follower whose fetch offset is outside the leader's log continues at the start or the end of the leader's log.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def handle_epoch_end_offsets(fetcher: Fetcher, response: OffsetsForLeaderEpochRe
 
 
 def handle_offsets_response(fetcher: Fetcher, response: ListOffsetsResponse) -> None:
-    """Use the bounds of the leader's log after OFFSET_OUT_OF_RANGE (`AbstractFetcherThread#fetchOffsetAndTruncate`)."""
+    """After OFFSET_OUT_OF_RANGE, truncate or restart the log if it is outside the bounds of the leader's log
+    (`AbstractFetcherThread#fetchOffsetAndTruncate`)."""
     if response.correlation != fetcher.in_flight:
         return
     fetcher.in_flight = 0
@@ -91,8 +92,8 @@ def _must_halt(fetcher: Fetcher, tp: TopicPartition) -> bool:
 
 
 def truncate_on_fetch_response(fetcher: Fetcher, state: PartitionFetchState, epoch: int, end: int) -> None:
-    """Truncate the log after a fetch response that contains a diverging epoch (KIP-595), and fetch again. Such a response contains no
-    records.
+    """Truncate the log after a fetch response that contains a diverging epoch (KIP-595), and fetch again. A response with a diverging epoch
+    contains no records.
 
     Kafka: `AbstractFetcherThread#truncateOnFetchResponse`.
     """

@@ -69,7 +69,7 @@ class LogCleaner:
         return found
 
     def clean(self, tp: TopicPartition, part: LogToClean) -> bool:
-        """Run one cleaning pass over a log, and write the checkpoint. Return whether the pass made progress."""
+        """Run one cleaning pass over a log, and write the checkpoint. Return whether the cleaning pass made progress."""
         broker = self.broker
         size = broker.settings.integer("log.cleaner.dedupe.buffer.size", broker=broker.id)
         load_factor = broker.settings.ratio("log.cleaner.io.buffer.load.factor", broker=broker.id)

@@ -68,7 +68,7 @@ class LogDirectories:
         self.busy_until = 0
 
     def online_ids(self) -> tuple[str, ...]:
-        """Return the ids of the working directories."""
+        """Return the ids of the working log directories."""
         return tuple(each.directory_id for each in self.disk.dirs if each.online)
 
     def offline_ids(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ def send_produce_response(
 ) -> None:
     """Respond to a produce request (`KafkaApis#handleProduceRequest`).
 
-    With acks=0 there is no response. If a request with acks=0 causes an error, the broker closes the connection.
+    With acks=0, there is no response. If a request with acks=0 causes an error, the broker closes the connection.
     """
     if request.acks != 0:
         broker.reply(sender, ProduceResponse(request.correlation, request.tp, error, base, term, log_start))

@@ -28,8 +28,8 @@ class DelayedConsumerFetch:
         self.done = False
 
     def read(self) -> ConsumerFetchResponse:
-        """Return the current response. The response omits partitions that have nothing new and partitions that another replica should
-        serve.
+        """Return the response that contains the currently available records. The response omits partitions that have nothing new and
+        partitions that another replica should serve.
         """
         broker, hosted, rack = self.broker, self.hosted, self.request.rack
         found = []

@@ -1,4 +1,5 @@
-"""The part of a leader that serves followers' fetches. The fetch manager keeps the fetch sessions, makes the responses, and delays fetches.
+"""The part of a leader that serves followers' fetches. The fetch manager keeps the fetch sessions, builds the responses, and delays
+fetches.
 
 Kafka: `FetchManager`, `DelayedFetch`.
 """
@@ -29,7 +30,7 @@ class FetchManager:
     """The fetch sessions of one broker's followers.
 
     Attributes:
-        sessions: the sessions by (follower, fetcher).
+        sessions: the fetch sessions, keyed by the follower's broker ID and the number of its fetcher.
         possibly_late: the sessions whose next fetch might arrive too late to keep the follower in the ISR.
     """
 

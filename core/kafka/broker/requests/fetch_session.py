@@ -5,8 +5,8 @@ those that have become `dirty` on the leader because of new records, a new high 
 computation time. If no partition in a session is dirty, the leader tells the network (`core.sim.long_polling`), which then elides idle
 fetches.
 
-The partitions in a session are in a fixed order. If the leader has sent records of a partition and has more to send, the partition moves to
-the end of the order, so that every partition gets its turn. Kafka: `FetchSession`, `IncrementalFetchContext#PartitionIterator`.
+A session serves its partitions in order. If the leader has sent records of a partition and has more to send, the partition moves to the end
+of the session's order, so that every partition gets its turn. Kafka: `FetchSession`, `IncrementalFetchContext#PartitionIterator`.
 """
 
 from __future__ import annotations
@@ -172,8 +172,8 @@ class FetchSession(FollowerSession):
         self.purgatory.complete_fetch(self)
 
     def take_dirty(self) -> list[SessionPartition]:
-        """Remove and return the dirty partitions to read now. Each of these partitions stays marked as dirty until it is sent; only then
-        can it be marked again.
+        """Remove and return the dirty partitions to read now. A dirty partition stays marked until it is sent; only then can it be marked
+        again.
         """
         entries = self.dirty.copy()
         self.dirty.clear()

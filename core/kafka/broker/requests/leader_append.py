@@ -98,7 +98,8 @@ def append_as_coordinator(
 def _transaction_error(partition: Partition, batch: BatchFields, guard: int) -> str:
     """Return the error for one of the broker's own transactional batches, or NONE. The sequence numbers of the batch are not checked.
 
-    Kafka: `ProducerAppendInfo#maybeValidateDataBatch` with `AppendOrigin.COORDINATOR`. Markers are checked before this function is called.
+    Kafka: `ProducerAppendInfo#maybeValidateDataBatch` with `AppendOrigin.COORDINATOR`. Transaction markers are checked before
+    `_transaction_error` is called.
     """
     producer_id, epoch, content = batch[6], batch[7], batch[10]
     if isinstance(content, EndTransactionMarker):

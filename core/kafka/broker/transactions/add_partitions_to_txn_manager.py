@@ -3,7 +3,7 @@
 Kafka: `AddPartitionsToTxnManager`, `ReplicaManager#maybeStartTransactionVerificationForPartition`.
 
 Since 3.6, the leader asks the coordinator to verify that the partition belongs to the transaction. With transaction.version 2, the leader
-asks the coordinator to add the partition instead.
+asks the coordinator to add the partition to the transaction.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class AddPartitionsToTxnManager:
     """One broker's requests to transaction coordinators.
 
     Attributes:
-        in_flight: the requests in flight, by correlation ID.
+        in_flight: the requests in flight, keyed by correlation ID.
         queued: the requests to send next to each coordinator that has a request in flight, by transactional.id.
     """
 

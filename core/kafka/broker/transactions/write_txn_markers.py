@@ -22,7 +22,7 @@ class MarkersWrite:
     """A WriteTxnMarkers request whose markers are being replicated.
 
     Attributes:
-        owners: the coordinators by internal topic.
+        owners: the coordinators, keyed by internal topic.
         results: (producer ID, partition, error) of each marker that has been written or refused.
         missing: the number of markers that have no result yet.
     """

@@ -5,9 +5,9 @@ committed.
 
 Kafka's active controller immediately generates records from a state that can still be rolled back. Kafka's active controller holds its
 responses in a purgatory until the records are committed. In isrlab, the active controller appends the request itself to the log, and
-executes the request when it is committed. The records are the same, because requests take effect in log order in both cases. However,
-isrlab never shows a state that could be rolled back. As in Kafka, heartbeats that change nothing are not written to the log. Because only
-the active controller knows when each broker last sent a heartbeat, its successor starts with new sessions
+executes the request when it is committed. The resulting metadata records are the same in Kafka and in isrlab, because requests take effect
+in log order in both. However, isrlab never shows a state that could be rolled back. As in Kafka, heartbeats that change nothing are not
+written to the log. Because only the active controller knows when each broker last sent a heartbeat, its successor starts with new sessions
 (`ClusterControlManager#activate`).
 """
 

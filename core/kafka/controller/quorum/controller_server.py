@@ -29,7 +29,7 @@ class ControllerServer(Node):
         self.network.process_died(self.address, self.journal.now, self.journal.cause)
 
     def start(self, startup: int) -> None:
-        """Start the process. Its voter takes part in the quorum after `startup` µs."""
+        """Start the process. The controller's voter takes part in the quorum after `startup` µs."""
         self.starting = True
         self.incarnation += 1
         self.journal.cause = self.journal.emit(events.ControllerStarted.kind, self.address)

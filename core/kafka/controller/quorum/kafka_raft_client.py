@@ -161,7 +161,7 @@ class KafkaRaftClient:
     # --- life of the process ---------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start with the epoch and leader from disk. Follow this leader, unless it is unknown or is this voter itself."""
+        """Start with the epoch and leader from disk. Follow the given leader, unless it is unknown or is this voter itself."""
         self.high_watermark = 0
         if self.leader and self.leader != self.name:
             self._transition_to_follower(self.leader)
@@ -258,7 +258,7 @@ class KafkaRaftClient:
         self._start_election(pre=True)
 
     def _start_election(self, *, pre: bool) -> None:
-        """Send pre-vote requests, or raise the epoch and ask for votes (`#transitionToProspective`, `#transitionToCandidate`)."""
+        """Send pre-vote requests, or raise the epoch and request votes (`#transitionToProspective`, `#transitionToCandidate`)."""
         self.role = Role.PROSPECTIVE if pre else Role.CANDIDATE
         self._former_leader, self.leader = self.leader or self._former_leader, ""
         if not pre:
@@ -486,7 +486,7 @@ class KafkaRaftClient:
             host.reply(node, message)
 
     def _task_due(self, about: object) -> None:
-        """Run a task that the active controller of this epoch scheduled. Tasks of earlier epochs are ignored."""
+        """Run a task that the active controller of this epoch scheduled. Tasks from earlier epochs are ignored."""
         assert isinstance(about, tuple)
         epoch, task, number = about
         if self.active is not None and epoch == self.epoch:

@@ -12,8 +12,8 @@ from core.kafka.messages import BrokerWrite, FenceStaleBroker, PeriodicWrite, Qu
 class ReplicatedController(QuorumController):
     """The controller state of a quorum. Only committed entries change this state, in log order.
 
-    This controller is not a network node. The controller responds through the voter that commits an entry, and only if that voter received
-    the request in this entry.
+    A replicated controller is not a network node. The controller responds through the voter that commits an entry, and only if that voter
+    received the request in this entry.
     """
 
     _responding_voter: KafkaRaftClient | None = None

@@ -26,7 +26,7 @@ class OffsetsToClean(NamedTuple):
 
 
 def cleanable_offsets(log: ReplicaLog, checkpoint: int | None, now: int, release: Release) -> OffsetsToClean:
-    """Return the range that can be cleaned. `checkpoint` is the offset in the cleaner's checkpoint; None if there is none.
+    """Return the range of offsets that can be cleaned. `checkpoint` is the offset in the cleaner's checkpoint; None if there is none.
 
     The range ends before the active segment, before open transactions, and before segments that are younger than min.compaction.lag.ms.
     """

@@ -14,7 +14,7 @@ memory."""
 
 
 class Found(NamedTuple):
-    """The result of a search.
+    """The result of a search in an index.
 
     Attributes:
         slot: the number of the entry; -1 if the keys of all entries are larger than the target.

@@ -24,8 +24,8 @@ LOG_OVERHEAD: Final = 12
 length field itself."""
 
 MAX_RECORD_OVERHEAD: Final = 21
-"""The maximum size of a record that has no key, no value, and no headers. Producers reserve this size because they do not know the deltas
-yet."""
+"""The maximum size of a record that has no key, no value, and no headers. Producers reserve `MAX_RECORD_OVERHEAD` for each record because
+they do not know the deltas yet."""
 
 
 def zigzag(value: int) -> int:
