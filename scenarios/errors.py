@@ -44,7 +44,7 @@ class ScriptError(InputError):
     """The error for a script that cannot be used.
 
     Attributes:
-        place: the place in the file.
+        place: the place of the mistake in the file.
         field: the path of the field, for example `timeline[3].produce.records` (items are numbered from 1); empty for the file itself.
         problem: the description of the mistake.
         remedy: the advice on how to correct the mistake; empty if there is none.

@@ -37,7 +37,7 @@ from spark_reports.spark.master import LOCAL_MASTER
 from spark_reports.spark.session import spark_session
 
 EVENTS: Final = session_settings.SMALL_EVENTS * 5 // 4
-"""The number of events in the simulated session. This is above the limit for small sessions, for which Spark loads fewer classes."""
+"""The number of events in the simulated session. This number is above the limit for small sessions, for which Spark loads fewer classes."""
 
 HOUR: Final = 3600.0
 """The number of seconds in an hour."""

@@ -27,14 +27,14 @@ class ElrColumn(enum.StrEnum):
 
 @attrs.frozen
 class DescribedPartition:
-    """One partition row.
+    """A partition row in the output of `kafka-topics --describe`.
 
     Attributes:
         topic, partition: the topic and the number of the partition.
         leader: the broker id, or -1 if the partition has no leader (printed as `none` or `-1`).
         replicas: the assigned replicas in order, including those being added or removed.
-        isr: the in-sync replicas in the order printed.
-        elr, last_known_elr: the broker ids in these columns; None if the column is absent or contains N/A.
+        isr: the in-sync replicas, in the order in which the tool prints them.
+        elr, last_known_elr: the broker ids in the columns `Elr` and `LastKnownElr`; None if the column is absent or contains N/A.
         elr_known: whether the text contains the column `Elr`, and if so, whether the column contains N/A or a list of broker ids.
         adding, removing: the replicas that a reassignment in progress adds and removes.
         marked_for_deletion: whether the row ends with `MarkedForDeletion: true`.
@@ -77,7 +77,7 @@ class DescribedTopic:
         name: the name of the topic.
         topic_id: the topic id as printed; '' if the summary line has none.
         partitions, replication_factor: the numbers in the summary line; without a summary line, the numbers derived from the rows.
-        config: the settings as (name, value as written), in the order printed.
+        config: the settings as (name, value as written), in the order in which the tool prints them.
         rows: the partitions in order; empty if only the summary line was printed (`--topics-with-overrides`).
         marked_for_deletion: whether the summary line ends with `MarkedForDeletion: true`.
         headed: whether the text contains the topic's summary line; with a filter, Kafka's tool omits summary lines.

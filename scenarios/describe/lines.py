@@ -30,10 +30,10 @@ KNOWN_COLUMNS: Final = frozenset(
         "markedfordeletion",
     }
 )
-"""The columns that Kafka's tool prints, in the form of `column_key`."""
+"""The columns that Kafka's tool prints, as `column_key` writes them."""
 
 CONFLUENT_COLUMNS: Final = frozenset({"offline", "observers", "liveobservers"})
-"""The additional columns in a row of Confluent Server's tool, in the form of `column_key`."""
+"""The additional columns in a row of Confluent Server's tool, as `column_key` writes them."""
 
 _HEADLINE_COLUMNS: Final = frozenset({"topicid", "partitioncount", "replicationfactor", "configs", "markedfordeletion"})
 _ROW_COLUMNS: Final = (KNOWN_COLUMNS | CONFLUENT_COLUMNS) - {"topic", "topicid", "partitioncount", "replicationfactor", "configs"}
@@ -74,7 +74,7 @@ class DescribeLine:
 
     @property
     def keys(self) -> set[str]:
-        """The columns of this line, in the form of `column_key`."""
+        """The names of the columns of this line, as `column_key` writes them."""
         return {column_key(name) for name, _ in self.columns}
 
 
@@ -105,7 +105,7 @@ def split_lines(text: str, note: Callable[[int, str], None]) -> list[DescribeLin
 
 
 def plain_lines(text: str) -> list[str]:
-    """Return the lines of a pasted text without color codes. Lines can have Unix, Windows, or classic Mac OS line endings."""
+    """Return the lines of pasted text without color codes. Lines can have Unix, Windows, or classic Mac OS line endings."""
     plain = _ESCAPES.sub("", text.removeprefix("\ufeff")).replace("\xa0", " ")
     return plain.replace("\r\r\n", "\n").replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
@@ -119,7 +119,7 @@ class _Splitter:
     """A splitter that collects the describe lines of pasted text, line by line.
 
     Attributes:
-        found: the describe lines so far.
+        found: the describe lines that have been found so far.
         previous: the line that the next line can continue.
         configs: the `Configs` column of `previous`, if the next line can continue this column.
         lone: a line that contains only `Topic: name`. The parser uses this line only if the next line continues it.
@@ -296,8 +296,8 @@ class _OpenConfigs:
     def take(self, piece: str) -> str | None:
         """Append a piece to the column.
 
-        Decide whether the next piece of text continues the column. Return an empty string if it certainly does, a note if it probably does,
-        and None if it does not.
+        Decide whether the next piece of text continues the column. If the piece certainly continues the column, return an empty string. If
+        it probably continues the column, return a note. Otherwise, return None.
         """
         if " " in piece.replace(", ", ",") or "\t" in piece or not ("=" in piece or "," in piece or piece.isdecimal() or self.after_comma):
             return None

@@ -1,7 +1,7 @@
 """Parses the output of `kafka-topics --describe` from any release, as people copy it from terminals, web pages, and tickets.
 
 If the text contradicts itself, an error gives the line number and a remedy. A note reports each line or column that cannot be used. The
-work is linear in the length of the text.
+parsing time is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def parse_describe(text: str, source: str = "<stdin>") -> DescribeImport:
     """Return the topics that the given text describes, with notes of the form `source:line: ...` about the parts that could not be used.
 
     Rows are in order of partition numbers, and topics in order of appearance. If the summary line of a topic is missing because a filter
-    omits it, the topic is built from its rows. If the rows are missing, the topic has only its summary line. If some rows are missing, a
-    note lists the gaps.
+    omits it, the topic is built from its rows. If the rows of a topic are missing, the topic has only its summary line. If some rows are
+    missing, a note lists the gaps.
 
     Raises:
         DescribeError: the text has no describe line, a truncated line, a number out of range, or a contradiction.
@@ -284,7 +284,7 @@ class _Reader:
         return self._ids(value, column, line), ElrColumn.LISTED
 
     def _ids(self, text: str, column: str, line: int) -> tuple[int, ...]:
-        """Return the broker ids in a comma-separated list. An empty text means no ids."""
+        """Return the broker ids in a comma-separated list. An empty string is an empty list."""
         known = self._lists.get(text)
         if known is not None:
             return known

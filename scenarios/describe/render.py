@@ -39,7 +39,8 @@ def render_describe(
         at_min_isr: the option `--at-min-isr-partitions`.
         topics_with_overrides: the option `--topics-with-overrides`, which prints only the summary lines of topics with their own settings; not
             valid together with filters.
-        live_brokers: the brokers that the tool sees, or None if they are not known; a leader that is not one of them is unavailable.
+        live_brokers: the brokers that the tool sees, or None if they are not known; a partition whose leader is not in this set is
+            unavailable.
 
     Raises:
         ValueError: two options cannot be combined, or a filter needs `min.insync.replicas` and its value is not a number.

@@ -1,6 +1,6 @@
 """Selects and orders the topics that `kafka-topics --describe` prints.
 
-Up to 2.1, the tool read the names from ZooKeeper and printed them sorted. Since then, the tool asks the brokers and prints their answers in
+Up to 2.1, the tool read the names from ZooKeeper and printed them sorted. Since 2.2, the tool asks the brokers and prints their answers in
 the order of a Java hash table. The topic names pass through three hash tables. The capacity of the first table depends on the number of
 requested names (`KafkaAdminClient#describeTopics`). The first table is copied to a second one, and the names are then inserted into a third
 one (`DescribeTopicsResult#allTopicNames`). If more than eight names fall into one bucket of a table with 64 or more buckets, Java keeps the
@@ -42,7 +42,7 @@ _TOKEN: Final = re.compile(
 )
 """Matches the parts of a pattern that Java and Python treat differently.
 
-Topic names are ASCII, so all other parts mean the same in both languages.
+Topic names are ASCII, so all other parts of a pattern have the same meaning in both languages.
 """
 
 

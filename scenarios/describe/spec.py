@@ -5,7 +5,8 @@ that has a leader. A broker that is in no ISR is assumed to be alive if a reassi
 observers, because such replicas belong outside the ISR. If the `Offline` column of Confluent Server is present, every replica that it does
 not list is on a live broker. The ISR of a partition without a leader proves nothing: the controller keeps the last member in the ISR after
 its broker has failed, and would have elected it if the broker were alive (`ReplicationControlManager`,
-`KafkaController#doRemoveReplicasFromIsr`). A note reports each conclusion, and each part of the text that the cluster cannot reproduce.
+`KafkaController#doRemoveReplicasFromIsr`). A note reports each fact that this module inferred, and each part of the text that the cluster
+cannot reproduce.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from scenarios.describe.described import DescribedPartition, DescribedTopic, Des
 from scenarios.describe.parse import missing_partitions
 
 _NAMED: Final = 8
-"""The maximum number of partitions that a note lists. For the other partitions, the note gives only their number."""
+"""The maximum number of partitions that a note lists. If there are more partitions, the note gives only their count."""
 
 _MOST_PLACED: Final = 100_000
 """The maximum number of partitions of a topic that can be placed on brokers if the text does not show their placement."""
@@ -37,13 +38,13 @@ def to_cluster_spec(
     network: NetworkSpec = _NETWORK,
     pace: Pace = Pace.TIMELINE,
 ) -> tuple[ClusterSpec, tuple[str, ...]]:
-    """Return a cluster in the state that the text shows, with notes about the conclusions and the omitted parts.
+    """Return a cluster in the state that the text shows, with notes about the inferred facts and the omitted parts of the text.
 
     The cluster has one broker, without a rack, for each broker id in the text.
 
     Args:
         imported: the result of `parse_describe`, whose notes are not repeated.
-        settings, network, pace: the values for the cluster.
+        settings, network, pace: the settings, the network model, and the pace of the cluster.
 
     Raises:
         DescribeError: a topic has rows for only some of its partitions, or a topic without rows cannot be placed on the brokers in the

@@ -62,7 +62,7 @@ def _latencies(row: TierRow) -> list[str]:
 
 
 def _table(rows: Sequence[Sequence[str]], total: str = "") -> Iterator[str]:
-    """Yield the lines of a table. In a total, the column named `total` is empty."""
+    """Yield the lines of a table. In a row of totals, the column that the argument `total` names is empty."""
     hidden = rows[0].index(total) if total else -1
     cells = [[("" if at == hidden and row[1] == "total" else cell) for at, cell in enumerate(row)] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -91,7 +91,7 @@ def lost_text(gap: LostRecords) -> str:
 
 
 def skipped_text(gap: SkippedRecords) -> str:
-    """Return a range of skipped records in words."""
+    """Return the description of a range of skipped records."""
     what = f"offset {gap.start}" if gap.end == gap.start + 1 else f"offsets {gap.start}–{gap.end - 1}"
     return f"{what} of {gap.tp}, by {gap.consumer}"
 

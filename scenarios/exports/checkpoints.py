@@ -149,7 +149,7 @@ def _check(name: str, text: str) -> None:
 
 
 def differences(tree: Tree, other: Tree) -> list[str]:
-    """Return the differences between two trees, one per line. Comments and the order of entries are ignored."""
+    """Return the differences between two trees, one per line. The comparison ignores comments and the order of entries."""
     told = []
     for directory in sorted({*tree, *other}):
         mine, theirs = tree.get(directory), other.get(directory)

@@ -30,7 +30,7 @@ def dump_lines(log: ReplicaLog, segments: Sequence[SegmentFiles], name: str, *, 
 
     Args:
         log: the replica's log.
-        segments: its segments.
+        segments: the segments of the log.
         name: the name of the file; leading zeros can be omitted.
         deep: whether to also print the records of each batch (`--deep-iteration`).
 

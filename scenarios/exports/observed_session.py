@@ -22,7 +22,7 @@ class SessionObserver(Protocol):
         """Begin to observe a cluster that has just been built."""
 
     def __call__(self, event: tuple[Any, ...], /) -> None:
-        """Receive an event."""
+        """Receive an event of the session."""
 
 
 def observe_session(
@@ -60,7 +60,7 @@ def observe_session(
 
 
 class _Differs(Exception):
-    """The replay differs from the log; the argument is the line number of the first difference."""
+    """The exception for a replay that differs from the log. The argument is the line number of the first difference."""
 
 
 def _observe_log(source: str, at: int | None, observer: SessionObserver) -> Cluster:

@@ -1,8 +1,8 @@
 """Writes an event log as a Chrome trace for ui.perfetto.dev and chrome://tracing, with a track for each broker and arrows from causes to
 effects.
 
-Format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU (Trace Event Format), JSON object
-form. Times are virtual µs. Arrows are flow events, which attach only to slices. Every event is therefore a slice of 1 µs.
+Format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU (Trace Event Format), JSON object form. Times are in
+µs of virtual time. Arrows are flow events, which attach only to slices. Every event is therefore a slice of 1 µs.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _entries(event: tuple[Any, ...], tracks: _Tracks, effects: Sequence[int]) ->
 
 
 def _names(process: str, tracks: _Tracks) -> Iterator[dict[str, Any]]:
-    """Yield the names of the process and its tracks. The tracks are ordered: people, controller, brokers, clients."""
+    """Yield the names of the process and its tracks. The order of the tracks is: people, controller, brokers, clients."""
     yield {"ph": "M", "name": "process_name", "pid": PROCESS, "args": {"name": process}}
     for name, thread in tracks.named.items():
         yield {"ph": "M", "name": "thread_name", "pid": PROCESS, "tid": thread, "args": {"name": name}}

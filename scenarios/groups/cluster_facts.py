@@ -35,7 +35,7 @@ class Coordinators:
     """The groups that the coordinators of a cluster know.
 
     Attributes:
-        groups: the groups by name.
+        groups: the groups, keyed by name.
         partitions: the number of partitions of `__consumer_offsets`; 0 if the topic does not exist.
         answering: the partitions of `__consumer_offsets` whose coordinator answers.
     """
@@ -66,7 +66,7 @@ def coordinators_of(cluster: Cluster) -> Coordinators:
 
 
 def _group(metadata: GroupMetadata, coordinator: int) -> Group:
-    """Return a group as its coordinator describes it: including the assignments and the assignor only while the group is Stable."""
+    """Return a group as its coordinator describes it. The result contains the assignments and the assignor only if the group is Stable."""
     if metadata.consumer is not None:
         return _consumer_group(metadata, metadata.consumer, coordinator)
     classic = metadata.classic

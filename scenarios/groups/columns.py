@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from scenarios.io.escaping import escape_value
 
 MISSING: Final = "-"
-"""The text for a missing value."""
+"""The text that a cell shows if its value is missing."""
 
 
 class Column(NamedTuple):

@@ -44,7 +44,7 @@ def delete_offsets(
 
     Args:
         tool: the version of Kafka's tool, which determines the output format.
-        name: the group.
+        name: the group ID.
         group: what is known about the group; None if it does not exist.
         topics: the values of `--topic`. Each value is a topic, or a topic with partition numbers, such as `orders:0,1`.
         tps: the existing partitions of these topics.

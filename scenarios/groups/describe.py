@@ -1,4 +1,6 @@
-"""`kafka-consumer-groups --describe`: offsets, members, and states of groups, in the form of a release (`ConsumerGroupCommand#describeGroups`)."""
+"""`kafka-consumer-groups --describe`: offsets, members, and states of groups, in the output format of a release
+(`ConsumerGroupCommand#describeGroups`).
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ def describe(tool: GroupsTool, groups: Sequence[Group], brokers: Brokers, view: 
     Args:
         tool: the version of Kafka's tool, which determines the output format.
         groups: the groups; they are printed in the order of their names.
-        brokers: what the brokers say about the partitions.
+        brokers: the offsets that the brokers report for the partitions.
         view: the kind of information to print.
         verbose: the option `--verbose`.
     """
@@ -121,7 +123,7 @@ def _offsets(tool: GroupsTool, group: Group, brokers: Brokers, *, verbose: bool)
 
 
 def _with_commas(group: Group, rows: Iterable[tuple[Member, TopicPartition, Committed | None, int | None]]) -> str:
-    """Return the table in the form of release 0.9."""
+    """Return the table in the output format of release 0.9."""
     lines = ["GROUP, TOPIC, PARTITION, CURRENT OFFSET, LOG END OFFSET, LAG, OWNER"]
     for member, tp, committed, end in rows:
         current = "unknown" if committed is None else str(committed.offset)
@@ -201,7 +203,7 @@ def _assignment_cells(tool: GroupsTool, group: Group, member: Member, *, mixed: 
 
 
 def _by_topic(tps: Iterable[TopicPartition]) -> str:
-    """Return partitions as `orders:0,1;pay:2`."""
+    """Return partitions in a form such as `orders:0,1;pay:2`."""
     by_topic: dict[str, list[int]] = {}
     for tp in sorted(tps):
         by_topic.setdefault(tp.topic, []).append(tp.partition)

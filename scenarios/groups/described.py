@@ -25,7 +25,7 @@ class GroupsImport:
 
     Attributes:
         groups: the groups in order of appearance.
-        places: the place that first names a group and a partition, as `source:line`.
+        places: for each group and partition, the place in the text that names them first, as `source:line`.
         log_ends: the log end offset of each partition for which the text shows it; the largest one if rows differ.
         notes: a note for each part of the text that could not be used.
         source: the name of the first text.

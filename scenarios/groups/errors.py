@@ -40,7 +40,9 @@ def no_coordinator(tool: GroupsTool) -> Printed:
 
 
 def leaderless(tool: GroupsTool, tps: Sequence[TopicPartition]) -> Printed:
-    """Return the output if partitions have no leader. Up to 4.2, the tool keeps requesting their metadata until its timeout."""
+    """Return the output if partitions have no leader. Up to 4.2, the tool repeatedly requests the metadata of these partitions until its
+    timeout expires.
+    """
     if tool >= GroupsTool.SORTED:
         names = ",".join(map(str, tps))
         reason = f'The partitions "{names}" have no leader'

@@ -1,8 +1,8 @@
 """Adds the groups in the output of `kafka-consumer-groups --describe` to a cluster that was built from the output of `kafka-topics
 --describe` (the topics text).
 
-The log end offsets and the committed offsets become the state of the cluster at time 0. The members become consumers that join at time 0.
-A note reports each conclusion, and each part of the text that the cluster cannot reproduce.
+The log end offsets and the committed offsets become the state of the cluster at time 0. The members become consumers that join at time 0. A
+note reports each fact that this module inferred, and each part of the text that the cluster cannot reproduce.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ OFFSETS_PARTITIONS: Final = 50
 """The number of partitions of `__consumer_offsets` if the topics text doesn't have this topic (offsets.topic.num.partitions)."""
 
 OFFSETS_REPLICAS: Final = 3
-"""The number of replicas of `__consumer_offsets` in this case, if the cluster has enough brokers (offsets.topic.replication.factor)."""
+"""The number of replicas of `__consumer_offsets` if the topics text doesn't have this topic and the cluster has enough brokers
+(offsets.topic.replication.factor).
+"""
 
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9._-]")
 _RANDOM_ID: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{21}")
@@ -44,7 +46,7 @@ class WithGroups:
     Attributes:
         spec: the cluster.
         joins: the acts that start the members.
-        notes: notes about conclusions and omitted parts.
+        notes: notes about inferred facts and about omitted parts of the text.
     """
 
     spec: ClusterSpec
@@ -165,8 +167,8 @@ def _filled(partition: PartitionSpec, isr: Sequence[int], end: int, commits: Seq
 def _epochs(end: int, commits: Iterable[Committed]) -> tuple[tuple[tuple[int, int], ...], int]:
     """Return the leader epochs of a log with their start offsets, and the current leader epoch.
 
-    A committed offset contains the leader epoch of the record before it. If the offset is beyond the log end, a later leader has truncated
-    the log.
+    A committed offset contains the leader epoch of the record before it. If the committed offset is beyond the log end, a later leader has
+    truncated the log.
     """
     entries = [(0, 0)]
     latest = reached = 0
@@ -208,8 +210,8 @@ def _with_known_epochs(spec: ClusterSpec, groups: Sequence[Group]) -> list[Group
 
 
 def _with_offsets_topic(spec: ClusterSpec, groups: Sequence[Group], notes: list[str]) -> ClusterSpec:
-    """Return the cluster with `__consumer_offsets`. If the imported output names the coordinator of a group, that broker leads the group's
-    partition of `__consumer_offsets`.
+    """Return the cluster with the topic `__consumer_offsets`. If the imported output names the coordinator of a group, that broker leads
+    the group's partition of `__consumer_offsets`.
     """
     if any(topic.name == GROUP_METADATA_TOPIC for topic in spec.topics):
         return spec
@@ -268,7 +270,9 @@ def _client_name(member: Member, taken: set[str], renamed: list[str]) -> str:
 
 
 def _assignors(group: Group, release: Release, notes: list[str]) -> tuple[str, ...]:
-    """Return the assignors of the members of a classic group, or the assignor of the coordinator; empty for the default."""
+    """Return the assignors of the members of a classic group, or the assignor of the coordinator; empty if the group uses the default
+    assignor.
+    """
     known = ("uniform", "range") if _uses_consumer_protocol(group, release) else assignors_of(release)
     if group.kind == CONSUMER and not release.consumer_protocol:
         notes.append(

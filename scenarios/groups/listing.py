@@ -14,17 +14,17 @@ LEAST: Final = 15
 """The minimum width of the column GROUP."""
 
 CLASSIC_STATES: Final = ("PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty")
-"""The states that `--state` accepts, in the order of its error message."""
+"""The states that `--state` accepts, in the order in which its error message lists them."""
 
 ALL_STATES: Final = ("Empty", "Stable", "Reconciling", "Dead", "PreparingRebalance", "CompletingRebalance", "Assigning")
-"""The states that `--state` accepts since the consumer protocol (4.0)."""
+"""The states that `--state` accepts since the introduction of the consumer protocol (4.0)."""
 
 TYPES: Final = (CONSUMER, CLASSIC)
 """The types that `--type` accepts."""
 
 
 def states_named(tool: GroupsTool, text: str) -> frozenset[str]:
-    """Return the states of the option `--state`. The version of the tool that is written in Java ignores upper and lower case.
+    """Return the states that the option `--state` selects. The version of the tool that is written in Java is case-insensitive.
 
     Raises:
         ValueError: the text has a word that is not a state.
@@ -40,7 +40,7 @@ def states_named(tool: GroupsTool, text: str) -> frozenset[str]:
 
 
 def types_named(text: str) -> frozenset[str]:
-    """Return the types of the option `--type`.
+    """Return the types that the option `--type` selects.
 
     Raises:
         ValueError: the text has a word that is not a type.

@@ -116,7 +116,7 @@ class _Reader:
             raise GroupsError(f"{source}:1: {what}; paste its whole output, with the line of titles")
 
     def finish(self, source: str) -> GroupsImport:
-        """Return the groups of all texts."""
+        """Return the groups that the texts describe."""
         groups = tuple(_group(name, draft) for name, draft in self._groups.items())
         few = [
             f"{draft.place}: group {shown(name)} has {draft.counted} member{'' if draft.counted == 1 else 's'}, but the text lists {len(draft.members)}; add the output of --members"

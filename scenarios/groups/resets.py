@@ -51,7 +51,7 @@ def reset(
         brokers: the log start offsets and high watermarks of all partitions to reset.
         all_topics: whether the partitions come from `--all-topics`, in the order of a hash table.
         exports: whether the tool prints the new offsets as lines of an offsets file (`--export`).
-        several: whether these lines name the group, which is the case with `--all-groups` or several groups.
+        several: whether each of these lines names its group, as with `--all-groups` or with several groups.
 
     Raises:
         ValueError: `shift-by` is used for a partition without a committed offset.
@@ -105,15 +105,15 @@ def export(groups: Sequence[tuple[str, dict[TopicPartition, int]]], *, several: 
 
 
 def read_offsets(text: str, groups: Sequence[str], *, several: bool) -> dict[str, dict[TopicPartition, int]]:
-    """Return the offsets of `--from-file` by group, from lines as `--export` prints them.
+    """Parse the lines of a file for `--from-file`, which have the format of `--export`, and return the offsets, keyed by group.
 
     Args:
-        text: the lines.
+        text: the lines of the file.
         groups: the groups whose lines are used.
         several: whether each line must name its group. If the file resets only one group, a line can omit the name of the group.
 
     Raises:
-        ValueError: a line is wrong. The error message contains the line number.
+        ValueError: a line is invalid. The error message contains the line number.
     """
     found: dict[str, dict[TopicPartition, int]] = {name: {} for name in groups}
     for number, line in enumerate(text.splitlines(), 1):

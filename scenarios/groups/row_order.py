@@ -29,7 +29,7 @@ def members_in_order(tool: GroupsTool, group: Group) -> list[Member]:
 
 
 def by_number_of_partitions(members: Iterable[Member]) -> list[Member]:
-    """Return the members that have partitions. The members with the most partitions come first."""
+    """Return the members that own partitions. The members with the most partitions come first."""
     return sorted((member for member in members if member.assignment), key=lambda member: -len(member.assignment))
 
 

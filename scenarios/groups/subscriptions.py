@@ -26,7 +26,7 @@ def subscriptions(
         assignors: the assignors that the text names; if empty, the default of the release is used.
         counts: the number of partitions of each topic.
         release: the release under which the group is to run.
-        notes: the list that gets a note if the assignor assigns other partitions than the text shows.
+        notes: the list that gets a note if the assignment by the assignor differs from the assignment in the text.
     """
     owned = {tp.topic for member in group.members for tp in member.assignment}
     shared = tuple(sorted(owned or {tp.topic for tp in group.offsets}))
@@ -48,7 +48,7 @@ def subscriptions(
 def _assigns_the_same(
     members: Sequence[Member], topics: Mapping[str, tuple[str, ...]], name: str, counts: Mapping[str, int], release: Release
 ) -> bool:
-    """Whether an assignor gives new members the partitions that they own in the text."""
+    """Whether an assignor gives new members the partitions that the text shows for them."""
     by_id = {
         member.member_id: subscription.Member(
             f"{member.instance_id or member.client}-{member.member_id}", topics[member.member_id], instance_id=member.instance_id

@@ -57,10 +57,10 @@ VIEWS: Final = {
     "#PARTITIONS": frozenset({"CONSUMER-ID", "HOST", "CLIENT-ID", "#PARTITIONS"}),
     "#MEMBERS": frozenset({"COORDINATOR (ID)", "ASSIGNMENT-STRATEGY", "STATE", "#MEMBERS"}),
 }
-"""The columns that tell the views (offsets, members, and state) apart, each with the columns that the view has in all releases."""
+"""The columns that distinguish the views (offsets, members, and state), each with the columns that the view has in all releases."""
 
 MAX_LINE: Final = 100_000
-"""The longest line that is read as a row."""
+"""The maximum length of a line that is read as a row."""
 
 _TITLE: Final = re.compile(r"COORDINATOR \(ID\)|(?:CURRENT|LOG END) OFFSET|[#A-Z][A-Z-]*")
 _PREFIX: Final = re.compile(r"(?:[A-Za-z0-9_.-]+[ \t]+\|[ \t])?[>\s]*")
@@ -73,7 +73,7 @@ class Table:
 
     Attributes:
         titles: the names of the columns.
-        starts: the place at which each title begins.
+        starts: the position in the line at which each title begins.
         commas: whether commas separate the cells, as in release 0.9.
     """
 
@@ -109,7 +109,7 @@ class Table:
         return [line[start:end].strip() for start, end in zip(self.starts, (*self.starts[1:], None), strict=True)]
 
     def _between_spaces(self, line: str) -> list[str]:
-        """Return the cells of a row in which names contain no spaces. Empty cells can be missing."""
+        """Return the cells of a row in which names contain no spaces. A row can omit its empty cells."""
         words = line.split()
         titles = self.titles
         if "COORDINATOR (ID)" in titles:

@@ -295,7 +295,7 @@ def atomic_entries(directory: str | Path) -> Iterator[Path]:
 
 
 def _put_in_place(part: Path, root: Path) -> None:
-    """Move every entry of `part` to `root`. Entries of `root` that this replaces are moved to `part`."""
+    """Move every entry of `part` to `root`. The entries of `root` that are replaced are moved to `part`."""
     for entry in sorted(part.iterdir()):
         target, before = root / entry.name, part / f".before-{entry.name}"
         if target.exists() or target.is_symlink():
@@ -352,7 +352,9 @@ def _check_output(option: str, path: Path) -> None:
 
 
 def same_file(one: str | Path, other: str | Path) -> bool:
-    """Whether two names refer to the same file, which does not need to exist. Pipes, devices, and invalid names are never the same file."""
+    """Whether two names refer to the same file, which does not need to exist. Names of pipes and devices and invalid names never refer to
+    the same file.
+    """
     found = _identity(one)
     return found is not None and found == _identity(other)
 

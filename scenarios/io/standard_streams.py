@@ -91,7 +91,9 @@ class EscapingStream:
             self._lost(wrong)
 
     def _lost(self, wrong: OSError | ValueError) -> None:
-        """Redirect the stream to the null device. Otherwise, Python would try to write the buffered text again at exit, and fail again."""
+        """Redirect the stream to the null device. Without this redirection, Python would try to write the buffered text again at exit, and
+        fail again.
+        """
         with contextlib.suppress(OSError, ValueError, AttributeError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, cast("IO[str]", self._stream).fileno())
@@ -122,7 +124,7 @@ def escaping_streams() -> Iterator[None]:
 def _fill_descriptors() -> None:
     """Open the null device for each closed standard stream.
 
-    Otherwise, the next file that is opened would get the stream's descriptor, and therefore its output.
+    If the descriptor of a closed stream stayed free, the next file that is opened would get it, and therefore also the stream's output.
     """
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass

@@ -20,7 +20,7 @@ def time_limit(seconds: float) -> Iterator[None]:
     Only the main thread can be interrupted. In other threads, this context manager has no effect.
 
     Raises:
-        TimeLimitExceeded: the limit is exceeded.
+        TimeLimitExceeded: the block takes longer than the time limit.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -186,7 +186,7 @@ def _read_controllers(node: Node, brokers: tuple[BrokerSpec, ...]) -> tuple[str,
 
 
 def _read_features(node: Node) -> tuple[tuple[str, int], ...]:
-    """Read feature levels by name."""
+    """Read a mapping from feature names to feature levels."""
     fields = as_fields(node, "write levels by feature, for example {eligible.leader.replicas.version: 0}")
     with node.document.together():
         found = [(name, fields.tried(partial(_read_feature, name=name), None)) for name in fields.values]

@@ -50,7 +50,7 @@ class Names:
     groups: frozenset[str] | None = None
 
     def partition(self, token: Token) -> TopicPartition:
-        """Return the partition that a word names."""
+        """Return the partition that the given token identifies."""
         try:
             tp = TopicPartition.parse(token.text)
         except ValueError:
@@ -66,7 +66,7 @@ class Names:
         return tp
 
     def broker(self, token: Token) -> int:
-        """Return the broker that a word names."""
+        """Return the broker that the given token identifies."""
         digits = token.text[1:] if token.text[:1] == "b" else token.text
         if not (digits.isascii() and digits.isdecimal()) or len(digits) > 10:
             raise ConditionError(token.offset, f"'{token.text}' is not a broker", "write a broker's number, for example 2 or b2")
@@ -75,7 +75,7 @@ class Names:
         return int(digits)
 
     def group(self, token: Token) -> str:
-        """Return the group that a word names."""
+        """Return the group that the given token identifies."""
         if self.groups is not None and token.text not in self.groups:
             known = sorted(self.groups)
             raise ConditionError(
@@ -84,7 +84,7 @@ class Names:
         return token.text
 
     def client(self, token: Token) -> str:
-        """Return the client that a word names."""
+        """Return the client that the given token identifies."""
         if self.clients is not None and token.text not in self.clients:
             known = sorted(self.clients)
             raise ConditionError(

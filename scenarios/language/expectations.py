@@ -255,7 +255,7 @@ class _Table:
 
     def compared(self, node: Node, reading: Reading, arguments: tuple[Any, ...]) -> tuple[Place, Condition]:
         """Build the condition that compares a reading with a value in the table. A value can begin with an operator, for example `">= 3"`.
-        The default is `==`.
+        The default operator is `==`.
         """
         op = "=="
         if isinstance(node, Text) and (match := _OPERATOR.match(node.text)) is not None:

@@ -182,7 +182,7 @@ class Items(Node):
 
 @attrs.define(eq=False, repr=False)
 class Fields(Node):
-    """A mapping, with the values by key in the order written, and the place of each key."""
+    """A mapping: its values by key, in the order in which the script lists them, and the place of each key."""
 
     values: dict[str, Node]
     keys: dict[str, Place]
@@ -318,7 +318,7 @@ class _Builder:
         self.count = 0
 
     def whole(self) -> Node | None:
-        """Build the root node of the stream. Return None if the document is missing or empty."""
+        """Build the root node of the YAML stream. Return None if the document is missing or empty."""
         root: Node | None = None
         for event in self.events:
             if isinstance(event, (yaml.StreamStartEvent, yaml.StreamEndEvent, yaml.DocumentEndEvent)):

@@ -99,7 +99,7 @@ class Step:
 
     Attributes:
         place: the place of the step in the file.
-        at: the virtual time at which the step is due in µs, or None.
+        at: the virtual time, in µs, at which the step is due, or None.
         wait: the time between the previous step and this one, in µs.
         until: the condition that the step waits for, or None.
         within: the time limit of `until` in µs; if the condition is not true by then, the step fails.
@@ -124,8 +124,8 @@ class Step:
 class Scenario:
     """A loaded script.
 
-    `cluster_place` is the position of the `cluster` field in the file. It is used for errors that are found only when the scenario runs.
-    `without` contains the guards that are switched off in every run. Each name in `releases` also lists these guards.
+    `cluster_place` is the position of the `cluster` field in the file. Errors that are found only when the scenario runs point to this
+    position. `without` contains the guards that are switched off in every run. Each name in `releases` also lists these guards.
     """
 
     name: str

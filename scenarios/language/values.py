@@ -19,7 +19,7 @@ from scenarios.errors import did_you_mean
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
 
 MAX_COUNT: Final = 10**12
-"""The maximum count or size in a script. Kafka uses no larger numbers."""
+"""The maximum count or size in a script. No count or size in Kafka is larger."""
 
 MAX_DURATION: Final = 10 * 365 * 86_400 * SECOND
 """The maximum duration in a script: ten years of virtual time, in µs."""

@@ -20,7 +20,7 @@ class BranchLog(BranchReplay):
     """A replay of a whole branch. It writes all events of the branch to a file.
 
     Attributes:
-        path: the file.
+        path: the path of the file.
         failed: the error message; '' if there is no error.
     """
 

@@ -28,7 +28,7 @@ _BOUNDS: Final = {
 """The minimum and maximum of each column whose bounds differ from `_COUNT`."""
 
 _COUNT: Final = (-1, _MOST)
-"""The minimum and maximum of the columns that are not in `_BOUNDS`. The value -1 means none."""
+"""The minimum and maximum of the columns that are not in `_BOUNDS`. The value -1 means that there is no value."""
 
 _BROKERS: Final = frozenset({"broker", "leader", "old_leader", "follower", "sender", "held_by"})
 """Columns that contain a broker id, or -1 if there is no broker. Columns of type `tuple[int, ...]` also contain broker ids."""

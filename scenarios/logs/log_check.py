@@ -34,7 +34,7 @@ class Checked:
 
     Attributes:
         events: the number of valid events.
-        end_us: the virtual time of the end line in µs; without an end line, the virtual time of the last event.
+        end_us: the virtual time, in µs, in the end line. Without an end line, this is the virtual time of the last event.
         problems: the first `MAX_SHOWN` problems, as `FILE:LINE: …`.
         count: the total number of problems.
     """

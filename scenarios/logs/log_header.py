@@ -18,14 +18,14 @@ from scenarios.logs.log_file import MAX_LINE
 from scenarios.releases import release_named
 
 FORMAT: Final = "event-log"
-"""The value of `isrlab` in the header."""
+"""The value of the field `isrlab` in the header of a log."""
 
 VERSION: Final = 1
-"""The version of the format. The version increases when a kind or a column changes its meaning or is removed."""
+"""The version of the event log format. The version increases when a kind or a column changes its meaning or is removed."""
 
 
 class Header(msgspec.Struct, omit_defaults=False):
-    """Line 1 of a log."""
+    """The header of a log, which is its first line."""
 
     isrlab: str
     version: int
@@ -37,7 +37,9 @@ class Header(msgspec.Struct, omit_defaults=False):
 
 
 class End(msgspec.Struct, forbid_unknown_fields=True):
-    """The last line of a log that was closed. `t` is the virtual time in µs, and `events` is the number of events."""
+    """The last line of a log that was closed. `t` is the virtual time, in µs, at which the session ended, and `events` is the number of
+    events in the log.
+    """
 
     end: bool
     t: int

@@ -1,8 +1,8 @@
 """Writes the event log of a session as JSON Lines. The log is written during the session, and is readable even if the process is killed.
 
 Line 1 is the header: format and version, release, seed, settings, and the cluster as scripts write it. Each further line is one event with
-its columns by name. A log that was closed ends with the line `{"end": true, ...}`. If the end line is missing, the process was killed. The
-columns are those of `core.kafka.events` and are listed in EVENTLOG.md.
+its columns by name. A log that was closed ends with the line `{"end": true, ...}`. If the end line is missing, the process was killed.
+`core.kafka.events` defines the columns of each event kind, and EVENTLOG.md lists them.
 """
 
 from __future__ import annotations
@@ -36,9 +36,8 @@ class LogWriter:
     """A writer of a session's log. The writer is called with each event tuple.
 
     A thread writes the buffered events at least once a second. `close` writes the remaining events and the end line. If the name ends in
-    `.zst`, each write is a Zstandard frame. The file appears under its name when `begin` or, without `begin`, `close` is called. An
-    existing file is replaced only at that moment. Every method can raise `Terminated`, but even then the log lacks no event between two
-    recorded events.
+    `.zst`, each write is a Zstandard frame. The file appears under its name when `begin` or, without `begin`, `close` is called. Until
+    then, an existing file with this name is kept. Every method can raise `Terminated`, but even then, the events in the log have no gaps.
     """
 
     def __init__(self, path: str | Path, header: Header) -> None:
@@ -174,7 +173,8 @@ class LogWriter:
             self.flush()
 
     def close(self, now: int | None = None) -> None:
-        """Write the buffered events and the end line. `now` is the virtual time at the end in µs. A second call has no effect.
+        """Write the buffered events and the end line. `now` is the virtual time, in µs, at the end of the session. A second call has no
+        effect.
 
         Raises:
             InputError: a write failed.

@@ -37,7 +37,7 @@ class RecordedSession:
         spec, release, seed: the cluster, the release, and the seed of the session.
         scenario: the name of the scenario; '' if there was no scenario.
         acts: the acts in order, each with its virtual time in µs.
-        end: the virtual time at the end, in µs.
+        end: the virtual time at the end of the session, in µs.
         events: all events, for comparison with the events of the replay.
         problem: a message if the log was not closed; '' if it was closed.
     """

@@ -53,8 +53,8 @@ class Replayed:
 
 
 class _Differs(Exception):
-    """An event of the replay differs from the event in the log. The arguments are the line number, the event in the log, and the event in
-    the replay.
+    """The exception for an event of the replay that differs from the event in the log. The arguments are the line number, the event in the
+    log, and the event in the replay.
     """
 
 

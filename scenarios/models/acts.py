@@ -30,11 +30,11 @@ class WriteRequest:
     """A client writes the next version of one or more keys.
 
     Attributes:
-        client: the client.
+        client: the client that sends the requests.
         key: the key to which the request applies. If there are several writes, their keys are `key` followed by a number that starts at 0.
-        server: the server that the client sends the write to; by default, the one that it prefers.
+        server: the server that the client sends the write to; by default, the client's preferred server.
         count: the number of keys.
-        versions: the number of versions of each key. By default, all of them are sent at the same time.
+        versions: the number of versions of each key. By default, all versions are sent at the same time.
         every: the time between two writes of this act, in µs.
         limit: the time limit of each write, µs.
     """
@@ -54,7 +54,7 @@ class ReadRequest:
     """A client reads the latest version of one or more keys.
 
     Attributes:
-        client, key, server, count, limit: as for a write.
+        client, key, server, count, limit: the same as in `WriteRequest`.
         how: one of the model's read modes.
     """
 
@@ -69,10 +69,10 @@ class ReadRequest:
 
 @attrs.frozen
 class Load:
-    """A client writes versions of a key at fixed times. The client skips the times at which its last write is still outstanding.
+    """A client writes versions of a key at fixed times. The client skips a scheduled write if its previous write is still outstanding.
 
     Attributes:
-        client, key, limit: as for a write.
+        client, key, limit: the same as in `WriteRequest`.
         every: the time between two writes, µs.
         lasts: how long the load lasts, µs; 0 for the rest of the run.
     """
@@ -90,7 +90,7 @@ class Reads:
     """A client reads a key at fixed times.
 
     Attributes:
-        client, key, every, lasts, how, limit: as for a load and a read.
+        client, key, every, lasts, how, limit: the same as in `Load` and `ReadRequest`.
         servers: the servers that the client reads from in turn.
     """
 
@@ -109,7 +109,7 @@ class Probe:
     """A client measures when writes are possible: it sends a write at fixed times, even if earlier writes are outstanding.
 
     Attributes:
-        client: the client.
+        client: the client that sends the requests.
         every: the time between two writes, µs.
         limit: the time limit of each write, µs.
     """
@@ -142,7 +142,7 @@ class Rest:
     """End all faults and the load, and wait until the system no longer changes.
 
     Attributes:
-        quiet: how long to wait, µs.
+        quiet: the time for which the system must not change, in µs.
     """
 
     word: ClassVar[str] = "rest"
@@ -158,7 +158,7 @@ class KafkaActs:
 
 
 Request = WriteRequest | ReadRequest | Load | Reads | Probe
-"""A request by a client, or a loop of requests."""
+"""The type of an act that is a request by a client or a loop of requests."""
 
 ScriptAct = acts.Act | Request | Destroy | LoseMessage | Rest | KafkaActs
 """An act of a script."""

@@ -36,7 +36,7 @@ class Comparison:
         type: the type of the reading's value.
         sign: the sign of the comparison.
         value: the expected value.
-        take: the function that takes the reading's current value.
+        take: the function that returns the reading's current value.
         kind: the kind of event that the comparison counts; empty if it does not count events.
     """
 
@@ -84,8 +84,8 @@ class Expectation:
 
     Attributes:
         place: the position of the expectation in the script file.
-        comparison: the comparison.
-        under: the systems that it applies to; empty for all.
+        comparison: the comparison that must hold.
+        under: the systems to which the expectation applies; empty for all systems.
         note: what the expectation shows.
     """
 

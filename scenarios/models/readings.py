@@ -1,7 +1,7 @@
 """The readings of expectations: counts of the whole run, facts about a server, the last read by a client, and the write of a version.
 
-A reading that has no value now, such as the semi-synchronous state of a system that is not MySQL, is None. Every comparison with None is
-false.
+A reading that currently has no value, such as the semi-synchronous state of a system that is not MySQL, is None. Every comparison with None
+is false.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WORD: Final = "word"
 NAMES: Final = "list of names"
 
 NONE: Final = "none"
-"""The word for a server that does not exist."""
+"""The value of a reading that names a server, if there is no such server."""
 
 
 class Moment:
@@ -38,7 +38,7 @@ class Moment:
     use.
 
     Attributes:
-        system: the system.
+        system: the replication system.
         start: the virtual time at which the script starts, µs.
         events: the recorded events of the kinds that the script expects, by kind.
         exposure: the account of the acknowledged writes that the system would lose if the primary failed.
@@ -56,13 +56,13 @@ class Moment:
 
     @property
     def report(self) -> Report:
-        """The counts, with the current data of the authoritative server as the final state."""
+        """The counts of the run, computed as if the current data of the authoritative server were the final data."""
         if self._report is None:
             self._report = self.exposure.added_to(self.system.report())
         return self._report
 
     def copy(self, server: str) -> CopyView | None:
-        """Return the view of a server's copy."""
+        """Return the view of a server's copy of the data."""
         if self._copies is None:
             self._copies = {common_name(copy.name): copy for copy in self.system.copies()}
         return self._copies.get(server)
@@ -95,7 +95,7 @@ class Reading:
 
     Attributes:
         type: the type of the value.
-        take: the function that takes the value. The function's argument is the object that the reading describes.
+        take: the function that returns the value. The function's argument is the object that the reading describes.
         meaning: the description of the value, for the script reference.
     """
 
@@ -210,7 +210,7 @@ OF_SERVER: Final[dict[str, Reading]] = {
     "last-index": Reading(NUMBER, _last_index, "majority log: the last index of the log"),
     "commit": Reading(NUMBER, _high_watermark, "majority log: the commit index; Kafka: the high watermark"),
 }  # fmt: skip
-"""The readings of a server."""
+"""The readings that describe a server."""
 
 OF_WRITE: Final[dict[str, Reading]] = {
     "outcome": Reading(WORD, lambda w: w.outcome, "ok, fail, or unknown"),

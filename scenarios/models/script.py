@@ -71,7 +71,7 @@ class Step:
         wait: the time since the previous step, µs.
         until: the expectations that the step waits for.
         within: the time limit of `until`, µs.
-        acts: the acts.
+        acts: the acts that are executed when the step is due.
         expects: the expectations that are checked right after the acts.
         under: the systems that the step applies to; empty for all.
         refused: the text that the reason for refusing the acts must contain; empty if the acts must not be refused.
@@ -95,12 +95,12 @@ class ModelScenario:
     """A loaded script.
 
     Attributes:
-        name, about, source, seed: as for a Kafka scenario.
-        systems: the systems. The script runs once in each system.
+        name, about, source, seed: the same as in a Kafka scenario.
+        systems: the systems in which the script runs. The script runs once in each system.
         clients, steps: the clients and the timeline.
-        fault: the fault of a comparison that takes the place of clients and a timeline, or None.
+        fault: the name of the fault that replaces the clients and the timeline, or None.
         rest: how long each run continues after the faults and the load have ended, µs.
-        expects: the expectations at the end.
+        expects: the expectations that are checked at the end of the run.
     """
 
     name: str
@@ -121,7 +121,7 @@ class ModelScenario:
 
 
 def read_model_script(root: Fields, source: str) -> ModelScenario:
-    """Read a script from its root.
+    """Read a script from the root node of its file.
 
     Raises:
         ScriptError: the script has mistakes. The error contains all mistakes.

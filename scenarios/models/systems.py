@@ -20,16 +20,16 @@ from scenarios.language.nodes import Fields, Items, Node, shortened
 from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_text, as_word, each
 
 READS: Final[dict[str, tuple[str, ...]]] = {each.model: each.READS for each in (KafkaSystem, MySQL, Elasticsearch, Quorum)}
-"""The read modes of each model. The first mode is the default."""
+"""The read modes of each model. The first read mode of a model is its default."""
 
 DURATIONS: Final = frozenset({
     "timeout", "os_flush", "net_timeout", "connect_retry", "apply_time", "write_timeout", "refresh_interval", "sync_interval", "check_interval",
     "check_timeout", "publish_timeout", "lease_period", "heartbeat", "election_min", "election_max", "latency",
 })  # fmt: skip
-"""The settings that are times in µs. Scripts write these settings as durations."""
+"""The settings of models that contain durations in µs. Scripts write these settings as durations."""
 
 ACKS: Final = {"0": 0, "1": 1, "all": -1}
-"""The values of Kafka's acks."""
+"""The valid values of Kafka's acks setting."""
 
 
 @attrs.frozen
@@ -38,9 +38,9 @@ class System:
 
     Attributes:
         name: the name of the system in the script.
-        model: the model.
+        model: the replication model.
         variant: the column that represents the system in a comparison.
-        servers: the names of its servers.
+        servers: the names of the system's servers.
     """
 
     name: str
@@ -84,7 +84,7 @@ def _known(node: Node) -> System:
 
 
 def system_of(name: str, model: Node, settings: Node | None) -> System:
-    """Return a model with settings. If a setting is not given, the model's default applies."""
+    """Return a model with the given settings. If a setting is not given, the model's default applies."""
     word = as_word(model, SETTINGS)
     chosen = SETTINGS[word]()
     if settings is not None:
@@ -107,7 +107,7 @@ def _settings(node: Fields, model: str) -> ModelSettings:
 
 
 def _value(node: Node, name: str, default: object) -> Any:
-    """Read the value of a setting. The setting's default determines the type."""
+    """Read the value of a setting. The type of the setting's default value determines the type of the value."""
     if name == "acks":
         return ACKS[as_word(node, ACKS)]
     if name in DURATIONS:

@@ -24,7 +24,7 @@ def _of_group(take: Callable[[GroupView], Any]) -> Callable[..., Any]:
 
 
 def _owner(moment: Moment, group: str, tp: TopicPartition) -> Any:
-    """Return the client that owns a partition according to the coordinator, or None if there is none."""
+    """Return the client that owns a partition according to the coordinator, or None if no client owns the partition."""
     for view in moment.view().groups:
         if view.name == group:
             return next((member.client for member in view.members if tp in member.assignment), None)
@@ -118,10 +118,10 @@ ACTIVITIES: Final = {
     "processing": "processing", "committing": "committing", "closing": "closing", "stopped after an exception": "stopped",
     "ended": ENDED,
 }  # fmt: skip
-"""The word for each phase of a consumer of a group."""
+"""The word by which conditions name each phase of a consumer of a group."""
 
 GROUP_STATES: Final = {state.value: state.name.lower().replace("_", "-") for state in (*GroupState, *ConsumerGroupState)}
-"""The word for each state of a group."""
+"""The word by which conditions name each state of a group."""
 
 GROUP_READINGS: Final = (
     Reading("committed-offset", ("group", "partition"), NUMBER, "the committed offset of a group", _committed_offset),

@@ -62,7 +62,7 @@ class Reading:
             optional.
         type: the type of the value.
         meaning: one line of documentation.
-        read: the function that reads the value from a moment.
+        read: the function that reads the value from a `Moment`.
         words: the possible values, if the value is a word.
         ages: whether the value can change without an event, merely because time passes.
         kinds: the kinds of the events that `read` reads.

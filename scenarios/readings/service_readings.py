@@ -50,7 +50,7 @@ def _of_retries(name: str, statistic: str = "") -> Callable[..., Any]:
 
 
 def _of_either(name: str) -> Callable[..., Any]:
-    """Read a number of a delay service or of a retry service."""
+    """Read one numeric value from the view of a delay service or a retry service."""
 
     def read(moment: Moment, client: str) -> Any:
         value = _of_retries(name)(moment, client)

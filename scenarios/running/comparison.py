@@ -225,7 +225,7 @@ def unlike(first: Outcome, second: Outcome) -> list[tuple[str, str, str]]:
 
 
 def as_data(comparison: Comparison) -> dict[str, Any]:
-    """Return a comparison as JSON data. Times are virtual µs."""
+    """Return a comparison as JSON data. Times are in µs of virtual time."""
     base = comparison.outcomes[0]
     pairs = []
     for outcome, difference in zip(comparison.outcomes[1:], comparison.differences, strict=True):

@@ -51,7 +51,7 @@ def import_cluster(topics: DescribeImport, groups: Sequence[tuple[str, str]], re
         release: the release under which the cluster is to run.
 
     Raises:
-        InputError: one of the texts contradicts itself, or its cluster is not valid.
+        InputError: one of the texts contradicts itself, or the cluster that the texts describe is not valid.
     """
     spec, notes = to_cluster_spec(topics)
     notes = (*topics.notes, *notes)

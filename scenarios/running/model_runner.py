@@ -29,7 +29,7 @@ from scenarios.models.systems import System
 from scenarios.running.runner import Check, State
 
 ONCE: Final = 10**12
-"""The interval for a request loop that must send only one request, in µs. It is longer than any run."""
+"""The interval for a request loop that must send only one request, in µs. This interval is longer than any run."""
 
 
 @attrs.frozen
@@ -37,7 +37,7 @@ class ModelResult:
     """The result of a run.
 
     Attributes:
-        scenario, source, seed, events, time, checks: as for a Kafka scenario.
+        scenario, source, seed, events, time, checks: the same as in the result of a Kafka scenario.
         system: the name of the system.
         counts: the counts at the end.
     """
@@ -53,12 +53,12 @@ class ModelResult:
 
     @property
     def held(self) -> bool:
-        """Whether every expectation was true."""
+        """Whether all expectations held."""
         return all(check.state is State.HELD for check in self.checks)
 
     @property
     def failures(self) -> tuple[Check, ...]:
-        """The expectations that were not true."""
+        """The expectations that failed."""
         return tuple(check for check in self.checks if check.state is not State.HELD)
 
     @property
@@ -92,7 +92,7 @@ class ModelRun:
     """A run of a script in one system.
 
     Attributes:
-        scenario, system_spec: the script, and the system in it.
+        scenario, system_spec: the script, and the system of the script in which the run takes place.
         system: the running system.
         start: the virtual time at which the script starts, µs.
         exposure: the account of the acknowledged writes that the system would lose if the primary failed.

@@ -95,7 +95,7 @@ def _script_of_scenario(scenario: Scenario) -> Script:
 
 
 def _replicas(scenario: Scenario) -> tuple[int, ...]:
-    """Return the brokers with a replica of the first partition, its leader first. If there is no topic yet, return all brokers."""
+    """Return the brokers with a replica of the first partition, with the leader first. If there is no topic yet, return all brokers."""
     brokers = tuple(broker.id for broker in scenario.spec.brokers)
     if not scenario.spec.topics:
         return brokers

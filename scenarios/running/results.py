@@ -40,7 +40,7 @@ def summary(results: Sequence[Result | ModelResult]) -> str:
 
 
 def as_data(results: Iterable[Result | ModelResult]) -> dict[str, Any]:
-    """Return all runs as data for `--json`. Times are virtual µs."""
+    """Return all runs as data for `--json`. Times are in µs of virtual time."""
     runs = [
         {
             "scenario": result.scenario,

@@ -1,7 +1,7 @@
 """Runs a scenario under a release and a seed: executes its steps and checks its expectations.
 
-A `Run` can advance in pieces: `advance_to(time)` runs to a virtual time. A screen can therefore play a scenario at any speed, with exactly
-the events of a headless run. `run_scenario` runs a whole scenario in one call.
+A `Run` can advance incrementally: `advance_to(time)` runs to a virtual time. A screen can therefore play a scenario at any speed, with
+exactly the events of a headless run. `run_scenario` runs a whole scenario in one call.
 """
 
 from __future__ import annotations

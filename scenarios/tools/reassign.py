@@ -1,4 +1,5 @@
-"""The exact output of `kafka-reassign-partitions` (`tools/reassign/ReassignPartitionsCommand`): generate, execute, verify, list, cancel.
+"""The exact output of `kafka-reassign-partitions` (`tools/reassign/ReassignPartitionsCommand`) with the options `--generate`, `--execute`,
+`--verify`, `--list`, and `--cancel`.
 
 The functions return what Kafka's tool would print at a given moment, and change nothing. To move partitions, a script uses the acts
 `reassign` and `cancel-reassignment`. `as_acts` converts a plan to such acts.
@@ -41,7 +42,9 @@ class State:
 
     @staticmethod
     def of(topics: Iterable[DescribedTopic], brokers: Iterable[int], release: Release = CURRENT, *, all_known: bool = True) -> State:
-        """Build the state from described topics. If `all_known` is false, every broker that has a replica is also assumed to be alive."""
+        """Build the state from the given described topics. If `all_known` is false, every broker that has a replica is also assumed to be
+        alive.
+        """
         rows = {TopicPartition(row.topic, row.partition): row for topic in topics for row in topic.rows}
         named = set(brokers) if all_known else {*brokers, *(replica for row in rows.values() for replica in row.replicas)}
         return State(dict(sorted(rows.items())), tuple(sorted(named)), release)
@@ -56,7 +59,7 @@ _QUOTED: Final = 80
 T = TypeVar("T")
 
 Plan = dict[TopicPartition, tuple[int, ...]]
-"""The target replicas of each partition, in order of partitions."""
+"""The target replicas of each partition, ordered by partition."""
 
 
 def read_plan(text: str) -> Plan:

@@ -29,23 +29,23 @@ from scenarios.errors import InputError, did_you_mean
 from scenarios.io.escaping import escape_value
 
 LIST_HEADER: Final = ("TransactionalId", "Coordinator", "ProducerId", "TransactionState")
-"""The columns of `list`."""
+"""The columns of the output of `list`."""
 
 DESCRIBE_HEADER: Final = (
     "CoordinatorId", "TransactionalId", "ProducerId", "ProducerEpoch", "TransactionState", "TransactionTimeoutMs",
     "CurrentTransactionStartTimeMs", "TransactionDurationMs", "TopicPartitions",
 )  # fmt: skip
-"""The columns of `describe`."""
+"""The columns of the output of `describe`."""
 
 PRODUCERS_HEADER: Final = (
     "ProducerId", "ProducerEpoch", "LatestCoordinatorEpoch", "LastSequence", "LastTimestamp", "CurrentTransactionStartOffset",
 )  # fmt: skip
-"""The columns of `describe-producers`."""
+"""The columns of the output of `describe-producers`."""
 
 HANGING_HEADER: Final = (
     "Topic", "Partition", "ProducerId", "ProducerEpoch", "CoordinatorEpoch", "StartOffset", "LastTimestamp", "Duration(min)",
 )  # fmt: skip
-"""The columns of `find-hanging`."""
+"""The columns of the output of `find-hanging`."""
 
 MS_PER_MINUTE: Final = 60_000
 
@@ -64,7 +64,7 @@ def list_lines(cluster: Cluster, longer_than_ms: int | None = None) -> list[str]
     """Return the lines of `list`.
 
     Args:
-        cluster: the cluster.
+        cluster: the cluster that the tool examines.
         longer_than_ms: the option `--duration-filter`. Only transactions that began more than this many milliseconds ago are listed.
     """
     longer_than = -1 if longer_than_ms is None else longer_than_ms * US_PER_MS
@@ -119,8 +119,8 @@ def describe_producers_lines(cluster: Cluster, tp: TopicPartition, broker: int |
     """Return the lines of `describe-producers`.
 
     Args:
-        cluster: the cluster.
-        tp: the partition.
+        cluster: the cluster that the tool examines.
+        tp: the partition whose producers are listed.
         broker: the broker whose replica is shown; None for the leader.
 
     Raises:
@@ -149,7 +149,7 @@ def find_hanging_lines(cluster: Cluster, partitions: Sequence[TopicPartition], b
     """Return the lines of `find-hanging`.
 
     Args:
-        cluster: the cluster.
+        cluster: the cluster that the tool examines.
         partitions: the partitions to search, as `partitions_to_search` returns them.
         broker: the broker whose replicas are searched; None for the leaders.
         max_timeout_minutes: the option `--max-transaction-timeout`: find only transactions that have been idle for longer than this time,

@@ -134,7 +134,9 @@ def _dataset_logs(
 
 
 def logs_of_markers(dataset: str, markers: Iterable[MarkerRow]) -> tuple[list[SessionLog], list[str]]:
-    """Read the marker rows of a dataset. Return the dataset's sessions, and the errors for unusable sessions."""
+    """Read the marker rows of a dataset, which contain the first line and the end of each log. Return the dataset's sessions, and the
+    errors for unusable sessions.
+    """
     heads: dict[str, MarkerRow] = {}
     tails: dict[str, MarkerRow] = {}
     for mark in markers:

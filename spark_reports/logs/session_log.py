@@ -34,7 +34,7 @@ class SessionLog:
         release, seed, scenario, settings: the values in the header; `scenario` is None if a person played the session.
         events: the number of events, which equals the `seq` of the last event.
         end_us: the virtual time of the end or, if the session did not end normally, of the last event.
-        ended: whether there is an end line; if the end line is missing, the process was killed.
+        ended: whether the log has an end line; if the end line is missing, the process was killed.
         torn: whether the last line is incomplete and therefore skipped.
         capped_min_isr: whether the release caps min.insync.replicas at the number of replicas.
         min_isr: the values of min.insync.replicas at the start, by topic; the key of the cluster-wide value is the empty string.

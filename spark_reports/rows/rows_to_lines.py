@@ -29,7 +29,7 @@ def row_to_line() -> Column:
 def column_orders() -> list[tuple[list[str], list[str]]]:
     """Return lists of columns, each with the event kinds that share the list.
 
-    In the list, the columns of each kind keep the order that they have in that kind.
+    In each list, the columns of a kind keep the order that they have in that kind.
     """
     orders: list[tuple[list[str], list[str]]] = []
     for event in EVENTS:

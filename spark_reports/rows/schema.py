@@ -86,7 +86,8 @@ FREQUENT_KINDS: Final = frozenset(
 these kinds."""
 
 LINE: Final = "line"
-"""The column of a dataset that contains the text of a line that is not an event, or that would change if it were rebuilt; otherwise null.
+"""The name of the dataset column that contains the original text of a line. The column is null for an event whose line can be rebuilt
+exactly.
 """
 
 DATASET_HEADER: Final = "log-header"

@@ -47,7 +47,7 @@ class StagedDataset:
     """The staged parts of a dataset.
 
     Attributes:
-        infrequent: the dataset with its infrequent events.
+        infrequent: the path of the infrequent events of the dataset.
         markers: the rows of the dataset that are not events.
     """
 

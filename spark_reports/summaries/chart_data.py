@@ -1,7 +1,8 @@
 """The data of the charts in the HTML report.
 
-The charts show the states of each partition over time, a limited number of points of its high watermark and its log end, and the intervals in
-which transactions held back its last stable offset. For groups, they show the lag of each partition, and which consumer has the partition.
+The charts show the states of each partition over time, a limited number of points of its high watermark and its log end, and the intervals
+in which transactions held back its last stable offset. For groups, the charts show the lag of each partition, and which consumer owns the
+partition.
 """
 
 from __future__ import annotations

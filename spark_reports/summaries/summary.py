@@ -56,7 +56,9 @@ class Summary:
     rows_from: tuple[str, ...] = attrs.field(default=attrs.Factory(lambda summary: summary.kinds, takes_self=True))
 
     def can_have_rows(self, inputs: SummaryInputs) -> bool:
-        """Whether any event kind that produces rows occurs. If not, the table is empty, and Spark does not need to compute it."""
+        """Whether any event kind that produces rows occurs. If no such kind occurs, the table is empty, and Spark does not need to compute
+        it.
+        """
         return inputs.can_occur(self.rows_from)
 
     def with_schema(self, inputs: SummaryInputs) -> DataFrame:

@@ -169,7 +169,7 @@ class _Result:
             write_results(out, *self._cells, say)
 
     def page(self) -> str:
-        """Return the HTML page."""
+        """Return the result as an HTML page."""
         from spark_reports.sweep.output import html, model_page
 
         if self._models is not None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _ARROW_NAMES: Final = {"bigint": "int64", "int": "int32", "string": "string", "boolean": "bool", "double": "float64"}
-"""The names of types in pyarrow, by their names in Spark."""
+"""The names of pyarrow types, keyed by the names of the corresponding Spark types."""
 
 
 def can_write(schema: StructType) -> bool:

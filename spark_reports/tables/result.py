@@ -32,12 +32,14 @@ class Result:
     worst: tuple[str, ...] = ()
 
     def meaning(self, index: int, row: tuple[object, ...]) -> str:
-        """Return the name that determines the unit of a value: the name of the column or, if `by_row` is true, the name of the row."""
+        """Return the name that determines the unit of a value: the name of the value's column or, if `by_row` is true, the name of the
+        value's row.
+        """
         return str(row[0]) if self.by_row and index and not isinstance(row[index], bool) else self.columns[index]
 
     @property
     def count(self) -> int:
-        """The number of rows of the whole table."""
+        """The total number of rows of the table, including the rows that are not in `rows`."""
         return len(self.rows) + self.more
 
     def cut(self, most: int) -> Result:

@@ -65,7 +65,9 @@ class Table:
         return Result(self.name, self.title, self.notes, columns, rows, count - len(rows), worst=self.worst)
 
     def written(self, write: Sequence[Write], count: int, fetched: Rows | None = None) -> None:
-        """Write all rows with each writer. `count` is the number of rows, and `fetched` contains all of them if they have been fetched."""
+        """Call each writer with all rows of the table. `count` is the number of rows, and `fetched` contains all of them if they have been
+        fetched.
+        """
         parts = math.ceil(count / PART_ROWS)
         if parts > 1:
             placed = self.frame.repartitionByRange(parts, *self.keys)

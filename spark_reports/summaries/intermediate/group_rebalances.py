@@ -21,7 +21,8 @@ def group_rebalances(events: DataFrame, sessions: DataFrame) -> DataFrame:
     """Return rows `session, group, number, broker, reason, members, from_us, to_us, outcome, generation`.
 
     The outcome is `stable`, `empty` (all members left), `repeated` (another rebalance began before the group was stable), or `open` (the
-    session ended first). `generation` is the generation or the epoch of the result; it is null if the outcome is `repeated` or `open`.
+    session ended first). `generation` is the generation or the epoch of the group after the rebalance; it is null if the outcome is
+    `repeated` or `open`.
     """
     starts = F.col("kind").isin(*STARTS)
     history = Window.partitionBy("session", "group").orderBy("seq")

@@ -63,7 +63,7 @@ def high_watermark_stalls(events: DataFrame) -> DataFrame:
 
 
 def end_with_session(still: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Return the rows of `high_watermark_stalls`. Intervals that have no end get the end of the session."""
+    """Return the rows of `high_watermark_stalls`. An interval without an end lasts until the end of the session."""
     return (
         still.join(F.broadcast(sessions.select("session", "end_us")), "session")
         .selectExpr(*PARTITION, "from_us", "coalesce(to_us, end_us) AS to_us")

@@ -13,7 +13,7 @@ def union_length(frame: DataFrame, by: Sequence[str], low: str, high: str, name:
 
     Args:
         frame: the intervals.
-        by: the columns that identify a group.
+        by: the columns that identify a group of rows.
         low, high: the columns with the two ends of an interval.
         name: the name of the result's column.
     """

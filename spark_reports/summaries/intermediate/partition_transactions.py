@@ -22,7 +22,7 @@ TRANSACTION_KINDS: Final = ("append", "became-leader", "marker-appended", "topic
 """The event kinds that `partition_transactions` needs."""
 
 TRANSACTIONS_FROM: Final = ("transaction-begun", "marker-appended")
-"""The event kinds that transactions are derived from. If none of them occurs, there are no transactions."""
+"""The event kinds that transactions are derived from. If none of these events occurs, there are no transactions."""
 
 TRANSACTION_COLUMNS: Final = (
     "topic", "partition", "broker", "producer", "from_offset", "offset", "marker_offset", "first_offset", "producer_id", "transactional_id",

@@ -12,7 +12,7 @@ def number_windows(intervals: DataFrame, of: Sequence[str]) -> DataFrame:
     """Add the column `window`, which contains the number of the window to which an interval belongs.
 
     Args:
-        intervals: rows with `from_us`, `to_us`, and the columns `of`.
+        intervals: rows with `from_us`, `to_us`, and the columns that `of` names.
         of: the columns that identify what an interval belongs to.
     """
     in_order = Window.partitionBy(*of).orderBy("from_us", "to_us")

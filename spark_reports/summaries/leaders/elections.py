@@ -1,4 +1,4 @@
-"""Leader elections by topic: clean elections, elections that cost records, and failed elections."""
+"""Leader elections by topic: clean elections, elections that lost records, and failed elections."""
 
 from __future__ import annotations
 

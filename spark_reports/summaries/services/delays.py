@@ -15,7 +15,7 @@ _WORKER: Final = ("session", "worker")
 _OF: Final = (*_WORKER, "real_topic")
 
 _ERRORS: Final = ("rounding", "total_error")
-"""The columns with the errors, other than lateness, that the events report for each record."""
+"""The event columns that contain the timing errors of each record, other than its lateness."""
 
 
 def _compute(inputs: SummaryInputs) -> DataFrame:

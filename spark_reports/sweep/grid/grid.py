@@ -124,6 +124,6 @@ MAX_CELLS: Final = 1_000
 
 
 def format_horizon(us: int) -> str:
-    """Return a long time as text, in days if possible."""
+    """Return a long duration as text, in days if possible."""
     day = 86_400_000_000
     return f"{us // day} days" if us >= 2 * day and us % day == 0 else format_duration(us)

@@ -30,7 +30,7 @@ class ModelGrid:
 
     Attributes:
         name, about, source, text, horizon: the same as in a grid of Kafka settings.
-        cells: the systems, in order.
+        cells: the systems, in the order in which the grid lists them.
         faults: the fault model, which is the same for all systems.
         write_every: the time between two writes by a client, in µs.
         read_every: the time between two reads by a client, in µs.

@@ -27,7 +27,7 @@ KINDS: Final = (
     FaultKind.ISOLATE,
     FaultKind.RACK_OUTAGE,
 )
-"""The kinds of faults that exist in all models. In a rack outage, all machines lose power."""
+"""The kinds of faults that exist in all models. In a rack outage, the machines of all servers lose power."""
 
 LONGEST: Final = 3_600 * SECOND
 """The maximum horizon, in µs. A sweep over models simulates the whole horizon."""

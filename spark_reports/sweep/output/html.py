@@ -135,6 +135,6 @@ def picture(outcome: SweepResult) -> str:
 
 
 def _round_time(us: float) -> float:
-    """Return the smallest sufficient length of the time axis, in µs. The length is five times one of `_STEPS`."""
+    """Return the shortest length of the time axis that suffices for all values, in µs. The length is five times one of `_STEPS`."""
     step = next((seconds for seconds in _STEPS if 5e6 * seconds >= us), None)
     return 5e6 * step if step is not None else round_up(us)

@@ -1,6 +1,6 @@
 """Writes the rows of a sweep as Parquet.
 
-The columns are the same as in `runs.csv` and `cells.csv`, but have types, and lists are stored as lists.
+The columns are the same as in `runs.csv` and `cells.csv`, but the columns have types, and lists are stored as lists.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def runs_table(runs: Sequence[Run]) -> pyarrow.Table:
 
 
 def cells_table(outcome: SweepResult) -> pyarrow.Table:
-    """Return a table with a row for each cell. `losing_seeds` is a list."""
+    """Return a table with a row for each cell. The column `losing_seeds` contains lists."""
     import pyarrow as pa
 
     types = {"name": pa.string(), "release": pa.string(), "settled": pa.bool_(), "losing_seeds": pa.list_(pa.int64())}

@@ -69,7 +69,7 @@ def cells_csv(outcome: SweepResult) -> str:
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return CSV with these columns and rows."""
+    """Return the given columns and rows as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)

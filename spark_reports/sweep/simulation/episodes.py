@@ -41,7 +41,7 @@ During this time, the last records of the producers can be answered.
 
 @attrs.frozen
 class Episode:
-    """A window of a run.
+    """An episode: a window of a run that is simulated separately.
 
     Attributes:
         number: the number of the episode in its run; the first episode has the number 1.
