@@ -14,7 +14,7 @@ from core.kafka.events import DETAIL, NOTABLE
 from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.releases import release_named
-from tests.tui.app.test_playground import playing, screen_text
+from tests.tui.app.test_playground import playing, screen_text, searched
 from tui.actions.all_actions import ACTIONS
 from tui.app.playground import ActionProvider, Playground
 from tui.main_screen.screen import MainScreen
@@ -116,19 +116,15 @@ async def prepared(action: str, app: Playground, main_screen: MainScreen, pilot:
 async def by_palette(app: Playground, pilot: Pilot[int], label: str) -> None:
     """Type the label in the command palette, and choose the entry with exactly this label."""
     await pilot.press("colon")
-    await pilot.pause()
     app.screen.query_one(Input).value = label
-    for _ in range(200):
-        await pilot.pause(0.02)
-        if any(worker.is_running and worker.node is app.screen for worker in app.workers):
-            continue  # the search replaces the list
-        entries = app.screen.query_one(CommandList)
-        for at in range(entries.option_count):
-            hit = getattr(entries.get_option_at_index(at), "hit", None)
-            if hit is not None and hit.text == label:
-                entries.highlighted = at
-                await pilot.press("enter")
-                return
+    await searched(app, pilot)
+    entries = app.screen.query_one(CommandList)
+    for at in range(entries.option_count):
+        hit = getattr(entries.get_option_at_index(at), "hit", None)
+        if hit is not None and hit.text == label:
+            entries.highlighted = at
+            await pilot.press("enter")
+            return
     raise AssertionError(f"the palette does not offer {label!r}")
 
 

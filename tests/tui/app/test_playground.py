@@ -54,6 +54,14 @@ async def playing(
         yield app, app.main_screen, pilot
 
 
+async def searched(app: Playground, pilot: Pilot[int]) -> None:
+    """Wait until the command palette has found everything that was typed."""
+    await pilot.pause()
+    while any(worker.is_running and worker.node is app.screen for worker in app.workers):
+        await pilot.pause(0.005)
+    await pilot.pause()
+
+
 def done(main_screen: MainScreen) -> list[str]:
     """Return the acts so far, in words."""
     ring = main_screen.session.event_buffer.ring(NOTABLE)
@@ -266,17 +274,14 @@ async def test_order_zoom_help_and_palette() -> None:
         assert isinstance(app.screen, HelpDialog)
         assert "kill -9" in screen_text(app)
         await pilot.press("down", "down", "down", "down")
-        await pilot.pause(0.1)
+        await pilot.pause()
         assert "unavailable: b1 is already running" in screen_text(app)
         await pilot.press("escape", "colon")
-        await pilot.pause(0.3)
         assert app.screen is not main_screen
         await pilot.press(*"isolate")
-        await pilot.pause(0.5)
+        await searched(app, pilot)
         await pilot.press("enter")
-        await pilot.pause(0.3)
         await pilot.press("enter")
-        await pilot.pause(0.3)
         assert done(main_screen) == ["isolate b1"]
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from textual import events
 from textual.pilot import Pilot
-from textual.widgets import Input, OptionList
+from textual.widgets import Input
 
 from core.sim.units import SECOND
-from tests.tui.app.test_playground import playing, said, screen_text
+from tests.tui.app.test_playground import playing, said, screen_text, searched
 from tests.tui.handlers.test_time_travel import settled, write
 from tui.actions.context import Option, Question
 from tui.app.playground import Playground
@@ -29,8 +29,7 @@ async def at_once(app: Playground, pilot: Pilot[int], text: str) -> None:
     """Type as a fast typist, a paste, or a slow link does: all keys arrive before the first key has an effect."""
     for character in text:
         app.post_message(key(character))
-    for _ in range(6):
-        await pilot.pause(0.02)
+    await pilot.pause()
 
 
 async def test_what_is_typed_while_a_dialog_comes_up_is_written_into_it() -> None:
@@ -53,12 +52,8 @@ async def test_what_is_typed_while_the_palette_comes_up_is_looked_for() -> None:
         await pilot.press("s")
         assert app.screen.query_one(Input).value == "bookmarks"
         await pilot.press("backspace")
-        for _ in range(50):
-            if app.screen.query_one(OptionList).option_count:
-                break
-            await pilot.pause(0.02)
+        await searched(app, pilot)
         await pilot.press("down", "enter")
-        await pilot.pause(0.1)
         assert isinstance(app.screen, TextLineDialog), "the bookmark's note"
         assert (len(main_screen.session.history.branch.acts), before) == (acts, main_screen.session.playback.playing)
 
@@ -79,7 +74,7 @@ async def test_a_question_and_what_is_said_of_its_answers_are_never_cut(label: s
     note = "a time, or an event by its number, of this branch or of another, however long it takes to say so"
     async with playing(size=(80, 24)) as (app, main_screen, pilot):
         main_screen.put(Question("Compare with", note, (Option("1", label, (), note), Option("2", label, (), refused=note))))
-        await pilot.pause(0.05)
+        await pilot.pause()
         shown = [row.split("│")[1].strip() if row.count("│") == 2 else "" for row in screen_text(app).splitlines()]
         said = " ".join(" ".join(shown).replace(label, "").split())
         assert said.count(note) == 3
@@ -142,8 +137,7 @@ async def test_two_keys_of_one_read_answer_a_dialog_once(opened: str, answer: st
         assert app.screen is not main_screen
         for _ in range(3):
             app.post_message(events.Key("escape", "\x1b") if answer == "\x1b" else key(answer))
-        for _ in range(6):
-            await pilot.pause(0.02)
+        await pilot.pause()
         assert app._exception is None
         assert main_screen in app.screen_stack or answer == "q", "the second q is the overview's"
 

@@ -16,7 +16,7 @@ from core.kafka.events import DETAIL
 from core.lab import acts
 from core.sim.units import SECOND
 from scenarios.language.script import load_script
-from tests.tui.app.test_playground import playing, said, screen_text
+from tests.tui.app.test_playground import playing, said, screen_text, searched
 from tui.app.playground import Playground
 from tui.dialogs.details import DetailsDialog
 from tui.dialogs.question import QuestionDialog
@@ -56,13 +56,11 @@ async def killed(**wanted: object) -> AsyncIterator[tuple[Playground, MainScreen
 async def by_palette(app: Playground, main_screen: MainScreen, pilot: Pilot[int], label: str) -> None:
     """Choose an action in the command palette, as a user does who does not know its key."""
     await pilot.press("colon")
-    await pilot.pause(0.2)
     app.screen.query_one(Input).value = label
-    await pilot.pause(0.6)
+    await searched(app, pilot)
     for _ in range(3):
         if isinstance(app.screen, CommandPalette):
             await pilot.press("enter")
-            await pilot.pause(0.3)
 
 
 @pytest.mark.parametrize("palette", [False, True])

@@ -121,16 +121,16 @@ async def test_it_leaves_at_once_where_nothing_would_be_lost(saved: str, tmp_pat
 async def test_a_pasted_text_is_taken_by_a_line_only() -> None:
     async with playing() as (app, main_screen, pilot):
         app.post_message(events.Paste("kkq\nk"))
-        await pilot.pause(0.05)
+        await pilot.pause()
         assert done(main_screen) == []
         assert "you can paste only into an input line" in said(app, main_screen)
         await pilot.press("w")
         app.post_message(events.Paste("lost > 0\nk"))
-        await pilot.pause(0.05)
+        await pilot.pause()
         assert app.screen.query_one(Input).value == "lost > 0"
         await pilot.press("escape", "c")
         app.post_message(events.Paste("2"))
-        await pilot.pause(0.05)
+        await pilot.pause()
         assert isinstance(app.screen, QuestionDialog)
         assert not main_screen.view.cut_links
 
@@ -140,8 +140,7 @@ async def test_a_text_pasted_while_a_line_comes_up_is_in_it(key: str, screen: ty
     async with playing() as (app, _board, pilot):
         app.post_message(events.Key(key, ":" if key == "colon" else key))
         app.post_message(events.Paste("lost > 0\nk"))
-        for _ in range(6):
-            await pilot.pause(0.02)
+        await pilot.pause()
         assert isinstance(app.screen, screen)
         assert app.screen.query_one(Input).value == "lost > 0"
 

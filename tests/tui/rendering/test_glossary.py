@@ -7,7 +7,7 @@ import pytest
 from core.kafka.health import PartitionStatus
 from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES, Release
-from tests.tui.app.test_playground import playing, screen_text
+from tests.tui.app.test_playground import playing, screen_text, searched
 from tests.tui.main_screen.test_first_minute import hundred
 from tui.app.command_palette_names import named
 from tui.dialogs.details import DetailsDialog
@@ -83,10 +83,9 @@ async def test_a_key_shows_it_and_help_leads_to_it(size: tuple[int, int]) -> Non
         await pilot.pause()
         assert "K: terms and symbols" in screen_text(app)
         await pilot.press("end")
-        await pilot.pause(0.5)
+        await pilot.wait_for_animation()
         assert "Marks on the timeline" in screen_text(app)
         await pilot.press("K")
-        await pilot.pause(0.2)
         assert isinstance(app.screen, DetailsDialog)
         await pilot.press("escape")
         assert app.screen is main_screen
@@ -99,13 +98,10 @@ async def test_the_palette_goes_to_a_partition_a_broker_and_a_word_by_name() -> 
     async with playing(hundred(), size=(80, 24)) as (app, main_screen, pilot):
         for query, seen in (("orders-217", None), ("b55", None), ("ELR", "Eligible leader replicas.")):
             await pilot.press("colon")
-            await pilot.pause(0.3)
             await pilot.press(*(key if key != "-" else "minus" for key in query))
-            await pilot.pause(0.8)
+            await searched(app, pilot)
             await pilot.press("enter")
-            await pilot.pause(0.3)
             await pilot.press(*(["enter"] if app.screen is not main_screen and not isinstance(app.screen, DetailsDialog) else []))
-            await pilot.pause(0.3)
             assert seen is None or seen in screen_text(app)
         await pilot.press("escape")
         assert main_screen.selection.partition == TopicPartition("orders", 217)

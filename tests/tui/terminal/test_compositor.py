@@ -110,7 +110,7 @@ async def test_panels_are_repainted_as_they_are_and_gaps_by_textual(size: tuple[
         seen.forget()
         for widget in main_screen.walk_children():
             widget.refresh()
-        await pilot.pause(0.05)
+        await pilot.pause()
         assert seen.composed == 0
         gap = size[0] == 200
         for row, wanted in zip(seen.rows, seen.now(), strict=True):
@@ -119,12 +119,12 @@ async def test_panels_are_repainted_as_they_are_and_gaps_by_textual(size: tuple[
             assert [cell for x, cell in enumerate(row) if x not in missing] == [cell for x, cell in enumerate(wanted) if x not in missing]
         seen.forget()
         main_screen.refresh()
-        await pilot.pause(0.05)
+        await pilot.pause()
         assert seen.composed == gap
         assert seen.rows == seen.now()
         seen.forget()
         main_screen.panels.grid.refresh(Region(3, 1, 20, 1))
-        await pilot.pause(0.05)
+        await pilot.pause()
         shown = main_screen.panels.grid.region
         at = [(x, y) for y, row in enumerate(seen.rows) for x, (char, _) in enumerate(row) if char]
         assert at == [(shown.x + x, shown.y + 1) for x in range(3, 23)] if shown else not at
@@ -136,17 +136,17 @@ async def test_what_lies_over_panels_stays_there(monkeypatch: pytest.MonkeyPatch
         over = Label("over the panels")
         over.styles.position, over.styles.offset = "absolute", (5, 3)
         await main_screen.mount(over)
-        await pilot.pause(0.05)
+        await pilot.pause()
         compositor = main_screen._compositor
         assert isinstance(compositor, PanelCompositor)
         assert compositor.places is None
         seen = Seen(app, monkeypatch)
         play_on(main_screen, 10)
-        await pilot.pause(0.05)
+        await pilot.pause()
         assert seen.pieces == 0 < seen.composed
         assert any("over the panels" in "".join(char for char, _ in row) for row in seen.rows)
         await over.remove()
-        await pilot.pause(0.05)
+        await pilot.pause()
         assert seen.rows == seen.now()
         play_on(main_screen, 10)
         assert seen.pieces > 0
