@@ -93,8 +93,8 @@ def _command(argv: Sequence[str]) -> int:
 def parser_for(command: str) -> Parser:
     """Return the parser that a command needs.
 
-    The parser contains only the command's own group of commands, or all groups if the first argument is not a command. The other groups are
-    left out because building all of them takes milliseconds.
+    The parser contains only the command's own group of commands, or all groups if the first argument is not a command. The other groups of
+    commands are left out because building all of them takes milliseconds.
     """
     parser = Parser(
         prog="isrlab",

@@ -45,17 +45,17 @@ The log of a session is a JSON Lines file in UTF-8, with one object per line. Ea
 | cause | int | seq of the event that caused this one, or 0 for none (a timer) |
 | kind | string | one of the kinds below; all columns of the kind follow, in this order |
 
-Columns with the same name have the same type in all kinds, so all events fit into one wide table. Offsets are Kafka's, and `to_offset` is
-exclusive. An id or epoch of -1 means none. `acks` is -1 for all.
+Columns with the same name have the same type in all kinds, so all events fit into one wide table. Offsets have the same meaning as in
+Kafka, and `to_offset` is exclusive. An id or epoch of -1 means none. `acks` is -1 for all.
 
 **Units and nulls.** Columns that end in `_us` are in µs, and columns that end in `_ppm` are in parts per million. `bytes` is in bytes.
 Offsets, `records`, `partitions`, and other counts are numbers. Numbers are signed 64-bit integers. No column of a kind is ever null or
 missing. If a column does not apply, a string is empty, a list is `[]`, and a number is -1 or 0, depending on the kind. In the header, only
 `scenario` can be null.
 
-**The last line** of a log that was closed is `{{"end": true, "t": 12000000, "events": 345}}`. If this line is missing, the process was
-killed. If the last line has no newline and is not a complete object, the process was killed while it wrote this line. Readers report such a
-line and skip it. Any other malformed line is an error.
+**The last line** of a log that was closed is `{{"end": true, "t": 12000000, "events": 345}}`. If the end line is missing, the process was
+killed. If the last line has no newline and is not a complete object, the process was killed while it wrote this line. All commands report
+an incomplete last line and skip it. Any other malformed line is an error.
 
 **Compression.** If the file name ends in `.zst`, the log is a sequence of Zstandard frames, one per flush. After decompression
 (`zstd -dc`), the log has the same bytes as an uncompressed log. All commands read both formats, and detect the format by the first bytes.
@@ -63,18 +63,18 @@ If the process was killed, readers can read everything that was flushed, and als
 
 **Parquet.** `isrlab log convert` converts logs to a Parquet dataset and back, byte for byte. A session is a directory (`session=NAME`) of
 files whose rows are sorted by `seq`. The dataset has the columns of all kinds. A column is null if the kind of the row does not have it.
-The additional column `line` contains text that cannot be derived from the other columns. In a row of kind `log-header` (`seq` 0), it
-contains the header line. In a row of kind `log-tail`, it contains the text after the last event: the end line, an incomplete line
-(`base64:…` if it is not text), nothing, or `no-newline` if the last line lacks its newline. In the row of an event, it contains the line
-only if isrlab would format the event differently.
+The additional column `line` contains text that cannot be derived from the other columns. In a row of kind `log-header` (`seq` 0), `line`
+contains the header line. In a row of kind `log-tail`, `line` contains the text after the last event: the end line, an incomplete line
+(`base64:…` if it is not text), nothing, or `no-newline` if the last line lacks its newline. In the row of an event, `line` contains the
+original text only if isrlab would format the event differently.
 
 **Validation.** isrlab refuses a line, and reports its number, if the cluster in the header cannot have such an event. For example, the line
 names a broker that does not exist, a topic that no earlier line creates, a partition that the topic does not have, or a number out of
 range, such as offset −5.
 
-**Versions.** This program reads version {VERSION}, the first one, and refuses newer versions. A new kind or a new column changes the
-version only if an older program would misinterpret the log. An older program refuses an unknown kind, and reports its line number. If the
-version changes, this page lists the changes, and logs of all older versions remain readable.
+**Versions.** isrlab reads version {VERSION} of the format, which is the first version, and refuses newer versions. A new kind or a
+new column changes the version only if an older program would misinterpret the log. An older program refuses an unknown kind, and reports
+its line number. If the version changes, this page lists the changes, and logs of all older versions remain readable.
 """
 
 _KINDS: Final = """The source of a kind is the Kafka method, setting, or KIP that the event follows, or the part of isrlab that records the event.

@@ -6,8 +6,8 @@ The file is `keys.toml` in `$XDG_CONFIG_HOME/isrlab` (by default `~/.config/isrl
     kill = "J"
     step = ["n", "f8"]
 
-The left side of each line is the id of an action (`isrlab keys` lists all ids). The right side is the action's key or a list of its keys.
-Actions that the file does not name keep their keys.
+The left side of each line is the id of an action (`isrlab keys` lists all ids). The right side of each line is the action's key or a list
+of its keys. Actions that the file does not name keep their keys.
 """
 
 from __future__ import annotations

@@ -135,10 +135,10 @@ def _both_ways(node: str, word: str, links: dict[tuple[str, str], str]) -> Itera
 
 
 def faults_text(view: ClusterView) -> tuple[str, ...]:
-    """Return texts for all faults, from the longest to the shortest.
+    """Return descriptions of all faults, from the longest description to the shortest.
 
-    The first text names all faults, the next ones name fewer and fewer, and the last one only counts them. If there are no faults, return
-    an empty tuple.
+    The first description names all faults, the following descriptions name fewer and fewer faults, and the last description only counts the
+    faults. If there are no faults, return an empty tuple.
     """
     own = tuple([(b.id, b.state is BrokerState.PAUSED, b.failed_dirs, b.disk_delay_us) for b in view.brokers])
     key = (view.cut_links, view.held_links, view.changed_links, view.loss_ppm, own)

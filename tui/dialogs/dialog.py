@@ -50,8 +50,8 @@ class AnsweredOnce(AScreen[Result]):
 
 
 class TypeAheadScreen(AnsweredOnce[Result]):
-    """A screen that also receives the keys that the user pressed while the screen was opening. The application passes these keys to the
-    screen."""
+    """A screen that also receives the keys that the user pressed while the screen was opening. The application passes keys that were
+    pressed too early to the screen."""
 
     writes: ClassVar[bool] = False
     """Whether the screen has an input line."""

@@ -68,12 +68,12 @@ class TextLineDialog(Answered[str | None]):
             self.query_one(Input).focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show the error in the current text. An empty line shows no error."""
+        """Show the error in the current text. If the line is empty, show no error."""
         text = event.value.strip()
         self.query_one("#wrong", Static).update(plain_text((self._wrong(text) or "") if text else "", self.paint.warn))
 
     def _submit(self) -> None:
-        """Submit the text if it is valid. Otherwise, show the error."""
+        """Submit the text if it is valid. If the text is invalid, show the error."""
         text = self.query_one(Input).value.strip()
         wrong = self._wrong(text)
         if wrong is None:

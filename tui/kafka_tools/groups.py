@@ -122,7 +122,7 @@ def described_text(arguments: argparse.Namespace) -> str | None:
 
 
 def _imported(arguments: argparse.Namespace, text: str, at: int | None) -> Cluster:
-    """Return the cluster that the outputs of Kafka's tools describe."""
+    """Return the cluster that the output of Kafka's tools describes."""
     from core.kafka.release import CURRENT
     from scenarios.running.imported_cluster import settled_cluster
 

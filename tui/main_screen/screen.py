@@ -304,7 +304,8 @@ class MainScreen(Screen[None]):
             self.selection.keep_within(self.view)
 
     def _start_or_stop_frames(self) -> None:
-        """Start drawing frames unless the session is idle and the view is complete. Otherwise, stop drawing frames."""
+        """Start drawing frames unless the session is idle and the view is complete. If the session is idle and the view is complete, stop
+        drawing frames."""
         if self.session.playback.moving or self.source.has_stale or (self.page is not None and self.page.unfinished):
             self._last_frame = time.perf_counter()
             self._frame_timer.resume()

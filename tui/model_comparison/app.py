@@ -99,7 +99,8 @@ class ModelComparison(App[int]):
         self._begin()
 
     def get_driver_class(self) -> type[Driver]:
-        """Return the driver class. In a terminal, this is `TerminalDriver`, which quits the application when the terminal closes."""
+        """Return the driver class. In a terminal, the driver class is `TerminalDriver`, which quits the application when the terminal
+        closes."""
         found = super().get_driver_class()
         if found.__name__ != "LinuxDriver":
             return found

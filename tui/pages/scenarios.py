@@ -95,7 +95,9 @@ def paint_scenarios(
     if not entries:
         return [
             *out,
-            Row().add(f" No scenario matches '{wanted}'. To change the filter, press /. To clear it, press Esc.", paint.warn).strip(width),
+            Row()
+            .add(f" No scenario matches '{wanted}'. To change the filter, press /. To clear the filter, press Esc.", paint.warn)
+            .strip(width),
         ]
     chosen = entries[selected]
     about = _about(chosen, paint, width)[: max(5, height // 2)]

@@ -69,8 +69,8 @@ class KnownSetting:
 def gather(settings: Settings, place: SettingsScope, wanted: str = "") -> list[KnownSetting]:
     """Return the settings whose name or meaning contains the words.
 
-    Changed settings come first, followed by dynamic settings. Settings that the release does not have come last. Within these groups,
-    settings are sorted by name.
+    Changed settings come first, followed by dynamic settings. Settings that the release does not have come last. Within each of these
+    groups, settings are sorted by name.
     """
     found = []
     for setting in SETTINGS.values():
@@ -205,7 +205,8 @@ def paint_settings(
             *out,
             Row()
             .add(
-                f" No setting matches '{wanted}' in its name or description. To change the filter, press /. To clear it, press Esc.",
+                f" No setting matches '{wanted}' in its name or description. To change the filter, press /. To clear the filter, press "
+                "Esc.",
                 paint.warn,
             )
             .strip(width),

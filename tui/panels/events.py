@@ -316,7 +316,7 @@ class EventLog(Lines, can_focus=True):
         return max(rows.first, min(self.cursor, rows.total - 1))
 
     def _update_rows(self) -> None:
-        """Add lines for new events. The selected event remains selected."""
+        """Add lines for new events. The event that was selected remains selected."""
         chosen, inside = self.selected, self._line is not None and self.rows.at(self._line)[2]
         if self.rows.update():
             self._moved += 1

@@ -159,7 +159,7 @@ def differing_segments(before: Sequence[Segment], after: Sequence[Segment]) -> t
 def changed(old: Strip, new: Strip, width: int) -> tuple[int, int]:
     """Return the range of columns in which two lines differ, as start (inclusive) and end (exclusive).
 
-    Only these columns are written to the terminal.
+    Only the columns that differ are written to the terminal.
     """
     after = list(new)
     first, last = differing_segments(list(old), after)

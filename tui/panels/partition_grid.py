@@ -42,7 +42,7 @@ LEAST_CELL: Final = 15
 """The minimum width, in cells, of a replica with its marks, a bar, and a number."""
 
 LEAST_BAR: Final = 4
-"""The preferred minimum length of a bar, in cells. If bars would be shorter than this, less important columns are left out."""
+"""The preferred minimum length of a bar, in cells. If bars would be shorter than this minimum, less important columns are left out."""
 
 SHORTEST_BAR: Final = 2
 """The minimum length of a bar, in cells, at which a gap is still visible."""
@@ -324,7 +324,7 @@ class GridPainter:
         return row.strip(width, (self.paint.cursor if focused else self.paint.row) if selected else None)
 
     def _beginning(self, p: PartitionView, columns: Columns, selected: bool) -> Part:
-        """Return the part of a row that precedes the replicas. This part does not depend on offsets."""
+        """Return the part of a row that precedes the replicas. The part before the replicas does not depend on offsets."""
         paint = self.paint
         glyph, word, style = partition_status(p, paint)
         key = (columns, selected, id(paint), word, p.leader, p.leader_epoch, p.partition_epoch, p.isr, len(p.replicas), p.min_isr)

@@ -325,7 +325,7 @@ class Timeline(Lines, can_focus=True):
         self.show(paint_timeline(self.buckets, bookmarks, now, end, self.paint, size, focused=self.has_focus, told=told, chosen=self.mark))
 
     def on_click(self, event: events.Click) -> None:
-        """Go to the mark under the mouse. If there is no mark, go to the time at this position."""
+        """Go to the mark under the mouse. If there is no mark, go to the time at the position of the mouse."""
         left, cells = axis_of((self.box.width, self.box.height))
         cell = event.x - left
         if not 0 <= cell < cells or not self.buckets.span:

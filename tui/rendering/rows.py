@@ -49,7 +49,7 @@ class Line(Strip):
 
 
 class Row:
-    """A line of styled text that is being built. `width` is its current width in cells."""
+    """A line of styled text that is being built. `width` is the current width of the line in cells."""
 
     __slots__ = ("_segments", "width")
 
@@ -77,7 +77,7 @@ class Row:
         return self
 
     def put(self, segments: Sequence[Segment], width: int) -> Row:
-        """Append finished segments. `width` is their total width in cells."""
+        """Append finished segments. `width` is the total width of the segments in cells."""
         own = self._segments
         if own and segments and own[-1].style is segments[0].style:
             own[-1] = Segment(own[-1].text + segments[0].text, own[-1].style)

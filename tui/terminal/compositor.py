@@ -5,8 +5,8 @@ rendering account for most of the cost of a repaint. Panels do not overlap, so t
 notification covers panels, or if a gap between panels must be painted, Textual's compositor is used.
 
 This module depends on internals of Textual that can change with any version: `CompositorUpdate`; the attributes `render_update`, `clear`,
-`visible_widgets`, `root`, and `_dirty_regions` of `Compositor`; `Screen._compositor`; `App._display` and `App._batch_count`. If these
-internals change, tests/tui/terminal/test_compositor.py fails.
+`visible_widgets`, `root`, and `_dirty_regions` of `Compositor`; `Screen._compositor`; `App._display` and `App._batch_count`. If Textual
+changes these internals, tests/tui/terminal/test_compositor.py fails.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 When a terminal closes, its processes receive SIGHUP and SIGCONT. On the SIGCONT, Textual's driver would start a second time, with a second
 thread that reads keys and a second thread that writes. The second writing thread would fail at its first write, and on exit the process
 would wait for that thread forever. This module uses the private names `_app`, `_file`, `_auto_restart`, `_sigcont_application`, and
-`_must_signal_resume` of Textual. If these names change, tests/tui/terminal/test_driver.py fails.
+`_must_signal_resume` of Textual. If Textual changes these names, tests/tui/terminal/test_driver.py fails.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class HangupSafeFile:
             gone()
 
     def _lead_nowhere(self) -> None:
-        """Redirect the file to the null device. Otherwise, Python's flush at exit would fail, and the exit code would be 120."""
+        """Redirect the file to the null device. Without this redirection, Python's flush at exit would fail, and the exit code would be
+        120."""
         with contextlib.suppress(OSError, ValueError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._file.fileno())

@@ -63,8 +63,8 @@ class SegmentsDeleted(Event, kind="segments-deleted", source="UnifiedLog#deleteO
 class LogCleaned(Event, kind="log-cleaned", source="Cleaner#doClean", level=NOTABLE):
     """The log cleaner of a broker made a pass over a compacted log, from the first offset that had never been cleaned to `to_offset`.
 
-    The pass removed `records` records, among them `tombstones` tombstones and `markers` markers. `delete_horizon_us` is the time after
-    which a later pass can remove the tombstones and markers whose delete horizon this pass has set; -1 if there are none.
+    The cleaning pass removed `records` records, among them `tombstones` tombstones and `markers` markers. `delete_horizon_us` is the time
+    after which a later pass can remove the tombstones and markers whose delete horizon this pass has set; -1 if there are none.
     """
 
     broker: int

@@ -99,7 +99,7 @@ class GroupRebalancing(Event, kind="group-rebalancing", source="GroupMetadataMan
 
 
 class GroupGeneration(Event, kind="group-generation", source="GroupMetadataManager#completeClassicGroupJoin", level=NOTABLE):
-    """A new generation of a group began. All members have joined, and the leader assigns the partitions next."""
+    """A new generation of a group began. All members have joined, and the group leader assigns the partitions next."""
 
     broker: int
     group: str

@@ -60,13 +60,15 @@ UNAVAILABILITY: Final = Summary(
     title="Windows without reads, writes, or acknowledgments by partition",
     notes=(
         "If `what` is `reads`, clients cannot read, because the partition has no leader, or because its leader is down, paused, cut "
-        "off from a client of the topic, or not leading yet (after a restart or an election). The window begins as soon as one of these "
+        "off from a client of the topic, or not leading yet (after a restart or an election). The window begins as soon as one of the "
         "reasons applies, even if the controller notices it later. If `what` is `writes`, clients cannot write with acks=all, for the "
         "same reasons, or because "
         "the ISR is under min.insync.replicas. If `what` is `stalled`, clients can write, but acks=all writes have to wait. A stall has "
         "one of three reasons. First, an ISR member is down, paused, or cut off from the leader, so no record can be "
-        "committed. Such a window counts even if no producer writes. Second, the high watermark stays below the log end for more than "
-        "1 s. The window begins when the high watermark stops advancing. Third, a write waits for the leader's slow disk for more than "
+        "committed. A window with the first reason counts even if no producer writes. Second, the high watermark stays below the log end "
+        "for more than "
+        "1 s. A window with the second reason begins when the high watermark stops advancing. Third, a write waits for the leader's slow "
+        "disk for more than "
         "1 s. Logs from earlier isrlab versions do not contain windows with the third reason. This table does not cover full request "
         "queues, or the failure of one of "
         "several log directories."
