@@ -35,9 +35,15 @@ class AlterConfig(NamedTuple):
 
 
 class CreateTopic(NamedTuple):
-    """A request to create a topic (`CreateTopics`)."""
+    """A request to create a topic (`CreateTopics`).
+
+    Attributes:
+        topic: the topic.
+        again: whether an earlier request to create the topic was refused. Another refusal causes no event.
+    """
 
     topic: TopicSpec
+    again: bool = False
 
 
 class CreatePartitions(NamedTuple):

@@ -325,6 +325,8 @@ class Release(ReprMixin):
             committed offset ignores metadata that is older than the epoch of this offset (KIP-320, 2.3).
         keeps_paused_records: when a consumer pauses a partition, it keeps the records that it has already fetched (KAFKA-7548). Before 2.4,
             a consumer that pauses a partition drops its fetched records, and fetches them again later.
+        skips_buffered_brokers: while a consumer has records from a broker that wait for poll(), it does not fetch other partitions from
+            this broker (KAFKA-17182, 4.0). A paused partition does not count.
         finds_by_time: ListOffsets finds the first record at or after a timestamp (KIP-79, 0.10.1). Before 0.10.1, ListOffsets uses the
             modification times of segments.
         reads_from_followers: consumers send their rack, and followers serve consumers that send one (KIP-392, 2.4).
@@ -355,6 +357,9 @@ class Release(ReprMixin):
             (KAFKA-16277, 3.7.1). Before 3.7.1, a member that owns too many partitions keeps the partitions that it reports first.
         extra_goes_to_any_member: with the server-side assignor `uniform`, any member can have one partition more than other members. Before
             4.1, only the first members of the group can have an extra partition (KAFKA-18688, 4.1).
+        shrinks_offsets_topic: if fewer brokers than offsets.topic.replication.factor are alive when the topic `__consumer_offsets` is
+            created, the topic gets only as many replicas as brokers are alive. Since 0.11, the creation fails, and each lookup of a coordinator
+            tries again (KAFKA-3959, 0.11).
         consumer_protocol: brokers coordinate groups for which they assign the partitions themselves (KIP-848, 4.0; the early access in 3.7
             is not modeled).
         stores_subscription_metadata: a coordinator stores the topics of a consumer group in a separate record. Since 4.1, the record of the
@@ -405,6 +410,7 @@ class Release(ReprMixin):
     plain_commits_unstable: bool = _until("4.0")
     unknown_group_not_found: bool = _since("4.0")
     consumer_groups: bool = _since("0.9")
+    shrinks_offsets_topic: bool = _until("0.11")
     requires_member_id: bool = _since("2.4")
     new_members_expire: bool = _since("2.4")
     delays_first_rebalance: bool = _since("0.11")
@@ -482,6 +488,7 @@ class Release(ReprMixin):
     publishes_isr_changes: bool = _since("0.9")
     validates_positions: bool = _since("2.4")
     keeps_paused_records: bool = _since("2.4")
+    skips_buffered_brokers: bool = _since("4.0")
     finds_by_time: bool = _since("0.10.2")
     reads_from_followers: bool = _since("2.4")
     controller_epoch_fencing: bool = True

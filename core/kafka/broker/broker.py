@@ -60,12 +60,14 @@ class Broker(BrokerContext):
     Attributes:
         voter: the controller in the same process (`process.roles=broker,controller`); None if the process is only a broker.
         channel: the connection to the active controller.
+        create_internal_topic: the function that tries again to create an internal topic if its creation was refused.
     """
 
     __slots__ = (
         "_shutdown_heard",
         "alter_partition",
         "channel",
+        "create_internal_topic",
         "fetch_manager",
         "fetcher_manager",
         "groups",
@@ -80,6 +82,7 @@ class Broker(BrokerContext):
     )  # fmt: skip
 
     channel: Final[ControllerChannel]
+    create_internal_topic: Final[Callable[[str], None]]
     producer_id_manager: Final[ProducerIdManager]
     registration: Final[BrokerRegistration]
     log_directories: Final[LogDirectories]
@@ -96,6 +99,7 @@ class Broker(BrokerContext):
         self._shutdown_heard = False
         self.voter: KafkaRaftClient | None = None
         self.channel = ControllerChannel(self, setup.controllers)
+        self.create_internal_topic = setup.create_internal_topic
         self.producer_id_manager = ProducerIdManager(self)
         self.log_directories = LogDirectories(self, self.channel)
         self.registration = BrokerRegistration(self, self.channel, self.log_directories.online_ids)
@@ -373,7 +377,10 @@ class Broker(BrokerContext):
 
     def _find_coordinator(self, request: FindCoordinatorRequest, sender: str) -> None:
         """Respond with the broker that coordinates a transactional.id or a group (`KafkaApis#handleFindCoordinatorRequest`)."""
-        leaders = self.topic_leaders(GROUP_METADATA_TOPIC if request.group else TRANSACTION_STATE_TOPIC)
+        topic = GROUP_METADATA_TOPIC if request.group else TRANSACTION_STATE_TOPIC
+        leaders = self.topic_leaders(topic)
+        if not leaders:
+            self.create_internal_topic(topic)
         leader = leaders[partition_for(request.key, len(leaders))][0] if leaders else NO_LEADER
         available = leader != NO_LEADER and self.is_alive(leader)
         error = errors.NONE if available else errors.COORDINATOR_NOT_AVAILABLE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from core.kafka.controller.metadata_log import MetadataLog
@@ -9,6 +10,10 @@ from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.settings.settings import Settings
 from core.sim.journal import Journal
 from core.sim.network import Network
+
+
+def create_nothing(_: str) -> None:
+    """Create no internal topic."""
 
 
 class BrokerSetup(NamedTuple):
@@ -26,6 +31,7 @@ class BrokerSetup(NamedTuple):
         by_hand: whether fetchers, heartbeats, and checks run only on command.
         racks: the rack of each broker.
         controllers: the names of the controllers; empty for a cluster with a single controller.
+        create_internal_topic: the function that tries again to create an internal topic, given its name, if its creation was refused.
     """
 
     broker_id: int
@@ -39,3 +45,4 @@ class BrokerSetup(NamedTuple):
     by_hand: bool
     racks: dict[int, str | None]
     controllers: tuple[str, ...] = ()
+    create_internal_topic: Callable[[str], None] = create_nothing

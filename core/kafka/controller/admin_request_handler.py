@@ -23,6 +23,7 @@ from core.kafka.controller.create_partitions import create_partitions
 from core.kafka.controller.feature_control_manager import replay_feature_level
 from core.kafka.controller.quorum_controller import QuorumController
 from core.kafka.errors import KafkaError
+from core.kafka.transaction.transaction_log import INTERNAL_TOPICS
 
 
 def handle_admin_request(controller: ConfiguredController, request: AdminRequest) -> None:
@@ -35,11 +36,14 @@ def handle_admin_request(controller: ConfiguredController, request: AdminRequest
     match request:
         case AlterConfig(name, value, topic, broker):
             change_setting(controller, name, value, topic, broker)
-        case CreateTopic(spec):
+        case CreateTopic(spec, again):
             try:
                 replication.create_topic(spec)
             except KafkaError as refusal:
-                journal.emit(events.TopicRefused.kind, spec.name, refusal.code, refusal.message)
+                if not again:
+                    journal.emit(events.TopicRefused.kind, spec.name, refusal.code, refusal.message)
+                if spec.name in INTERNAL_TOPICS:
+                    replication.refused_internal_topics[spec.name] = spec
             except ValueError as wrong:
                 journal.emit(events.TopicRefused.kind, spec.name, "INVALID_CONFIG", str(wrong))
         case CreatePartitions(name, count, assignment):

@@ -63,13 +63,14 @@ class TopicRegistry:
         replica_counts: the number of replicas that each broker has.
         directories: the directory of each replica on brokers that have several log directories.
         leaderless: the partitions that have no leader (ordered set).
+        refused_internal_topics: the internal topics whose creation was refused, by name.
         unbalanced: the partitions whose leader is not the preferred leader (ordered set).
         controller_node: the broker whose process runs the active controller; None if the controller has its own process.
     """
 
     __slots__ = (
         "_ids", "_placer", "account", "brokers", "brokers_to_isrs", "controller_node", "directories", "journal", "leader_counts",
-        "leaderless", "metadata", "partitions", "racks", "release", "replica_counts", "settings", "topics", "unbalanced",
+        "leaderless", "metadata", "partitions", "racks", "refused_internal_topics", "release", "replica_counts", "settings", "topics", "unbalanced",
     )  # fmt: skip
 
     settings: Final[Settings]
@@ -87,6 +88,7 @@ class TopicRegistry:
     directories: Final[dict[int, dict[TopicPartition, str]]]
     leaderless: Final[dict[TopicPartition, None]]
     unbalanced: Final[dict[TopicPartition, None]]
+    refused_internal_topics: Final[dict[str, TopicSpec]]
     _placer: Final[StripedReplicaPlacer]
     _ids: Final[RandomStream]
 
@@ -115,6 +117,7 @@ class TopicRegistry:
         self.directories = {}
         self.leaderless = {}
         self.unbalanced = {}
+        self.refused_internal_topics = {}
         self.controller_node: int | None = None
         self._placer = StripedReplicaPlacer(RandomStream(f"{seed}:placement"))
         self._ids = RandomStream(f"{seed}:topic-ids")

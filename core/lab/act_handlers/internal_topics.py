@@ -44,6 +44,9 @@ def _internal_topic(cluster: ClusterNodes, name: str, prefix: str, config: tuple
     if name in replication.topics:
         return None
     factor, partitions = settings.integer(f"{prefix}.replication.factor"), settings.integer(f"{prefix}.num.partitions")
+    if cluster.release.shrinks_offsets_topic:
+        alive = sum(replication.is_active(broker) for broker in replication.brokers)
+        factor = min(factor, alive) or factor
     if factor > len(cluster.brokers):
         raise ActRefused(
             f"{prefix}.replication.factor is {factor}, but the cluster has {len(cluster.brokers)} broker"

@@ -26,5 +26,5 @@ def broker_setup(
     """
     return BrokerSetup(
         broker.id, broker.rack, broker.log_dirs, cluster.initial_settings(), metadata, cluster.network, cluster.journal, cluster.account,
-        by_hand=cluster.by_hand, racks=racks, controllers=controllers,
+        by_hand=cluster.by_hand, racks=racks, controllers=controllers, create_internal_topic=cluster.create_internal_topic,
     )  # fmt: skip

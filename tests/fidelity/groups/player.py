@@ -160,7 +160,7 @@ class GroupPlayer:
         elif op == "SIGCONT":
             self.cluster.do(acts.ThawConsumer(who))
         elif op == "set" and act["args"][0] in ("delay", "perRecord"):
-            time = int(act["args"][1]) * US_PER_MS
+            time = int(float(act["args"][1]) * US_PER_MS)
             self.cluster.do(acts.ProcessingTime(who, **{"poll_time" if act["args"][0] == "delay" else "record_time": time}))
         elif op == "remove-static":
             self.cluster.do(acts.RemoveMember(act["instance"], self.recording.groups[0]))

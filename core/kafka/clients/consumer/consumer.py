@@ -149,12 +149,16 @@ class Consumer(Client):
             if self.reconnect_time(node) > self.journal.now:
                 for partition in partitions:
                     self._back_off(partition)
-            elif node not in self.in_flight:
+            elif node not in self.in_flight and self._may_fetch_from(broker):
                 correlation = self.next_correlation()
                 self.in_flight[node] = (correlation, self.journal.now)
                 asked = tuple((TopicPartition(self.topic, p), self.positions[p], self.epoch_of(p)) for p in partitions)
                 request = ConsumerFetchRequest(correlation, self.name, asked, FETCH_MAX_WAIT, self.client_rack, self.read_committed)
                 self.send(node, request)
+
+    def _may_fetch_from(self, _: int) -> bool:
+        """Return whether a fetch can be sent to a broker to which no other fetch is in flight."""
+        return True
 
     def _handle_fetch_response(self, response: ConsumerFetchResponse, sender: str) -> None:
         in_flight = self.in_flight.get(sender)

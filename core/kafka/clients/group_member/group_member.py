@@ -7,6 +7,7 @@ does not notice a rebalance or read more records. In poll(), the application wai
 from __future__ import annotations
 
 import enum
+from collections.abc import Collection
 from typing import Final
 
 from core.kafka import events
@@ -354,6 +355,12 @@ class GroupMember(Client):
         for reader in self.readers.values():
             if reader.stale:
                 reader.fetch()
+
+    def buffered_brokers(self) -> Collection[int]:
+        """Return the brokers to which no fetch is sent, because records from them are waiting for poll()."""
+        if not self.release.skips_buffered_brokers:
+            return ()
+        return {broker for reader in self.readers.values() if reader.buffer for broker in reader.buffered_brokers()}
 
     def _poll_records(self) -> tuple[PolledRange, ...]:
         room, polled = self.does.client.max_poll_records, []

@@ -5,7 +5,7 @@ Kafka: `Fetcher`, `SubscriptionState`. In Kafka, one fetch from a broker covers 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple, Protocol
 
 from core.kafka import errors, events
@@ -50,6 +50,9 @@ class Owner(Protocol):
     @property
     def fetches(self) -> bool:
         """Whether the application is in poll()."""
+
+    def buffered_brokers(self) -> Collection[int]:
+        """Return the brokers to which no fetch is sent, because records from them are waiting for poll()."""
 
     def refresh_metadata(self) -> None:
         """Request the metadata for all topics."""
@@ -271,7 +274,17 @@ class TopicReader(Consumer):
         if self.owner.fetches:
             if self.assigned:
                 super()._fetch_all()
-            self.stale = bool(self._read_replicas)
+            self.stale = bool(self._read_replicas) or bool(self.owner.buffered_brokers())
+
+    def _may_fetch_from(self, broker: int) -> bool:
+        """Return whether no records from the broker are waiting for poll() (`AbstractFetch#prepareFetchRequests`)."""
+        return broker not in self.owner.buffered_brokers()
+
+    def buffered_brokers(self) -> set[int]:
+        """Return the brokers that serve the partitions whose records are waiting for poll(). Paused partitions do not count
+        (`AbstractFetch#bufferedNodes`)."""
+        waiting = {each.tp.partition for each in self.buffer if each.tp.partition not in self.paused}
+        return {self.select_read_replica(each) for each in waiting if self._is_fetchable(each)}
 
     def _is_fetchable(self, partition: int) -> bool:
         return partition in self.assigned and partition not in self.initializing and super()._is_fetchable(partition)
