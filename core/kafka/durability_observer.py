@@ -149,7 +149,7 @@ class DurabilityObserver(Protocol):
         offset.
         """
 
-    def process_checked(self, group: str, source: str, output: str, copies: int) -> None:
+    def process_checked(self, group: str, source: str, output: str, copies: int, other_outputs: tuple[str, ...] = ()) -> None:
         """Record that a process in a group is beginning another round. At that point, the account checks which input was processed twice,
         only in part, or never.
         """

@@ -233,6 +233,7 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
     "K1": (
         "delayed records: levels, bounds, commits, crashes, and what cures their harm",
         {
+            "k1-chain": ("rounding-max(delay-5s) == 4s", "never-forwarded(delay) == 0"),
             "k1-routing": ("rounding-max(delay-2h) == 3599s", "delay-error-max(delay-30s) > 13s"),
             "k1-lateness": ("lateness-max(delay) == 4ms", "delay-error-max(delay) > 13.004s"),
             "k1-timing-wheel": "lateness-max(coarse) > 745ms",

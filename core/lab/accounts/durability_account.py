@@ -393,9 +393,9 @@ class DurabilityAccount:
         if logs:
             self.consumption.check(group, logs, self.polled_by_members(group), below)
 
-    def process_checked(self, group: str, source: str, output: str, copies: int) -> None:
+    def process_checked(self, group: str, source: str, output: str, copies: int, other_outputs: tuple[str, ...] = ()) -> None:
         """Report which input of a group was processed twice, only in part, or never."""
-        self.processing.check(Processing(group, source, output, copies), self.leader_logs(), self.records_in_hand(group))
+        self.processing.check(Processing(group, source, output, copies, other_outputs), self.leader_logs(), self.records_in_hand(group))
 
     def leader_logs(self) -> dict[TopicPartition, ReplicaLog]:
         """Return the log of the newest leader of each partition."""

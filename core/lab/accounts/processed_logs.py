@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from core.kafka.clients.processes.processed_records import ProcessedRecords
-from core.kafka.clients.services.service_records import RetriedRecords
+from core.kafka.clients.services.service_records import RetriedRecords, processed_records
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import Batch, Term
 from core.kafka.log.offset_set import OffsetSet
@@ -76,7 +76,7 @@ class StableLog:
         for batch, start, end, aborted in _batches(log, self.end, bound):
             if batch.marker is None and not aborted:
                 self.visible.add(start, end)
-            if isinstance(batch.content, ProcessedRecords):
+            if processed_records(batch.content) is not None:
                 self.outputs.append(_output(tp, batch, start, end, visible=not aborted, decided=True))
         self.end = bound
         self.terms = tuple(term for start, term in zip(log.starts, log.terms, strict=True) if start < bound)
@@ -85,7 +85,7 @@ class StableLog:
 def undecided_outputs(tp: TopicPartition, log: ReplicaLog) -> Iterator[OutputRecords]:
     """Yield the output at or above the last stable offset. This output can still become visible or be aborted."""
     for batch, start, end, _ in _batches(log, log.last_stable_offset(), log.leo):
-        if isinstance(batch.content, ProcessedRecords):
+        if processed_records(batch.content) is not None:
             yield _output(tp, batch, start, end, visible=False, decided=False)
 
 
@@ -127,8 +127,8 @@ def dead_letters(logs: Iterable[ReplicaLog], topic: str, group: str) -> tuple[in
 
 
 def _output(tp: TopicPartition, batch: Batch, start: int, end: int, *, visible: bool, decided: bool) -> OutputRecords:
-    content = batch.content
-    assert isinstance(content, ProcessedRecords), "checked before"
+    content = processed_records(batch.content)
+    assert content is not None, "checked before"
     part = content._replace(start=content.start + start - batch.base, end=content.start + end - batch.base)
     return OutputRecords(part, tp, start, visible, decided)
 

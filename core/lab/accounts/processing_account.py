@@ -48,12 +48,18 @@ class Processing(NamedTuple):
         source: the input topic.
         copies: the number of output records for each input record.
         output: the output topic.
+        other_outputs: the other topics that output can go to. Each input record has its output in only one of the topics.
     """
 
     group: str
     source: str
     output: str
     copies: int
+    other_outputs: tuple[str, ...] = ()
+
+    def writes(self, topic: str) -> bool:
+        """Return whether output can go to a topic."""
+        return topic == self.output or topic in self.other_outputs
 
 
 class Harm(NamedTuple):
@@ -236,7 +242,7 @@ class ProcessingAccount:
 
     def _group(self, processing: Processing, logs: Logs) -> GroupAccount:
         """Return the account of a group's visible output."""
-        outputs = {tp: self._stable(tp, log) for tp, log in logs.items() if tp.topic == processing.output}
+        outputs = {tp: self._stable(tp, log) for tp, log in logs.items() if processing.writes(tp.topic)}
         group = self.groups.get(processing)
         if group is None or any(group.is_behind(tp, log) for tp, log in outputs.items()):
             group = self.groups[processing] = GroupAccount(processing.copies)
@@ -249,7 +255,7 @@ class ProcessingAccount:
         return tuple(
             output
             for tp, log in logs.items()
-            if tp.topic == processing.output
+            if processing.writes(tp.topic)
             for output in (*self._stable(tp, log).outputs, *undecided_outputs(tp, log))
             if output.content.group == processing.group
         )
@@ -343,7 +349,7 @@ def _undecided(processing: Processing, logs: Logs) -> list[OutputRecords]:
     return [
         output
         for tp, log in logs.items()
-        if tp.topic == processing.output
+        if processing.writes(tp.topic)
         for output in undecided_outputs(tp, log)
         if output.content.group == processing.group
     ]

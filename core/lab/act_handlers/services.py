@@ -42,6 +42,10 @@ def _delay_configs(cluster: ClusterNodes, act: acts.StartDelayService) -> tuple[
             raise ActRefused(f"{name} must be {', '.join(words)}, not {value}")
     if act.delays not in ("level", "record"):
         raise ActRefused(f"delays must be level or record, not {act.delays}")
+    if act.over_max not in ("refuse", "chain"):
+        raise ActRefused(f"over-max must be refuse or chain, not {act.over_max}")
+    if act.over_max == "chain" and act.delays == "record":
+        raise ActRefused("with delays: record, each record waits in one level for its whole delay; omit over-max")
     if act.queue not in ("priority", "fifo"):
         raise ActRefused(f"queue must be priority or fifo, not {act.queue}")
     if act.reset not in ("earliest", "latest"):
@@ -65,6 +69,7 @@ def _delay_configs(cluster: ClusterNodes, act: acts.StartDelayService) -> tuple[
             act.service, level_topic(level), act.topic, group if act.instances == 1 else worker_name(group, level), delay, act.bound, resume_at,
             act.commit_every, ServiceCommit(act.commit), worker_name(group, level) if act.transactional else "", act.queue == "fifo",
             act.delays == "record", DueFrom(act.due_from), act.tick, act.reset, None, act.dead_letters or "",
+            act.levels if act.over_max == "chain" and level == act.levels[-1] else (),
         )  # fmt: skip
         found += shared(cluster, worker_name(act.service, level), does, act.instances, act.config)
     return tuple(found)
@@ -178,8 +183,9 @@ def _produce_delayed(cluster: ClusterNodes, act: acts.ProduceDelayed) -> find.Ch
         raise ActRefused(f"there is no delay service {act.service}; start one with delay-service")
     real_topic = workers[0].does.target
     levels = tuple(worker.does.source.rpartition("_")[2] for worker in workers)
+    chained = bool(workers[-1].does.chained_levels)
     try:
-        topic = level_topic(level_for(act.after, levels)) if act.after else real_topic
+        topic = level_topic(level_for(act.after, levels, chained=chained)) if act.after else real_topic
     except ValueError as wrong:
         raise ActRefused(str(wrong)) from None
     name, acks = producer_name(act.after) if act.producer is None else act.producer, find.acks(act.acks)

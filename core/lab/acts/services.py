@@ -30,6 +30,9 @@ class StartDelayService(Act, word="delay-service", does="start a service that ho
     With `dead-letters: orders-dlt`, records that the real topic never accepts go to this dead-letter topic. Such a record is too large, has
     no key although the real topic is compacted, or expires after the real topic was deleted. Without `dead-letters`, the worker keeps
     trying to send such records.
+
+    With `over-max: chain`, a delay can be longer than the longest level: the worker of the longest level sends the record to the level for
+    the rest of the delay. By default (`refuse`), such a delay is refused.
     """
 
     topic: str
@@ -53,13 +56,14 @@ class StartDelayService(Act, word="delay-service", does="start a service that ho
     """Kafka settings of the clients of the service, by name (`core.kafka.clients.client_config`)."""
     instances: int = 1
     dead_letters: str | None = None
+    over_max: str = "refuse"
 
 
 @attrs.frozen(eq=False, repr=False)
 class ProduceDelayed(Act, word="produce-delayed", does="produce records that are to arrive after a delay"):
     """Produce records that should reach the topic of a delay service after the time `after`.
 
-    They go to the topic of the smallest level that is long enough. With `rate`, the records are produced over time, and `every` is the time
+    They go to the topic of the smallest level that is long enough, or of the longest level if the service chains levels. With `rate`, the records are produced over time, and `every` is the time
     between two batches. Without a delay, they go to the real topic immediately. By default, the producer is named after the delay:
     `delayed-17s`.
     """

@@ -36,15 +36,20 @@ def level_topic(name: str) -> str:
     return TOPIC_PREFIX + name
 
 
-def level_for(wanted: int, levels: tuple[str, ...]) -> str:
+def level_for(wanted: int, levels: tuple[str, ...], *, chained: bool = False) -> str:
     """Return the shortest level that is at least as long as a requested delay in µs.
 
+    If the requested delay is longer than every level and levels are `chained`, return the longest level. The rest of the delay follows in
+    another level.
+
     Raises:
-        ValueError: the requested delay is longer than every level.
+        ValueError: the requested delay is longer than every level, and levels are not chained.
     """
     for name in levels:
         if level_us(name) >= wanted:
             return name
+    if chained:
+        return levels[-1]
     raise ValueError(f"a delay of {wanted / SECOND:g} s is longer than the longest level, which is {levels[-1]}")
 
 

@@ -1,5 +1,8 @@
 """A worker in a delay service. The worker reads the topic of one level, and sends each record to its real topic when the record is due.
 
+If levels are chained, the worker of the longest level sends a record whose requested delay is longer to the level for the rest of the
+delay.
+
 If the real topic never accepts a record, for example because the record is too large, the worker tries to send it again and again. With a
 dead-letter topic, the worker sends the record there instead, so that the commit point can advance.
 """
@@ -11,6 +14,7 @@ from typing import Final
 from core.kafka import errors, events
 from core.kafka.clients.accumulator.producer_batch import ProducerBatch
 from core.kafka.clients.processes.processed_records import ProcessedRecords
+from core.kafka.clients.services.delay_levels import level_for, level_topic
 from core.kafka.clients.services.service_config import WorkerConfig
 from core.kafka.clients.services.service_records import DelayedRecords, HeldRecords, RetriedRecords
 from core.kafka.clients.services.service_worker import ServiceWorker
@@ -52,6 +56,8 @@ class DelayWorker(ServiceWorker):
         self.dead = []
         if does.dead_letters:
             self.write_topic(does.dead_letters)
+        for topic in does.chained_topics:
+            self.write_topic(topic)
 
     def _handle(self, records: HeldRecords) -> None:
         """Send the records to the real topic. Send the records that the real topic has refused to the dead-letter topic."""
@@ -68,10 +74,20 @@ class DelayWorker(ServiceWorker):
         content = ProcessedRecords(
             does.group, self.name, self.instance, self.consumer.tp(records.partition), records.start, records.end, 0, records.event
         )
+        headers = records.content
+        if does.chained_levels and isinstance(headers, DelayedRecords):
+            waited = headers.before + does.delay
+            if waited < headers.wanted:
+                topic = level_topic(level_for(headers.wanted - waited, does.chained_levels, chained=True))
+                self._forward(records, headers._replace(before=waited, sent_on=content), topic)
+                return
         self._forward(records, content)
 
     def _forwarded(self, records: HeldRecords, batch: ProducerBatch) -> None:
-        """Report the lateness, which is the time from when the records were due until they were acknowledged."""
+        """Report the lateness, which is the time from when the records were due until they were acknowledged.
+
+        If the records were sent to another level, they have no rounding yet.
+        """
         content = batch.content
         if isinstance(content, RetriedRecords):
             if self.transactions is not None:
@@ -82,7 +98,10 @@ class DelayWorker(ServiceWorker):
         does, journal, headers = self.does, self.journal, records.content
         delay = self.delay_of(records)
         due = records.timestamp + delay
-        wanted, created = (headers.wanted, headers.created) if isinstance(headers, DelayedRecords) else (delay, records.timestamp)
+        wanted, created = delay, records.timestamp
+        if isinstance(headers, DelayedRecords):
+            delay += headers.before
+            created, wanted = headers.created, delay if isinstance(content, DelayedRecords) else headers.wanted
         tp = self.consumer.tp(records.partition)
         times = ForwardTimes(journal.now - due, delay - wanted, journal.now - created - wanted)
         columns = (
@@ -92,7 +111,7 @@ class DelayWorker(ServiceWorker):
             records.start,
             records.end,
             times.lateness,
-            does.target,
+            batch.tp.topic,
             times.rounding,
             times.total_error,
         )
@@ -148,4 +167,5 @@ class DelayWorker(ServiceWorker):
             self.refused.pop(number, None)
 
     def _check(self) -> None:
-        self.account.process_checked(self.does.group, self.does.source, self.does.target, 1)
+        does = self.does
+        self.account.process_checked(does.group, does.source, does.target, 1, does.chained_topics)

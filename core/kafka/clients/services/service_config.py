@@ -6,6 +6,7 @@ import enum
 from typing import NamedTuple
 
 from core.kafka.clients.group_member.member_config import MemberConfig
+from core.kafka.clients.services.delay_levels import level_topic
 
 
 class ServiceCommit(enum.StrEnum):
@@ -64,6 +65,8 @@ class WorkerConfig(NamedTuple):
         reset: auto.offset.reset.
         membership: the worker's configuration as a member of the group; None if the worker reads all partitions of its topic.
         dead_letters: the topic for records that the target never accepts; empty if the worker retries such records indefinitely.
+        chained_levels: the levels to which the worker can send a record whose requested delay is longer than the worker's own level; empty
+            if the worker sends every record to the target.
     """
 
     service: str
@@ -83,3 +86,9 @@ class WorkerConfig(NamedTuple):
     reset: str
     membership: MemberConfig | None = None
     dead_letters: str = ""
+    chained_levels: tuple[str, ...] = ()
+
+    @property
+    def chained_topics(self) -> tuple[str, ...]:
+        """The topics of the chained levels."""
+        return tuple(map(level_topic, self.chained_levels))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from core.kafka.clients.processes.consuming_process import RECORD_BYTES
+from core.kafka.clients.processes.processed_records import ProcessedRecords
 from core.kafka.ids import TopicPartition
 
 
@@ -15,11 +16,22 @@ class DelayedRecords(NamedTuple):
         topic: the topic to which the records go when they are due.
         wanted: the delay that the application requested, µs. The delay of the batch's level can be longer.
         created: the actual time when the application sent the records, regardless of the application's clock, µs.
+        before: the sum of the delays of the levels that have already held the records, µs.
+        sent_on: if another level has sent the records on, the records in the topic of that level; otherwise None.
     """
 
     topic: str
     wanted: int
     created: int
+    before: int = 0
+    sent_on: ProcessedRecords | None = None
+
+
+def processed_records(content: object) -> ProcessedRecords | None:
+    """Return the input records from which a process or a service made a batch; None if the batch is not their output."""
+    if isinstance(content, DelayedRecords):
+        return content.sent_on
+    return content if isinstance(content, ProcessedRecords) else None
 
 
 class RetriedRecords(NamedTuple):

@@ -34,6 +34,12 @@ def test_p_01_records_go_to_the_smallest_level_that_is_long_enough() -> None:
     assert max(range(5, 7201), key=lambda wanted: rounding[wanted] / wanted) == 11
 
 
+def test_p_01_chained_levels_take_the_longest_level_first() -> None:
+    """P-01: 7201 s becomes 7200 s and 5 s. The scenario `k1-chain` shows the service at work."""
+    assert level_for(7201 * SECOND, LEVELS, chained=True) == "2h"
+    assert level_for(1 * SECOND, LEVELS, chained=True) == "5s"
+
+
 def _held(due: int, partition: int, start: int) -> HeldRecords:
     return HeldRecords(due, partition, start, start + 1, 0, start, 0, None)
 
@@ -64,6 +70,8 @@ def test_impossible_acts_are_refused() -> None:
         (acts.StartDelayService("orders", ("10s", "5s")), "ascending order"),
         (acts.StartDelayService("orders", ("soon",)), "a level is a whole number with the unit"),
         (acts.StartDelayService("orders", ("5s",), bound=0), "must be at least 1"),
+        (acts.StartDelayService("orders", ("5s",), over_max="wait"), "over-max must be refuse or chain, not wait"),
+        (acts.StartDelayService("orders", ("5s",), delays="record", over_max="chain"), "waits in one level for its whole delay"),
         (acts.ProduceDelayed(SECOND, 1), "there is no delay service"),
         (acts.KillService(), "no worker of a service"),
     ):
@@ -91,6 +99,28 @@ def test_a_transactional_service_sends_refused_records_to_the_dead_letter_topic(
     worker = cluster.workers("delay")[0]
     assert isinstance(worker, DelayWorker)
     assert (worker.committed, worker.refused, worker.dead) == ({0: 13}, {0: []}, [])
+
+
+def test_instances_of_a_transactional_service_chain_levels() -> None:
+    """A record that waits for 12 s in levels of 5 s, 5 s, and 2 s arrives once, even if an instance dies between two levels."""
+    cluster = _cluster(TopicSpec("orders", 2, 1))
+    start = acts.StartDelayService(
+        "orders", ("2s", "5s"), partitions=2, transactional=True, commit_every=SECOND, instances=2, over_max="chain"
+    )
+    cluster.do(start)
+    cluster.run_until(5 * SECOND)
+    cluster.do(acts.ProduceDelayed(12 * SECOND, 4, partition=0))
+    cluster.do(acts.ProduceDelayed(12 * SECOND, 4, partition=1))
+    cluster.run_until(12 * SECOND)
+    cluster.do(acts.KillService(worker="delay-5s-1"))
+    cluster.do(start)
+    cluster.run_until(60 * SECOND)
+    view = cluster.view().services[0]
+    assert (view.forwarded, view.forwarded_twice, view.never_forwarded, view.held, view.too_early) == (24, 0, 0, 0, 0)
+    logs = cluster.account.leader_logs()
+    visible = sum(cluster.account.processing.visible(tp, log).count() for tp, log in logs.items() if tp.topic == "orders")
+    assert visible == 8
+    assert view.rounding["max"] == 0
 
 
 def test_records_for_a_deleted_topic_become_dead_letters() -> None:
