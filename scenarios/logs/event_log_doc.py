@@ -68,9 +68,9 @@ contains the header line. In a row of kind `log-tail`, `line` contains the text 
 (`base64:…` if it is not text), nothing, or `no-newline` if the last line lacks its newline. In the row of an event, `line` contains the
 original text only if isrlab would format the event differently.
 
-**Validation.** isrlab refuses a line, and reports its number, if the cluster in the header cannot have such an event. For example, the line
-names a broker that does not exist, a topic that no earlier line creates, a partition that the topic does not have, or a number out of
-range, such as offset −5.
+**Validation.** isrlab refuses a line, and reports its number, if the cluster in the header cannot produce the event on this line. For
+example, the line names a broker that does not exist, a topic that no earlier line creates, a partition that the topic does not have, or a
+number out of range, such as offset −5.
 
 **Versions.** isrlab reads version {VERSION} of the format, which is the first version, and refuses newer versions. A new kind or a
 new column changes the version only if an older program would misinterpret the log. An older program refuses an unknown kind, and reports

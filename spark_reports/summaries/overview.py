@@ -105,7 +105,7 @@ NOTES: Final = (
     "end of the session, where a negative lag counts as 0. `max_group_lag` is the greatest lag of a group in one partition. "
     "`records_lost` counts a lost record only once, even if the record was both acknowledged "
     "and read. `records_lost_acknowledged` and `records_lost_read` are empty for logs from earlier isrlab versions, which did not "
-    "distinguish such records."
+    "distinguish acknowledged records from records that were read."
 )
 
 

@@ -1,5 +1,5 @@
-"""Texts that describe what an action would do now, including how many partitions it affects. The command palette and the help show these
-texts.
+"""Texts that describe what an action would do now, including how many partitions it affects. The command palette and the help show the
+texts that describe effects.
 """
 
 from __future__ import annotations

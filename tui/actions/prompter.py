@@ -1,4 +1,4 @@
-"""The interface for messages and questions. `tui.handlers.prompts` implements this interface on a screen."""
+"""The interface for messages and questions. `tui.handlers.prompts` implements the interface on a screen."""
 
 from __future__ import annotations
 

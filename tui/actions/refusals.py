@@ -151,8 +151,8 @@ def no_future(context: ActionContext) -> str | None:
 def no_cause(context: ActionContext) -> str | None:
     """Refuse the action if the selection has no cause that can be shown.
 
-    If the events panel has the focus or a page is open, the selected event must have a recorded cause. Otherwise, a broker or a partition
-    must be selected.
+    If the events panel has the focus or a page is open, the selected event must have a recorded cause. If the focus is elsewhere and no
+    page is open, a broker or a partition must be selected.
     """
     if context.event is None or not (context.page or context.focus == "events"):
         return None if context.partition is not None or context.broker is not None else "there are no brokers and no partitions"

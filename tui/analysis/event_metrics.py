@@ -1,4 +1,5 @@
-"""The metrics that are computed from events instead of views. `core.lab.metrics` computes these metrics from the events in memory."""
+"""The metrics that are computed from events instead of views. `core.lab.metrics` computes the values of the metrics from the events in
+memory."""
 
 from __future__ import annotations
 

@@ -202,8 +202,8 @@ class Playground(App[int]):
     def on_paste(self, event: events.Paste) -> None:
         """Handle pasted text that no input line has accepted.
 
-        If a dialog is opening, pass the text to it. Otherwise, ignore the text and show a message, because pasted text must not be treated
-        as key presses.
+        If a dialog is opening, pass the text to the dialog. If no dialog is opening, ignore the text and show a message, because pasted
+        text must not be treated as key presses.
         """
         event.stop()
         screen = self.screen

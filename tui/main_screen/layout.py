@@ -26,7 +26,7 @@ LEAST_HEIGHT: Final = 20
 """The minimum number of rows of a screen that shows panels. A smaller screen shows the minimal view."""
 
 ROOMY: Final = 16
-"""If a small screen has at least this many lines below the brokers, its scenario panel has five lines instead of three."""
+"""The minimum number of lines below the brokers at which the scenario panel of a small screen has five lines instead of three."""
 
 
 class SizeClass(enum.StrEnum):

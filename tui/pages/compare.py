@@ -256,7 +256,7 @@ class ComparePage(Page):
         options = tuple(
             Option(str(number) if number < 10 else "", words, (), note) for number, (words, note, _) in enumerate(makers, start=1)
         )
-        question = Question("Compare with", "Choose a run. From now on, it advances with this session.", options)
+        question = Question("Compare with", "Choose a run. From now on, the chosen run advances with this session.", options)
 
         def chosen(option: Option | None) -> None:
             if option is not None:

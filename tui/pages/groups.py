@@ -182,7 +182,8 @@ def _time_lag(lag: tuple[int, bool] | None) -> str:
 
 
 def _stalled(each: OwnedPartition, now: int) -> str:
-    """Return why no consumer is reading a partition, and until when. If a process has ended, the time is when the coordinator notices this."""
+    """Return why no consumer is reading a partition, and until when. If a process has ended, the time is when the coordinator notices the
+    end of the process."""
     ended = each.stalled.endswith(("dead", "frozen", "silent"))
     return each.stalled + _until(each.until, now, ", noticed at " if ended else " until ") if each.stalled else "·"
 

@@ -28,7 +28,7 @@ TIME: Final = 11
 """The width, in cells, of the time on the left, including the cursor's mark."""
 
 PAUSE: Final = 500_000
-"""If the pause between two events is at least this long, in µs, a line shows the length of the pause."""
+"""The minimum length, in µs, of a pause between two events for which a line shows the length of the pause."""
 
 LEVELS: Final = (DETAIL, NORMAL, NOTABLE)
 _NAMES: Final = {DETAIL: "with fetches", NORMAL: "without fetches", NOTABLE: "notable only"}

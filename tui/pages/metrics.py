@@ -26,13 +26,13 @@ BARS: Final = "▁▂▃▄▅▆▇█"
 """The heights of a sparkline, from low to high."""
 
 RECENT: Final = 60_000_000
-"""A counter is graded by its increase over the latest period of this length, in µs."""
+"""The length, in µs, of the latest period over which the increase of a counter is graded."""
 
 MOST_EVENTS: Final = 2_000
 """The maximum number of events that one frame reads."""
 
 MOST_BROKERS: Final = 8
-"""Up to this number of brokers, each broker has its own column."""
+"""The maximum number of brokers for which each broker has its own column."""
 
 
 @attrs.frozen

@@ -1,5 +1,5 @@
-"""The panel with the brokers and the controller. If there is room, each broker is shown as a card. Otherwise, each broker is shown as a
-one-line chip.
+"""The panel with the brokers and the controller. If there is room, each broker is shown as a card. If there is not enough room, each broker
+is shown as a one-line chip.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tui.rendering.states import DOWN, OUT, broker_state, broker_words, registra
 CARD: Final = 25
 """The minimum width of a card in columns, including the gap."""
 _LATE: Final = 3_000_000
-"""If a broker has sent no heartbeat for longer than this time, in µs, its card shows for how long."""
+"""The time without a heartbeat, in µs, after which a broker's card shows how long the broker has been silent."""
 
 WIDEST_CARD: Final = 36
 """The maximum width of a card in columns."""

@@ -1,9 +1,9 @@
 """The lines of the event log. The log lists all events in a ring buffer, the events that match a filter, or the notable events with their
 consequences folded.
 
-When a broker that leads 90 partitions dies, 90 elections follow at the same moment. The log shows these elections as one line, for example
-`b55 fenced: 90 new leaders ▸`, which the user can open. Only events about a single partition or link are folded, and only if several of
-them have the same cause.
+When a broker that leads 90 partitions dies, 90 elections follow at the same moment. The event log shows all elections that follow a failure
+as one line, for example `b55 fenced: 90 new leaders ▸`, which the user can open. Only events about a single partition or link are folded,
+and only if several of them have the same cause.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from core.sim.units import SECOND
 from tui.analysis.word_filter import matcher
 
 LEAST_FOLDED: Final = 4
-"""If an event has at least this many consequences, they are folded into one line."""
+"""The minimum number of consequences that are folded into one line."""
 
 TOGETHER: Final = SECOND
 """The virtual time, in µs, after the first event of a line during which further consequences are folded into the line.
@@ -47,7 +47,8 @@ _NAMES: Final = {
     "link-cut": ("1 link cut", "{} links cut"),
     "link-healed": ("1 link healed", "{} links healed"),
 }
-"""The singular and plural texts for counts of consequences, with the worst consequence first. Only these kinds of events are folded."""
+"""The singular and plural texts for counts of consequences, with the worst consequence first. Only events of the listed kinds are
+folded."""
 
 _HEADS: Final[dict[str, Callable[[EventTuple], str]]] = {
     "broker-fenced": lambda e: f"b{e[4]} fenced",

@@ -32,7 +32,7 @@ MOST_HOLDERS: Final = 3
 _NOBODY: Final[Mapping[int, str]] = {}
 
 COMPACT: Final = 2
-"""Up to this height, in lines, the inspector is compact: its first line is also its headline."""
+"""The maximum height, in lines, of a compact inspector, in which the first line is also the headline."""
 
 
 def ids(members: tuple[int, ...]) -> str:
@@ -104,7 +104,7 @@ def last_stable_offset_sentence(p: PartitionView) -> str:
 def _holders(p: PartitionView) -> str:
     """Return the replicas that hold a partition's high watermark back.
 
-    If there are many such replicas, return only the one that has been behind the longest, and the number of others.
+    If many replicas hold the high watermark back, return only the one that has been behind the longest, and the number of others.
     """
     ages = {
         replica.broker: replica.caught_up_us // 100_000 * 100_000 if replica.caught_up_us > SECOND else 0 for replica in p.replica_views

@@ -1,7 +1,7 @@
 """The grid of partitions and replicas: which replicas lead, which are in sync, and how far each log extends.
 
-If there are few brokers, each broker has its own column. Otherwise, the replicas of a partition appear in their assigned order, each with
-the id of its broker. A row is painted again only if something visible in the row has changed.
+If there are few brokers, each broker has its own column. If there are many brokers, the replicas of a partition appear in their assigned
+order, each with the id of its broker. A row is painted again only if something visible in the row has changed.
 """
 
 from __future__ import annotations

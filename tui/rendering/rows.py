@@ -1,6 +1,6 @@
 """Builds a line of the screen: text with styles, cut or padded to a width, as a Textual `Strip`.
 
-These functions escape control characters, because some of the text comes from external sources.
+The functions of this module escape control characters, because some of the text comes from external sources.
 """
 
 from __future__ import annotations

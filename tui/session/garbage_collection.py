@@ -13,7 +13,7 @@ STARTUP_SECONDS: Final = 0.3
 """The time between startup and the first screen, in seconds."""
 
 IDLE_SECONDS: Final = 0.5
-"""A full collection runs after the session has been idle for this number of seconds."""
+"""The number of seconds for which the session must be idle before a full collection runs."""
 
 _NEW: Final = 4
 """The number of frames from one collection of new objects to the next."""

@@ -1,11 +1,12 @@
 """The playground in a browser, through textual-serve.
 
 Everyone who plays has the rights of the person who started the server. Therefore, the server answers only requests whose path contains a
-token. The server creates a new token each time it starts, and prints the token. The server also protects against pages from other sites. It
-accepts a websocket only from its own pages and only under its own host name, and no other page can embed its pages in a frame. The pages
-load nothing from other hosts.
+token. The server creates a new token each time it starts, and prints the token. The server also protects against pages from other sites.
+The server accepts a websocket only from its own pages and only under its own host name, and no other page can embed its pages in a frame.
+The pages load nothing from other hosts.
 
-The path of each tab contains a name. When a tab is reloaded, the server recognizes this name, and a new process replaces the old one.
+The path of each tab contains a name. When a tab is reloaded, the server recognizes the tab by the name, and a new process replaces the old
+one.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ HEADERS: Final = {
 }
 """The headers of every response.
 
-Because of these headers, no page can embed a response in a frame, and browsers do not send the address, which contains the token, to other
-sites.
+Because of the response headers, no page can embed a response in a frame, and browsers do not send the address, which contains the token, to
+other sites.
 """
 
 

@@ -1,7 +1,7 @@
 """Output filters for limited terminals. One filter removes every color, and the other replaces every glyph that is not ASCII.
 
-With these filters, widgets need no special cases for limited terminals. Without colors, the cursor is shown in reverse video. Each glyph is
-replaced by ASCII characters of the same width, and glyphs for different states remain different.
+With the output filters, widgets need no special cases for limited terminals. Without colors, the cursor is shown in reverse video. Each
+glyph is replaced by ASCII characters of the same width, and glyphs for different states remain different.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tui.rendering.palette import CURSORS
 def wants_ascii(environ: Mapping[str, str] = os.environ, encoding: str | None = None) -> bool:
     """Return whether to paint in ASCII.
 
-    If `ISRLAB_ASCII` is set, ASCII is used unless the value is 0 or empty. Otherwise, ASCII is used unless the encoding of stdout is a UTF
-    encoding.
+    If `ISRLAB_ASCII` is set, ASCII is used unless the value is 0 or empty. If `ISRLAB_ASCII` is not set, ASCII is used unless the encoding
+    of stdout is a UTF encoding.
     """
     asked = environ.get("ISRLAB_ASCII")
     if asked is not None:

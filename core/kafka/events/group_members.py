@@ -348,7 +348,7 @@ class PartitionsRevoked(Event, kind="partitions-revoked", source="ConsumerRebala
 
 
 class PartitionsLost(Event, kind="partitions-lost", source="ConsumerRebalanceListener#onPartitionsLost", level=NOTABLE):
-    """A consumer lost partitions, because it is no longer a member of its group. The consumer was unable to commit the offsets of these
+    """A consumer lost partitions, because it is no longer a member of its group. The consumer was unable to commit the offsets of the lost
     partitions."""
 
     client: str

@@ -71,8 +71,9 @@ PRODUCE_LATENCY: Final = Summary(
         "time that they had waited. A batch that had waited for only 1 to 2 s can be missing from this count. `unanswered_since_us` is "
         "the time at which "
         "the "
-        "first unanswered batch was sent. Percentiles over all of these batches use the nearest-rank method: the p-th "
-        "percentile of n values is the ceil(p n / 100)-th smallest. `at_least` names the figures that can be higher (≥), because the waiting time of a batch without an answer "
+        "first unanswered batch was sent. Percentiles over acknowledged, given-up, and unanswered batches use the nearest-rank method: "
+        "the p-th percentile of n values is the ceil(p n / 100)-th smallest. `at_least` names the figures that can be higher (≥), because "
+        "the waiting time of a batch without an answer "
         "is only a lower bound. An `acks` of -1 means all. With acks=0, the producer does not wait. Logs from earlier isrlab versions do "
         "not contain given-up and unanswered batches."
     ),

@@ -88,7 +88,7 @@ IDLE: Final = Summary(
     name="idle",
     title="Idle network and request handler threads by broker",
     notes=(
-        "These figures come from the laboratory's model of requests and their costs; they are not measurements of Kafka. Fetches "
+        "The idle percentages come from the laboratory's model of requests and their costs; they are not measurements of Kafka. Fetches "
         "without records do not count. Columns that end in `_idle_percent` cover the whole session, and columns that end in "
         "`_idle_least_percent` cover the busiest five seconds. The percentages are rounded up. The numbers of threads are those at the "
         "start of the session (num.network.threads and num.io.threads). For replicated and consumed records, the model uses the mean record "

@@ -33,7 +33,7 @@ LAG: Final = Summary(
         "Each append by a leader is a sample, which is taken after the append. If `of` is the high watermark, the lag is the "
         "number of records that are not committed. If `of` is a follower, the lag is the number of records by which the follower's log "
         "is shorter than the leader's log. Every assigned replica except the leader counts, even if it is down or has never fetched. "
-        "Percentiles of these samples use the nearest-rank method. The lag of a log that is longer than the leader's log is 0. If nothing is "
+        "Percentiles of the samples use the nearest-rank method. The lag of a log that is longer than the leader's log is 0. If nothing is "
         "appended, there are no samples."
     ),
     kinds=LAG_KINDS,

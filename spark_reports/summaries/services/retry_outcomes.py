@@ -39,8 +39,9 @@ RETRY_OUTCOMES: Final = Summary(
         "`outcome` is dead letter (the record failed in all tries, or the real topic of a delay service never accepts it, and the dead-letter topic has it), succeeded twice, or dropped (a committed offset is above "
         "the record, but the record neither succeeded nor reached another topic). `detail` is the reason for a dead letter, the worker "
         "that succeeded again, or the "
-        "group that dropped the record. `topic` and `partition` are those to which the application produced the records or, for dropped "
-        "records, those from which the worker read the records. `records` counts the distinct records, and `times` also counts "
+        "group that dropped the record. `topic` and `partition` name the partition to which the application produced the records or, for "
+        "dropped records, the partition from which the worker read the records. `records` counts the distinct records, and `times` also "
+        "counts "
         "repetitions, such as a record that is in the dead-letter topic twice. "
         "`tries` is the greatest number of tries of a dead letter."
     ),
