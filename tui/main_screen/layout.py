@@ -90,7 +90,7 @@ def arrange(width: int, height: int, *, brokers: int, partitions: int, replicas:
     """Return the layout for a screen size and a cluster size.
 
     Args:
-        width, height: size of the screen in cells.
+        width, height: the size of the screen, in cells.
         brokers, partitions: the number of brokers and partitions to show.
         replicas: the maximum number of replicas of a partition.
         scenario: whether a scenario's expectations are shown.

@@ -214,7 +214,7 @@ class ModelComparison(App[int]):
         self.look()
 
     def action_table(self) -> None:
-        """Switch between the table of harms and the table of copies."""
+        """Switch between the table of harm to clients and the table of copies."""
         self.shows_copies = not self.shows_copies
         self.show()
 

@@ -31,7 +31,7 @@ KEYS: Final = (
     ("z", "pause the process of the primary in all systems"),
     ("i", "cut the primary off, together with clients a and ra, in all systems"),
     ("s h", "repair everything: heal links, resume and start processes"),
-    ("r w", "r: restart; w: restart with acks=1 and asynchronous MySQL, or back"),
+    ("r w", "r: restart; w: restart with weaker or stronger settings"),
     ("+ -", "play faster or slower"),
     ("← → Tab", "select a system"),
     ("<", "show the events that led to the latest harm in the selected system"),
@@ -64,7 +64,7 @@ class Scene:
         selected: the index of the selected system.
         history: the events that led to the latest harm of the selected system; None if they are not shown.
         help: whether the help is shown.
-        copies: whether the table shows the copies instead of the harms.
+        copies: whether the table shows the copies instead of the harm to clients.
     """
 
     views: tuple[LiveView, ...]

@@ -108,7 +108,7 @@ def paint_durability(
     size: tuple[int, int],
     selected: int,
 ) -> list[Strip]:
-    """Paint the durability account: totals, a line for each harm, and below them the cause of the selected harm."""
+    """Paint the durability account: totals, a line for each loss or exposure, and below them the cause of the selected line."""
     width, height = size
     lost = sum(e.harm.records for e in entries if isinstance(e.harm, LostRecords))
     exposed = sum(e.harm.records for e in entries if isinstance(e.harm, ExposedRecords))
@@ -176,7 +176,7 @@ def paint_durability(
 
 
 class DurabilityPage(Page):
-    """The page with the durability account. The keys ↑ and ↓ select a harm, and Enter shows the event that caused the harm."""
+    """The page with the durability account. The keys ↑ and ↓ select a loss or an exposure, and Enter shows the event that caused it."""
 
     name: ClassVar[str] = "durability"
 
@@ -204,14 +204,14 @@ class DurabilityPage(Page):
 
     @property
     def event(self) -> EventTuple | None:
-        """The event that caused the selected harm, if it is still in memory."""
+        """The event that caused the selected loss or exposure, if it is still in memory."""
         if not self._entries:
             return None
         seq = self._entries[self._selected].event
         return self.screen.session.event_buffer.find(seq) if seq else None
 
     def move(self, key: str) -> bool:
-        """Select another harm and its partition."""
+        """Select another loss or exposure, and its partition."""
         by = {"up": -1, "down": 1, "pageup": -8, "pagedown": 8, "home": -len(self._entries)}.get(key)
         if by is None:
             return False
@@ -221,7 +221,7 @@ class DurabilityPage(Page):
         return True
 
     def enter(self) -> bool:
-        """Show the event that caused the selected harm in the event log.
+        """Show the event that caused the selected loss or exposure in the event log.
 
         If the event is no longer in memory, travel back to the moment of the event.
         """

@@ -187,7 +187,7 @@ def paint_timeline(
         now, end: the current position, and the end of the branch; these positions, and those of bookmarks, are in µs or, if
             `buckets.by_events` is set, in events.
         paint, size, focused: the styles, the width and height in cells, and whether the timeline has the keyboard focus.
-        told: description of the selected mark; empty if no mark is selected.
+        told: the description of the selected mark; empty if no mark is selected.
         chosen: the selected mark, or None if no mark is selected.
     """
     width, height = size

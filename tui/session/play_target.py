@@ -22,7 +22,7 @@ class PlayTarget(ReprMixin):
 
     Attributes:
         scenario: the script to play step by step, or None to play without a script.
-        spec: cluster, or None for the default cluster.
+        spec: the cluster to build, or None for the default cluster.
         release, seed: the release and seed of the run.
         log: the file to which the event log is written, or None.
         title: the name of the scenario or file, to show on the screen.

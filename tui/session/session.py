@@ -117,12 +117,12 @@ class Session:
         self.history.start_task(f"{tp}@{offset}", tracing, lambda: then(tracing.trace))
 
     def event_sentence(self, seq: int) -> str:
-        """Return the sentence of an event, or an empty string if the event is not in memory."""
+        """Return the sentence that describes an event, or an empty string if the event is not in memory."""
         event = self.event_buffer.find(seq)
         return sentence(event) if event is not None else ""
 
     def played_act_sentence(self, played: PlayedAct) -> str:
-        """Return the sentence of an act on this branch. The act can be before or after the current moment."""
+        """Return the sentence that describes an act on this branch. The act can be before or after the current moment."""
         event = next((event for event in self.history.branch.act_events if event[0] == played.seq), None)
         return sentence(event) if event is not None else played.act.word
 
