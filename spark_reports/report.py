@@ -210,7 +210,7 @@ def _out_dir(out_dir: str | Path | None, csv: bool) -> Path | str | None:
         return None
     if is_remote(str(out_dir)):
         if csv:
-            raise ReportError(f"{out_dir}: isrlab writes CSV on this machine only; to write Parquet there, omit --csv")
+            raise ReportError(f"{out_dir}: isrlab writes CSV only on this machine; to write Parquet to this URI, omit --csv")
         return str(out_dir)
     out = Path(local_path(str(out_dir)))
     there = next(each for each in (out, *out.absolute().parents) if each.exists())

@@ -71,7 +71,7 @@ class _Reader:
             self._refuse(
                 1,
                 "there is no line of kafka-topics --describe in this text" if text.strip() else "the text is empty",
-                "paste its output, lines such as 'Topic: orders Partition: 0 Leader: 1 Replicas: 1,2,3 Isr: 1,2,3'",
+                "paste the output of the tool, which has lines such as 'Topic: orders Partition: 0 Leader: 1 Replicas: 1,2,3 Isr: 1,2,3'",
             )
         drafts: dict[str, _Draft] = {}
         for line in lines:
@@ -152,7 +152,9 @@ class _Reader:
         kept: dict[str, str] = {}
         for name, value in settings:
             if kept.setdefault(name, value) != value:
-                self._refuse(line, f"setting {name} appears twice in Configs, as {shown(kept[name])} and {shown(value)}", "give it once")
+                self._refuse(
+                    line, f"setting {name} appears twice in Configs, as {shown(kept[name])} and {shown(value)}", "give the setting once"
+                )
             if name in TOPIC_SETTINGS:
                 try:
                     setting_named(name).parse(value)
@@ -213,7 +215,9 @@ class _Reader:
                         f"{column} can only list some of {among}",
                     )
         if row.has_leader and row.leader not in replicas:
-            self._refuse(line, f"{name} has leader {row.leader}, which is not a replica of it", f"the leader is one of {among}, or none")
+            self._refuse(
+                line, f"{name} has leader {row.leader}, which is not a replica of it", f"the leader must be one of {among}, or none"
+            )
         if row.has_leader and row.leader not in row.isr:
             self._refuse(line, f"{name} has leader {row.leader}, which is not in its Isr", "a leader is always in its own Isr")
         isr = frozenset(row.isr)
@@ -249,7 +253,7 @@ class _Reader:
             self._refuse(
                 draft.rows[beyond.partition][1],
                 f"{name}-{beyond.partition} does not exist: the topic's summary line (line {draft.headline_at}) says PartitionCount {head.partitions}",
-                f"partitions are 0 to {head.partitions - 1}",
+                f"the partitions of the topic are 0 to {head.partitions - 1}",
             )
         if len(rows) != head.partitions:
             self._note(

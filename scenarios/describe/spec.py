@@ -94,14 +94,14 @@ def _topic_spec(topic: DescribedTopic, imported: DescribeImport, brokers: list[i
             _refuse(
                 imported,
                 f"topic {topic.name} has {topic.partitions} partitions, but no partition rows",
-                f"give its partition rows; without them, at most {_MOST_PLACED} partitions can be placed",
+                f"give the partition rows of the topic; without them, at most {_MOST_PLACED} partitions can be placed",
             )
         if topic.replication_factor > len(brokers):
             _refuse(
                 imported,
                 f"topic {topic.name} has no partition rows, and needs {topic.replication_factor} brokers for its replicas, but the text "
                 f"names {len(brokers)}",
-                "give its partition rows, or omit its summary line",
+                "give the partition rows of the topic, or omit its summary line",
             )
         return TopicSpec(topic.name, topic.partitions, topic.replication_factor, config=topic.config, topic_id=topic.topic_id)
     count = topic.rows[-1].partition + 1

@@ -142,7 +142,7 @@ def _with_logs(spec: ClusterSpec, groups: Sequence[Group], imported: GroupsImpor
         topics.append(attrs.evolve(topic, assignment=tuple(filled)))
     if behind:
         notes.append(
-            f"the text doesn't say how many records a replica outside of the Isr lacks; it starts with one record less: {_some(behind)}"
+            f"the text doesn't say how many records a replica outside of the Isr lacks; such a replica starts with one record fewer: {_some(behind)}"
         )
     return attrs.evolve(spec, topics=tuple(topics))
 
@@ -275,9 +275,7 @@ def _assignors(group: Group, release: Release, notes: list[str]) -> tuple[str, .
     """
     known = ("uniform", "range") if _uses_consumer_protocol(group, release) else assignors_of(release)
     if group.kind == CONSUMER and not release.consumer_protocol:
-        notes.append(
-            f"release {release.name} has no consumer protocol; the members of group {shown(group.name)} speak the classic protocol"
-        )
+        notes.append(f"release {release.name} has no consumer protocol; the members of group {shown(group.name)} use the classic protocol")
     if not group.assignor or group.assignor in known:
         return (group.assignor,) if group.assignor else ()
     notes.append(

@@ -263,7 +263,7 @@ def _read_topic_fields(fields: Fields, name: str) -> TopicSpec:
         assignment = placed
     if replicas is not None:
         if imported:
-            raise replicas.error("'partitions' already contains the replicas", "omit one of the two")
+            raise replicas.error("'partitions' already contains the replicas", "omit 'partitions' or 'replicas'")
         hint = "write the replicas of each partition, for example [[1, 2, 3], [2, 3, 1]]"
         assignment = tuple(PartitionSpec(placed) for placed in each(replicas, hint, as_brokers))
     count = 1 if imported else fields.read("partitions", lambda one: as_int(one, 1, MAX_PARTITIONS), 1)
@@ -362,7 +362,7 @@ def _check_partition(node: Node, partition: PartitionSpec, known: set[int], up: 
             raise node.error(f"broker {member} is in the ISR but not among the replicas", "the ISR is a subset of the replicas")
     leader = partition.leader
     if leader is not None and leader != NO_LEADER and leader not in partition.replicas:
-        raise node.error(f"the leader, broker {leader}, is not among the replicas", "the leader is one of the replicas, or 'none'")
+        raise node.error(f"the leader, broker {leader}, is not among the replicas", "the leader must be one of the replicas, or 'none'")
     if up is not None:
         try:
             partition.check_registration("the partition", up)

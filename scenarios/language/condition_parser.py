@@ -145,17 +145,21 @@ class _Parser:
         at = self.next
         right = self.value(left)
         if left.literal and right.literal:
-            raise ConditionError(start.offset, "this compares two fixed values", "one side must be a reading, for example hw(orders-0)")
+            raise ConditionError(
+                start.offset, "the condition compares two fixed values", "one side must be a reading, for example hw(orders-0)"
+            )
         if left.literal:
             left = self.fitted(left, right, start)
         sizes = {IDS, ROW}
         by_size = (left.type in sizes) != (right.type in sizes) and NUMBER in (left.type, right.type)
         if not by_size and left.type != right.type and not (left.type in sizes and right.type in sizes):
             raise ConditionError(
-                at.offset, f"{left.text} is a {left.type}, but {right.text} is a {right.type}", f"compare it with {_sample(left)}"
+                at.offset,
+                f"{left.text} is a {left.type}, but {right.text} is a {right.type}",
+                f"compare {left.text} with a value such as {_sample(left)}",
             )
         if op not in ("==", "!=") and not by_size and left.type not in (NUMBER, DURATION):
-            raise ConditionError(at.offset, f"a {left.type} cannot be compared with < or >", "compare it with == or !=")
+            raise ConditionError(at.offset, f"a {left.type} cannot be compared with < or >", "use == or != for this comparison")
         return Compare(self.since(start.offset), left, op, right, by_size)
 
     def order(self, start: Token) -> Condition:

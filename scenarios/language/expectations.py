@@ -105,7 +105,7 @@ def read_guards(node: Node) -> tuple[str, ...]:
         if guard not in GUARDS:
             raise item.error(f"unknown guard '{guard[:40]}'", did_you_mean(guard, GUARDS, f"use one of {', '.join(GUARDS)}"))
         if guard in found:
-            raise item.error(f"guard {guard} appears twice", "name it once")
+            raise item.error(f"guard {guard} appears twice", "name each guard once")
         found.append(guard)
     if not found:
         raise node.error("the list has no guards", "for example [maximal-isr]")
@@ -226,7 +226,7 @@ class _Table:
             return self.all_of("replica", node, (tp, broker))
         match = _PAIR.fullmatch(as_text(node, "write LEO/HW, for example 15/4"))
         if match is None:
-            raise node.error(f"{node.what()} is not LEO/HW", "write it as 15/4, or as {leo: 15, hw: 4}")
+            raise node.error(f"{node.what()} is not LEO/HW", "write LEO and HW as 15/4, or as {leo: 15, hw: 4}")
         return [
             (node.place, comparison("leo", (tp, broker), "==", int(match[1]))),
             (node.place, comparison("hw", (tp, broker), "==", int(match[2]))),
@@ -262,7 +262,7 @@ class _Table:
             op = match[1]
             node = node.behind(match.end())
             if reading.type not in (NUMBER, DURATION) and op not in ("==", "!="):
-                raise node.error(f"a {reading.type} cannot be compared with < or >", "compare it with == or !=")
+                raise node.error(f"a {reading.type} cannot be compared with < or >", "use == or != for this comparison")
         return node.place, comparison(reading.name, arguments, op, self.value(node, reading))
 
     def value(self, node: Node, reading: Reading) -> Any:

@@ -384,10 +384,10 @@ class _Builder:
                 raise key_node.error(f"expected a key, not {key_node.what()}", "a key must be a plain word")
             key = sys.intern(key_node.text)
             if key == "<<" and not key_node.quoted:
-                raise key_node.error("the merge key << is refused", "repeat the fields")
+                raise key_node.error("the merge key << is refused", "write the fields again instead")
             value = self.node(next(self.events), (path, key), depth + 1)
             if key in values:
-                self.document.add(key_node.error(f"'{shortened(key)}' appears twice", f"it is already on line {keys[key].line}"))
+                self.document.add(key_node.error(f"'{shortened(key)}' appears twice", f"the key is already on line {keys[key].line}"))
                 continue
             keys[key] = key_node.place
             values[key] = value

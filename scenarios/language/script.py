@@ -227,7 +227,7 @@ def _read_steps(root: Fields, spec: ClusterSpec | None, releases: Sequence[str])
     """Read the steps, and collect the names that conditions can use. If `spec` is None, every name is valid."""
     timeline, by_hand = root.get("timeline"), root.get("steps")
     if timeline is not None and by_hand is not None:
-        raise root.key_error("steps", "the script has both 'timeline' and 'steps'", "a script has only one of the two")
+        raise root.key_error("steps", "the script has both 'timeline' and 'steps'", "a script has either 'timeline' or 'steps'")
     if timeline is not None and spec is not None and spec.pace is Pace.BY_HAND:
         raise root.key_error("timeline", "the cluster's pace is by-hand", "write 'steps:', or set the pace to timeline")
     if by_hand is not None and spec is not None and spec.pace is Pace.TIMELINE:
@@ -256,7 +256,11 @@ def _read_steps(root: Fields, spec: ClusterSpec | None, releases: Sequence[str])
         if step is not None and step.at is not None:
             if step.at < latest:
                 assert isinstance(item, Fields)
-                document.add(item.values["at"].error("this is earlier than the step before", "times in a timeline cannot decrease"))
+                document.add(
+                    item.values["at"].error(
+                        "this time is earlier than the time of the previous step", "times in a timeline cannot decrease"
+                    )
+                )
             latest = step.at
     return tuple(step for step in steps if step is not None), names
 

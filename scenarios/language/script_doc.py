@@ -77,9 +77,9 @@ example to open it in the playground.
 - `pace`: `timeline` or `by-hand`.
 - `startup`: the time from a broker's start to its registration. `recovery`: the additional time that a broker needs to start after an
   unclean shutdown.
-- `controllers`: the voters of the controller quorum. `3` means c1 to c3 on separate machines. `{{combined: true}}` means a voter in every
-  broker's process, and `{{combined: [1, 2, 3]}}` means a voter in the processes of these brokers. A list such as `[c1, b2]` names the
-  voters. By default, the cluster has a single controller that never fails.
+- `controllers`: the voters of the controller quorum. `3` means three voters, c1 to c3, on separate machines. `{{combined: true}}` means a
+  voter in every broker's process, and `{{combined: [1, 2, 3]}}` means a voter in the processes of these brokers. A list such as `[c1, b2]`
+  names the voters. By default, the cluster has a single controller that never fails.
 - `controller`: the active controller at the start, which is either a broker (with ZooKeeper) or a voter. By default, it is the first broker
   or voter that is running.
 - `control-plane`: `by-release` (before 3.3, a broker elected through ZooKeeper) or `kraft` (under any release).
@@ -111,7 +111,7 @@ otherwise the step fails). Without any of these fields, the step is due immediat
 `expect`. `note` describes what the step shows. `under` limits the step to some releases: `{{before: "0.11"}}`, `{{since: "2.0"}}`, a list,
 or the guards in force: `{{with: maximal-isr}}`, `{{without: maximal-isr}}`. If the pace is `by-hand`, the list is called `steps`. Each
 fetch, answer, and fencing is then an act, and time advances only with `wait`. On a timeline, the act `pace: by-hand` starts a sequence of
-by-hand steps, and `pace: timeline` ends it. On a timeline, each by-hand step needs a time (`at`).
+by-hand steps, and `pace: timeline` ends the sequence. On a timeline, each by-hand step needs a time (`at`).
 
 **expect.** An expectation is a condition, a table, or a list of both. In a list, `{{expect: ..., under: ..., note: ...}}` limits an
 expectation to some releases. A table has partitions (`orders-0: {{leader: 2, isr: [1, 2], hw: 5}}`), replicas within partitions (`1: 15/4`
@@ -147,7 +147,7 @@ def document() -> str:
     for word, act in ACTS.items():
         fields = [f"`{as_written(field.name)}`" + ("" if field.default is attrs.NOTHING else "?") for field in attrs.fields(act)]
         meaning = " ".join((inspect.getdoc(act) or "").split())
-        pace = " Requires the pace `by-hand`." if act.by_hand else ""
+        pace = " This act requires the pace `by-hand`." if act.by_hand else ""
         parts.append(f"\n**{word}**: {', '.join(fields) or 'no fields'}. {meaning}{pace}\n")
     return "".join(parts)
 

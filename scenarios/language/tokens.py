@@ -44,7 +44,7 @@ def tokenize(text: str) -> list[Token]:
         if match is None:
             wrong = text[at:].lstrip()[0]
             remedy = "write words, numbers, and ( ) [ ] { } == != < <= > >="
-            raise ConditionError(len(text) - len(text[at:].lstrip()), f"'{wrong}' has no meaning here", remedy)
+            raise ConditionError(len(text) - len(text[at:].lstrip()), f"'{wrong}' is not allowed here", remedy)
         kind = match.lastgroup or ""
         tokens.append(Token(kind, match[kind], match.start(kind)))
         at = match.end()

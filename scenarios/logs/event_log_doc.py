@@ -46,7 +46,7 @@ The log of a session is a JSON Lines file in UTF-8, with one object per line. Ea
 | kind | string | one of the kinds below; all columns of the kind follow, in this order |
 
 Columns with the same name have the same type in all kinds, so all events fit into one wide table. Offsets have the same meaning as in
-Kafka, and `to_offset` is exclusive. An id or epoch of -1 means none. `acks` is -1 for all.
+Kafka, and `to_offset` is exclusive. An id or epoch of -1 means that there is none. `acks` is -1 for all.
 
 **Units and nulls.** Columns that end in `_us` are in µs, and columns that end in `_ppm` are in parts per million. `bytes` is in bytes.
 Offsets, `records`, `partitions`, and other counts are numbers. Numbers are signed 64-bit integers. No column of a kind is ever null or

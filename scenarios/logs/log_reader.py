@@ -126,7 +126,7 @@ class LogReader:
 def one_line(wrong: Exception) -> str:
     """Return the message of an error, shortened to one line."""
     if isinstance(wrong, RecursionError):
-        return "it is nested too deeply"
+        return "the line is nested too deeply"
     return " ".join(str(wrong).split())[:200]
 
 

@@ -199,7 +199,7 @@ def _compared(node: Node, subject: str, name: str, reading: Reading, take: Calla
                 sign, node = each_sign, node.behind(len(each_sign))
                 break
     if sign not in ("==", "!=") and reading.type not in (NUMBER, DURATION):
-        raise node.error(f"a {reading.type} cannot be compared with < or >", "compare it with == or !=")
+        raise node.error(f"a {reading.type} cannot be compared with < or >", "use == or != for this comparison")
     return [(place, Comparison(subject, name, reading.type, sign, _value(node, reading.type), take))]
 
 

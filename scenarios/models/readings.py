@@ -171,7 +171,7 @@ COUNTS: Final[dict[str, Reading]] = {
     "stale-versions": Reading(NUMBER, lambda m: m.report.stale_versions, "the largest number of versions by which a read was behind"),
     "stale-time": Reading(DURATION, lambda m: m.report.stale_us, "the longest time for which a missed write had been acknowledged"),
     "own-missing": Reading(NUMBER, lambda m: m.report.own_broken, "reads that miss a write by the same client"),
-    "backward": Reading(NUMBER, lambda m: m.report.backward, "reads that miss what the same client has read before"),
+    "backward": Reading(NUMBER, lambda m: m.report.backward, "reads that miss a version that the same client has already read"),
     "unacknowledged": Reading(NUMBER, lambda m: m.report.unacknowledged, "reads of rows that were not acknowledged yet"),
     "dirty": Reading(NUMBER, lambda m: m.report.dirty, "reads of rows that the final data lacks"),
     "divergence": Reading(NUMBER, lambda m: m.report.divergence, "positions at which a copy differs from the authoritative copy"),
@@ -188,7 +188,7 @@ COUNTS: Final[dict[str, Reading]] = {
 """The readings that describe the whole run."""
 
 OF_SERVER: Final[dict[str, Reading]] = {
-    "role": Reading(WORD, _of_copy("role"), "the role in the model's own words"),
+    "role": Reading(WORD, _of_copy("role"), "the role, as the model names it"),
     "running": Reading(BOOL, _of_copy("running"), "whether the process is running"),
     "term": Reading(NUMBER, _of_copy("term"), "the term or epoch that the server knows"),
     "stored": Reading(NUMBER, _of_copy("stored"), "rows that the server has received"),

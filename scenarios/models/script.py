@@ -156,7 +156,7 @@ def _read_systems(root: Fields) -> tuple[System, ...]:
     if several is not None:
         for word in ("model", "settings"):
             if word in root.values:
-                raise root.key_error(word, f"'{word}' is not allowed with 'models'", "write it for each of the models")
+                raise root.key_error(word, f"'{word}' is not allowed with 'models'", f"write '{word}' for each of the models")
         return read_systems(several)
     model = root.need("model", "write one of " + ", ".join(SETTINGS))
     return (system_of(as_text(model), model, root.get("settings")),)

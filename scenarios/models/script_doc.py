@@ -23,8 +23,8 @@ _HEAD: Final = """# Scripts for other replication models
 <!-- Written by `python -m scenarios.models.script_doc` from scenarios/models. -->
 
 A script with `model:` or `models:` runs MySQL, Elasticsearch, a majority log, or Kafka with simple clients that write versions of keys and read them
-back. `isrlab run FILE` runs the script once in each of its systems, and checks what it expects. The exit code is 0 if everything holds, 1 if an
-expectation fails, and 2 if the script has mistakes. For durations and errors, see [SCRIPTS.md](SCRIPTS.md).
+back. `isrlab run FILE` runs the script once in each of its systems, and checks the expectations of the script. The exit code is 0 if everything
+holds, 1 if an expectation fails, and 2 if the script has mistakes. For durations and errors, see [SCRIPTS.md](SCRIPTS.md).
 
 ```yaml
 scenario: after-commit-shows-too-much
@@ -50,12 +50,13 @@ expect:
 `isrlab run --model` knows: `models: [kafka, mysql-semi-sync]`. Servers are `n1`, `n2`, and so on, in all models. At the start, `n1` is the source,
 primary, or leader.
 
-**Clients.** Each client has a list of servers that it can connect to, in order of preference. By default, a client can connect to all
-servers. `{servers: [n2, n3], session: true}` refuses to read from servers that have older data than the client has already seen.
+**Clients.** Each client has a list of servers that it can connect to, in order of preference. By default, a client can connect to all servers. A
+client with `{servers: [n2, n3], session: true}` refuses to read from servers that have older data than the client has already seen.
 
 **Steps.** A step is due `at` a time since the start, after a `wait`, or when each expectation in `until` is true (`within` a time, 60s by default).
-Then its acts are executed, and its `expect` is checked. `under` limits the step to some of the systems. With `refused: TEXT`, the acts must be
-refused with a reason that contains the text. Without `refused`, the run fails if an act is refused. `note` describes what the step shows.
+Then the acts of the step are executed, and the `expect` of the step is checked. `under` limits the step to some of the systems. With `refused: TEXT`,
+the acts must be refused with a reason that contains the text. Without `refused`, the run fails if an act is refused. `note` describes what the step
+shows.
 
 **The end.** After the last step, all faults end, the load stops, and the system rests for 60 s (`rest: 20s` changes this). Then the last `expect` is
 checked. To find lost writes, dirty reads, and divergence, isrlab compares what clients were told with the data of the primary at the time of the

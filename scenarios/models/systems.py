@@ -62,7 +62,7 @@ def read_systems(node: Node) -> tuple[System, ...]:
         raise node.error("there are no systems", "for example [kafka, mysql]")
     for number, one in enumerate(systems):
         if one.name in [other.name for other in systems[:number]] and isinstance(node, Items):
-            raise node.nodes[number].error(f"{one.name} appears twice", "name it once")
+            raise node.nodes[number].error(f"{one.name} appears twice", "name each system once")
     return systems
 
 

@@ -39,7 +39,7 @@ def convert_logs(paths: Sequence[str], out: str, master: str | None, settings: M
 def _convert(paths: Sequence[str], out: str, master: str | None, settings: Mapping[str, str], print_line: PrintLine) -> None:
     found = find_logs(paths)
     if found.remote:
-        raise ReportError(f"{found.remote[0]}: convert reads JSON Lines from this machine only")
+        raise ReportError(f"{found.remote[0]}: isrlab log convert reads JSON Lines only from this machine")
     if out.endswith((".jsonl", ".jsonl.zst")):
         _to_one_file(found.files, found.datasets, Path(out), master, settings, print_line)
     elif found.datasets:

@@ -211,7 +211,7 @@ _PICTURES: Final[dict[str, tuple[_Draw, Callable[[], str]]]] = {
     "group_lag": (
         _lags,
         lambda: _note(
-            "Lag in records: at the end of each interval (line), and the greatest lag in it (area). Partitions that never lagged are omitted."
+            "Lag in records: at the end of each interval (line), and the greatest lag in the interval (area). Partitions that never lagged are omitted."
         ),
     ),
     "deliveries": (lambda own, _: _deliveries(own["deliveries"]), lambda: bar_legend([(look, words) for _, look, words in _DELIVERED])),

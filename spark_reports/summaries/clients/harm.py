@@ -75,7 +75,7 @@ HARM: Final = Summary(
         "committed records and "
         "can become leader. For `exposed`, `until_us` is the time at which the broker stops endangering these records. If `what` is "
         "`lost`, the records are not in "
-        "the log of the leader, `broker`. For `lost`, `until_us` is the time at which some of the records are in that log again. "
+        "the log of the leader, `broker`. For `lost`, `until_us` is the time at which some of the records are in the log of the leader again. "
         "`doomed_by` is the number of the event that "
         "removed the records, and `doom` is the kind of this event. `lost_acknowledged` counts lost records that were acknowledged, "
         "and `lost_read` counts lost records that a consumer read. A record can count in both columns. If `what` is `lost, seen`, the records were "

@@ -29,10 +29,9 @@ DUPLICATES: Final = Summary(
     name="duplicates",
     title="Duplicates prevented by producer",
     notes=(
-        "A leader recognizes the retry of a batch by its producer ID and its sequence number, and does not append it again. `batches` "
-        "counts the retries that leaders recognized, and `records` counts the records in these retries. `partitions` is the number of "
-        "distinct partitions. Records that a "
-        "retry appended again are counted in the column `duplicated` of the table `records`."
+        "A leader recognizes the retry of a batch by its producer ID and its sequence number, and does not append the batch again. "
+        "`batches` counts the retries that leaders recognized, and `records` counts the records in these retries. `partitions` is the "
+        "number of distinct partitions. Records that a retry appended again are counted in the column `duplicated` of the table `records`."
     ),
     kinds=("duplicate-dropped",),
     columns=("producer", "topic", "partition", "from_offset", "to_offset"),

@@ -44,13 +44,12 @@ STABLE_OFFSETS: Final = Summary(
     name="stable_offsets",
     title="Time during which transactions held back the last stable offset, by partition",
     notes=(
-        "Consumers with isolation.level=read_committed read up to the last stable offset (LSO). A transaction holds back the LSO from "
-        "the moment when the high watermark passes its first record until the high watermark passes its marker. `held_us` is "
-        "the time during which the LSO was below the high watermark. Overlapping and adjacent intervals form one window, and `longest_us` "
-        "is the "
-        "length of the longest window. `largest_gap` is the largest number of offsets between the LSO and the high watermark. "
-        "`held_at_end` is 1 if the LSO is held back at the end of the log. Time without a leader does not count. "
-        "Transactions that are still open on `__consumer_offsets` at the end of the session are not counted either."
+        "Consumers with isolation.level=read_committed read up to the last stable offset (LSO). A transaction holds back the LSO from the "
+        "time at which the high watermark passes the first record of the transaction until the high watermark passes its marker. "
+        "`held_us` is the time during which the LSO was below the high watermark. Overlapping and adjacent intervals form one window, and "
+        "`longest_us` is the length of the longest window. `largest_gap` is the largest number of offsets between the LSO and the high "
+        "watermark. `held_at_end` is 1 if the LSO is held back at the end of the log. Time without a leader does not count. Transactions "
+        "that are still open on `__consumer_offsets` at the end of the session are not counted either."
     ),
     kinds=STABLE_KINDS,
     columns=STABLE_COLUMNS,

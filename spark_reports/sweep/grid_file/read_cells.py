@@ -138,7 +138,7 @@ def read_cells(root: Fields, spec: ClusterSpec, producers: tuple[ProducerLoad, .
         for axis in axes:
             count *= len(axis)
         if count > MAX_CELLS:
-            raise (vary or root).error(f"{count:,} cells are too many", f"a grid has at most {MAX_CELLS:,} cells")
+            raise (vary or root).error(f"the grid has {count:,} cells", f"a grid has at most {MAX_CELLS:,} cells")
     drafted: list[tuple[Cell | None, Node]] = []
     for row in rows:
         own = [] if row is None else [(word, value) for word, value in row.values.items() if word != "name"]
@@ -171,7 +171,7 @@ def _read_axis(fields: Fields, word: str) -> list[tuple[str, Node]]:
     _check_word(fields, word)
     values = as_items(fields.values[word], "write a list of values, for example [1, 2]")
     if not values.nodes:
-        raise values.error("the list has no values", "write at least one")
+        raise values.error("the list has no values", "write at least one value")
     return [(word, value) for value in values]
 
 
@@ -210,7 +210,7 @@ def _draft_cell(number: int, title: str | None, chosen: list[tuple[str, Node]], 
     words = [word for word, _ in chosen]
     for index, word in enumerate(words):
         if word in words[:index]:
-            raise chosen[index][1].error(f"'{word}' is both in the cell and in 'vary'", "omit it from one of them")
+            raise chosen[index][1].error(f"'{word}' is both in the cell and in 'vary'", f"omit '{word}' from the cell or from 'vary'")
     order = list(_CHANGES)
     for word, node in sorted(chosen, key=lambda one: order.index(one[0]) if one[0] in order else len(order)):
         draft = _CHANGES[word](draft, node) if word in _CHANGES else _set_setting(draft, word, node)

@@ -143,7 +143,7 @@ def _check_faults(root: Fields, grid: Grid) -> None:
                 raise faults.key_error(
                     fault.kind,
                     f"cell {cell.number} ({cell.name}) has no dedicated controllers",
-                    "add some, for example 'controllers: [c1, c2, c3]'; a combined controller dies with its broker ('crash')",
+                    "add controllers, for example 'controllers: [c1, c2, c3]'; a combined controller dies with its broker ('crash')",
                 )
             if fault.kind is FaultKind.CUT and fault.brokers and not fault.controller and len(brokers) < 2:
                 raise faults.key_error(fault.kind, f"cell {cell.number} has only one broker", "write 'between: controller'")

@@ -21,7 +21,7 @@ ACKS: Final = ("0", "1", "all")
 def read_workload(node: Node, topics: list[str] | None) -> tuple[ProducerLoad, ...]:
     items = as_items(node, "write a list of producers, for example [{topic: orders, rate: 100}]")
     if not items.nodes:
-        raise node.error("the workload has no producer", "add one; a sweep needs a producer")
+        raise node.error("the workload has no producer", "add a producer; a sweep needs at least one")
     found: list[ProducerLoad] = []
     with node.document.together():
         for number, item in enumerate(items, start=1):

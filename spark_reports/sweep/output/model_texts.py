@@ -83,7 +83,7 @@ def model_notes(outcome: ModelSweepResult) -> list[str]:
         "No writes, no reads: the mean proportion of the time during which probes failed. p50, p99, p99.9: the times that acknowledged "
         "writes took, ±1.6%. "
         "Bytes/write: bytes between servers for each acknowledged write; – if they are not counted.",
-        f"A seed has the same faults in all systems: {cells[0].faults / cells[0].runs:.1f} in a run, on average.",
+        f"Each seed draws the same faults for all systems, on average {cells[0].faults / cells[0].runs:.1f} faults for each run.",
     ]
     if any(cell.cell.variant.model == "mysql" for cell in cells):
         notes.append(

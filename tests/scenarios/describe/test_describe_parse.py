@@ -354,9 +354,9 @@ WHOLE = HEAD + "min.insync.replicas=2\n" + ROW
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "f:1: the text is empty; paste its output"),
+        ("", "f:1: the text is empty; paste the output of the tool"),
         ("  \n\n", "f:1: the text is empty"),
-        ("\x00\x01\x7fELF\x00\n\x00", "f:1: there is no line of kafka-topics --describe in this text; paste its output"),
+        ("\x00\x01\x7fELF\x00\n\x00", "f:1: there is no line of kafka-topics --describe in this text; paste the output of the tool"),
         ("$ kafka-topics.sh --list\norders\n", "f:1: there is no line of kafka-topics --describe"),
         (WHOLE + ROW, "f:3: partition t-0 appears twice (first at line 2); give each partition one row"),
         (WHOLE + WHOLE, "f:3: topic t has a second summary line (the first is at line 1); describe each topic once"),
@@ -369,7 +369,7 @@ WHOLE = HEAD + "min.insync.replicas=2\n" + ROW
         (WHOLE.replace("Isr: 1", "Isr: 1\tAdding Replicas: 1,2"), "f:2: t-0 is adding all of its replicas"),
         (
             WHOLE.replace("Leader: 1", "Leader: 5"),
-            "f:2: t-0 has leader 5, which is not a replica of it; the leader is one of 1,2, or none",
+            "f:2: t-0 has leader 5, which is not a replica of it; the leader must be one of 1,2, or none",
         ),
         (
             WHOLE.replace("Leader: 1", "Leader: 2"),
@@ -385,7 +385,7 @@ WHOLE = HEAD + "min.insync.replicas=2\n" + ROW
         (WHOLE.replace("Count: 1", "Count: 0"), "f:1: PartitionCount has the value '0', which is out of range"),
         (
             WHOLE.replace("Partition: 0", "Partition: 1"),
-            "f:2: t-1 does not exist: the topic's summary line (line 1) says PartitionCount 1; partitions are 0 to 0",
+            "f:2: t-1 does not exist: the topic's summary line (line 1) says PartitionCount 1; the partitions of the topic are 0 to 0",
         ),
         (WHOLE.replace("Factor: 2", "Factor: 3"), "f:1: topic t has ReplicationFactor 3 but its rows have 2 replicas"),
         (WHOLE.replace("\tReplicationFactor: 2", ""), "f:1: the summary line of topic t has no ReplicationFactor"),
@@ -406,7 +406,10 @@ WHOLE = HEAD + "min.insync.replicas=2\n" + ROW
         (WHOLE.replace("Isr: 1", "Isr: 1\tMarkedForDeletion: 3"), "f:2: MarkedForDeletion has the value '3'; Kafka prints true"),
         (WHOLE.replace("Topic: t\tPartition", "Topic: a/b\tPartition"), "f:2: 'a/b' is not a topic name; a topic name has 1 to 249"),
         (WHOLE.replace("replicas=2", "replicas=two"), "f:1: Configs: min.insync.replicas takes a whole number, not 'two'"),
-        (WHOLE.replace("replicas=2", "replicas=2,a.b=1,a.b=2"), "f:1: setting a.b appears twice in Configs, as '1' and '2'; give it once"),
+        (
+            WHOLE.replace("replicas=2", "replicas=2,a.b=1,a.b=2"),
+            "f:1: setting a.b appears twice in Configs, as '1' and '2'; give the setting once",
+        ),
     ],
 )
 def test_malformed_texts_give_one_clear_message(text: str, message: str) -> None:

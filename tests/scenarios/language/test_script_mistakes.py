@@ -118,7 +118,7 @@ def test_unknown_names_are_all_reported() -> None:
         (4, "unknown topic 'oders'"),
         (6, "unknown broker 8"),
         (6, "unknown broker 9"),
-        (7, "this is earlier than the step before"),
+        (7, "this time is earlier than the time of the previous step"),
         (9, "orders-9 does not exist"),
         (9, "unknown topic 'oders'"),
     ]

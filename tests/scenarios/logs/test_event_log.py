@@ -169,7 +169,7 @@ def mangled(lines: list[bytes]) -> dict[str, tuple[bytes, int, str]]:
         "huge-number": (with_third(json.dumps(third | {"broker": 10**40}).encode()), 4, ""),
         "unknown-kind": (with_third(json.dumps(third | {"kind": "broker-stoped"}).encode()), 4, "did you mean 'broker-stopped'?"),
         "unknown-word": (with_third(json.dumps(third | {"how": "kiled"}).encode()), 4, "unknown how 'kiled'; did you mean 'killed'?"),
-        "nested": (with_third(b'{"kind": "broker-stopped", "how": ' + b"[" * 5_000), 4, "not an event: it is nested too deeply"),
+        "nested": (with_third(b'{"kind": "broker-stopped", "how": ' + b"[" * 5_000), 4, "not an event: the line is nested too deeply"),
         "nested-header": (b'{"isrlab": ' + b"[" * 5_000 + b"]" * 5_000 + b"}\n", 1, "the nesting in its first line is too deep"),
         "gap": (b"".join(lines[:3] + lines[4:]), 4, "event 4 follows event 2; lines are missing or out of order"),
         "twice": (b"".join(lines[:4] + lines[3:]), 5, "event 3 follows event 3"),

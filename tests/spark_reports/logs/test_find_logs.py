@@ -162,7 +162,7 @@ def test_csv_is_written_here_only(tmp_path: Path, capsys: pytest.CaptureFixture[
     log = write_log(tmp_path / "s.jsonl", [], end=1)
     assert main_report([log], out_dir="s3a://bucket/out", csv=True) == 2
     assert capsys.readouterr().err == (
-        "isrlab: s3a://bucket/out: isrlab writes CSV on this machine only; to write Parquet there, omit --csv\n"
+        "isrlab: s3a://bucket/out: isrlab writes CSV only on this machine; to write Parquet to this URI, omit --csv\n"
     )
     assert [path.name for path in tmp_path.iterdir()] == ["s.jsonl"]
 

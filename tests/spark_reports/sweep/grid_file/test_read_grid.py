@@ -133,5 +133,5 @@ def test_a_grid_is_bounded() -> None:
         match=r"4 cells with 800,024 partitions and brokers are too many; the cells of a grid have at most 50,000 partitions and brokers",
     ):
         read_grid(TEXT.replace("acks: [1, all]", "acks: [1, all]\n  partitions: [200000]"), "g")
-    with pytest.raises(InputError, match=r"4,000 cells are too many; a grid has at most 1,000 cells"):
+    with pytest.raises(InputError, match=r"the grid has 4,000 cells; a grid has at most 1,000 cells"):
         read_grid(TEXT.replace("acks: [1, all]", f"acks: [1, all]\n  partitions: {list(range(1, 1001))}"), "g")
