@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code.
 
     Raises:
-        SystemExit: help was requested, or the arguments are wrong.
+        SystemExit: help was requested, or the arguments are invalid.
     """
     argv = sys.argv[1:] if argv is None else list(argv)
     with escaping_streams():

@@ -11,7 +11,7 @@ FAILED: Final = 1
 """Exit code: at least one expectation failed."""
 
 BAD_INPUT: Final = 2
-"""Exit code: bad input. Messages on stderr describe each mistake and its place."""
+"""Exit code: bad input. Messages on stderr describe each mistake and its location."""
 
 INTERNAL: Final = 70
 """Exit code (`EX_SOFTWARE` of sysexits.h): the playground itself failed. A message on stderr names the file with the saved session."""

@@ -151,7 +151,7 @@ class Rest:
 
 @attrs.frozen
 class KafkaActs:
-    """Acts on Kafka's brokers in the notation of Kafka's own scripts, for example `{arrive: {follower: 2, leader: 1}}`."""
+    """Perform acts on Kafka's brokers, in the notation of Kafka's own scripts, for example `{arrive: {follower: 2, leader: 1}}`."""
 
     word: ClassVar[str] = "kafka"
     acts: tuple[KafkaAct, ...]

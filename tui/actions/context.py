@@ -31,7 +31,7 @@ class ActionContext(ReprMixin):
         broker, partition, event: the selected broker, partition, and event, or None.
         focus: the panel that has the keyboard focus: `brokers`, `grid`, `events`, or `timeline`.
         playing: whether virtual time is advancing.
-        speed: virtual seconds per wall second.
+        speed: the number of virtual seconds per wall second.
         pace: whether the cluster runs on its own or the user steps it by hand.
         setting: the function that returns the effective value of a setting for a topic, or for the whole cluster if the topic is None.
         overridden: the function that returns whether a topic has its own value for a setting.

@@ -48,7 +48,7 @@ class EventMetrics:
         """Process new events. Start again if the event buffer was replaced, or if events were missed.
 
         Args:
-            event_buffer: the events in memory.
+            event_buffer: the buffer with the latest events of the session.
             now: the virtual time in µs.
             most: the maximum number of events to process in this call, or None for all events.
         """

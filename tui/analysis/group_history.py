@@ -67,7 +67,7 @@ class GroupHistory:
     """The histories of all consumer groups. Each call to `update` reads the new events.
 
     Attributes:
-        groups: the histories by group.
+        groups: the history of each consumer group, by the name of the group.
     """
 
     def __init__(self) -> None:

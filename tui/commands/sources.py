@@ -50,9 +50,9 @@ def import_texts(text: str, source: str, groups: Sequence[str], release: Release
 
     Args:
         text: the output of kafka-topics.
-        source: the name of this text, for messages.
+        source: the name of the output's source, for error messages.
         groups: the files with the output of kafka-consumer-groups.
-        release: the release to run; None for the current one.
+        release: the release to run; None for the current release.
 
     Raises:
         InputError: the output of one of the tools cannot be parsed, or contradicts itself.

@@ -43,7 +43,7 @@ class HelpDialog(Dialog[None]):
         """Create the dialog.
 
         Args:
-            paint, keymap: the styles and the keys.
+            paint, keymap: the palette, and the keys of the actions.
             reasons: by action ID, the reason why the action is impossible now, or None if it is possible.
             words: by action ID, a description of the effect of the action.
             width: the width of a line in cells.

@@ -1,4 +1,4 @@
-"""Display options, which flags and environment variables determine: frame rate, palette, glyphs, and keys."""
+"""The display options: frame rate, palette, glyphs, and keys. Flags and environment variables set these options."""
 
 from __future__ import annotations
 

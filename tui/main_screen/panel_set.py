@@ -38,7 +38,7 @@ class PanelSet:
     """All panels of the main screen.
 
     Attributes:
-        all: the panels in focus order.
+        all: all panels, in the order in which they get the focus.
         layout: the regions of the panels; None before the first layout.
     """
 
@@ -48,7 +48,7 @@ class PanelSet:
         Args:
             presenter: the presenter that computes the content of the panels.
             paint: the palette.
-            ring: the events that the event log lists initially.
+            ring: the event buffer that the event log lists initially.
         """
         self.presenter = presenter
         self.selection = presenter.selection
@@ -110,8 +110,8 @@ class PanelSet:
 
         Args:
             frame: the content to show.
-            page: the page that replaces the panels, or None.
-            note: the message in the footer, or None.
+            page: the page that replaces the panels, or None if no page is open.
+            note: the message in the footer, or None if there is no message.
             calm_frame: the number of the frame if only offsets and time have changed since the last frame; otherwise -1, which updates
                 everything.
         """

@@ -45,8 +45,8 @@ class Frame(ReprMixin):
     Attributes:
         view: the frozen state of the cluster.
         status: the status of the session.
-        settings: the current settings.
-        event_buffer: the events in memory.
+        settings: the current settings of the cluster.
+        event_buffer: the buffer with the latest events of the session.
         focus: the focused panel: `brokers`, `grid`, `events`, or `timeline`.
         event: the selected event, or None if no event is selected.
         page: the name of the open page; empty for the overview.

@@ -22,7 +22,7 @@ class ViewSource:
     """The source of a session's views.
 
     Attributes:
-        view: the last view.
+        view: the view that was taken last.
         shown: the partitions whose offsets are on the screen.
     """
 

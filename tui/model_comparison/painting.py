@@ -38,7 +38,7 @@ KEYS: Final = (
     ("t", "table: harm to clients, or risks and costs of copies"),
     ("? Esc q", "?: open or close this help; Esc: back; q: quit"),
 )
-"""The keys and what they do."""
+"""The keys of the screen, each with its effect."""
 
 GLYPHS: Final = (
     "a bar shows rows: █ seen by readers of the copy, ▓ acknowledged but not seen, ▒ stored but not acknowledged, · missing; "
@@ -62,8 +62,8 @@ class Scene:
         playing, speed: whether virtual time advances, and the number of virtual seconds per wall second.
         said: the sentence about the latest action, or a hint at the start and at the end.
         selected: the index of the selected system.
-        history: the events that led to the latest harm of the selected system; None if they are not shown.
-        help: whether the help is shown.
+        history: the events that led to the latest harm in the selected system; None if they are not shown.
+        help: whether the help is visible.
         copies: whether the table shows the copies instead of the harm to clients.
     """
 

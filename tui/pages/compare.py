@@ -100,7 +100,7 @@ def paint_compare(
         names: the names of the two runs.
         parted: the first event that differs between the runs.
         notes: further messages to show at the bottom.
-        paint, size: the styles, and the width and height in cells.
+        paint, size: the palette, and the width and height of the page in cells.
         top: the index of the first partition to show.
     """
     width, height = size

@@ -57,7 +57,7 @@ def paint_groups(
         groups: the consumer groups of the cluster.
         history: the recent history of the groups.
         now: the virtual time in µs.
-        paint, size: the styles, and the width and height in cells.
+        paint, size: the palette, and the width and height of the page in cells.
         selected: the index of the group to show.
     """
     width, height = size

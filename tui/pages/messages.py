@@ -81,7 +81,7 @@ def paint_lane(
         steps: the steps to draw.
         columns: the nodes, one for each column.
         before: the virtual time in µs of the step before the first step; -1 if there is no earlier step.
-        paint, width: the styles, and the width in cells.
+        paint, width: the palette, and the width of the diagram in cells.
         cursor: the index of the selected step.
         chain: the sequence numbers of the events that led to the selected event.
         dead: the nodes that have no running process at the first step.

@@ -121,7 +121,7 @@ def paint_metrics(
         lines: the metrics, in the order to show them.
         brokers: the brokers that get their own column if the screen is wide enough.
         end: the current virtual time in µs.
-        paint, size: the styles, and the width and height in cells.
+        paint, size: the palette, and the width and height of the page in cells.
         selected: the index of the metric that is explained below the table.
         since: the virtual time in µs at which the events in memory begin.
         progress: the fraction of events in memory that has been read, from 0 to 1; the headline shows it while it is below 1.

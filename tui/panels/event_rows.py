@@ -235,7 +235,7 @@ class FoldedRows:
 
     @property
     def total(self) -> int:
-        """The number of lines so far, including lines that are no longer in memory."""
+        """The number of lines that have been added so far, including lines that are no longer in memory."""
         return len(self._rows)
 
     def update(self) -> bool:

@@ -135,7 +135,7 @@ def paint_partition(
     """Paint a partition: its state, the explanation of its HW, and each replica.
 
     Args:
-        p, view, paint, width: the partition, the cluster, the styles, and the width in cells.
+        p, view, paint, width: the partition, the view of the cluster, the palette, and the width of the panel in cells.
         rows: the number of lines that will be visible, 0 for all; if there are too few lines, some replicas are left out.
         left: by broker, when and why a replica outside the ISR left the ISR.
         unclean: the outcome of an unclean election, as a sentence; empty if there is none.

@@ -237,12 +237,12 @@ class GridPainter:
         Args:
             view: the frozen state of the cluster.
             order: the partitions in the order in which the grid lists them.
-            size: the width and height in cells.
+            size: the width and height of the panel in cells.
             top: the index of the first partition shown.
             partition, broker: the selected partition and broker.
             focused: whether the panel has the keyboard focus.
             note: the text on the right of the headline; if empty, the legend is shown instead.
-            columns: the columns, or None to compute them.
+            columns: the columns of the grid; None to compute them.
         """
         width, height = size
         paint = self.paint

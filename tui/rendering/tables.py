@@ -81,7 +81,7 @@ def paint_table(
 
     Args:
         columns, rows: the content of the table.
-        paint, width: the styles, and the width in cells.
+        paint, width: the palette, and the width of the table in cells.
         selected: the index of the highlighted row; -1 for none.
         focused: whether the table has the keyboard focus.
         gap: the number of spaces between columns.

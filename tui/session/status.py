@@ -15,13 +15,13 @@ class SessionStatus(ReprMixin):
     Attributes:
         playing: whether virtual time advances on its own.
         moving: whether frames can change anything, because the session is playing or a task is running.
-        speed: virtual seconds per wall second.
+        speed: the number of virtual seconds per wall second.
         reached: the actual speed if it is lower than `speed`, otherwise None.
         task_target: the target of the running task in words, or None.
         task_verb: the verb that describes the running task.
         progress: the completed share of the task, from 0 to 1, or None if it is unknown.
         branch: the name of the branch.
-        branches: the number of branches.
+        branches: the number of branches in the session.
         end: the last position that has been played on the branch.
         in_the_past: whether the branch has already been played beyond this moment.
         by_hand: whether a cluster that ran on its own was switched to the pace `by-hand`.
@@ -54,7 +54,7 @@ class RunSoFar(ReprMixin):
     """The progress of a session.
 
     Attributes:
-        steps: the number of steps so far.
+        steps: the number of steps that have been executed so far.
         acts: the acts that have been performed so far.
         next_due: the virtual time of the next step in µs, or None if there is no next step.
         stepwise: whether the next step takes no virtual time.
