@@ -120,7 +120,7 @@ counts (`lost: 0`). For comparisons other than equality, write a string such as 
 
 **Conditions.** A condition consists of comparisons (`== != < <= > >=`) of readings with values or other readings. Join comparisons with
 `and`, `or`, `not`, and parentheses. `[1, 2]` is a set of brokers. If you compare a set with a number, the condition uses the size of the
-set. Conditions on events are `happened KIND {{column=value, ...}}`, `never KIND {{...}}`, `count KIND {{...}} == 2`, and
+set. A condition on events has one of the forms `happened KIND {{column=value, ...}}`, `never KIND {{...}}`, `count KIND {{...}} == 2`, and
 `order [KIND {{...}}, KIND]`. EVENTLOG.md lists the kinds of events and their columns. `partition=orders-0` sets both the topic and the
 partition. If a reading has no value at the moment, every comparison with it is false.
 

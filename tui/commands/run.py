@@ -40,7 +40,8 @@ def add_commands(commands: Any) -> None:
         "--model",
         action="append",
         metavar="MODEL",
-        help="run the faults of a scenario, or a fault such as primary-dies, under another replication model, with the same clients in each; repeatable",
+        help="run the faults of a scenario, or a fault such as primary-dies, under another replication model, with the same clients in "
+        "each; repeat this option for several models",
     )
     run.add_argument("--json", action="store_true", help="print the results as one JSON document")
     run.add_argument("--junit", metavar="FILE", help="write the results as JUnit XML")

@@ -25,7 +25,8 @@ def add_commands(commands: Any) -> None:
         "--model",
         action="append",
         metavar="MODEL",
-        help="run only this system of a grid of replication models, or add a system that 'isrlab run --model' knows; repeatable",
+        help="run only this system of a grid of replication models, or add a system that 'isrlab run --model' knows; repeat this option "
+        "for several systems",
     )
     sweep.add_argument("--runs", metavar="N", help="the number of runs for each cell, with seeds 1 to N; by default, 100")
     sweep.add_argument(

@@ -61,9 +61,9 @@ UNAVAILABILITY: Final = Summary(
     notes=(
         "If `what` is `reads`, clients cannot read, because the partition has no leader, or because its leader is down, paused, cut "
         "off from a client of the topic, or not leading yet (after a restart or an election). The window begins as soon as one of the "
-        "reasons applies, even if the controller notices it later. If `what` is `writes`, clients cannot write with acks=all, for the "
-        "same reasons, or because "
-        "the ISR is under min.insync.replicas. If `what` is `stalled`, clients can write, but acks=all writes have to wait. A stall has "
+        "reasons applies, even if the controller notices it later. If `what` is `writes`, clients cannot write with acks=all, either for "
+        "a reason that also prevents reads, or because the ISR is under min.insync.replicas. If `what` is `stalled`, clients can write, "
+        "but acks=all writes have to wait. A stall has "
         "one of three reasons. The first reason is that an ISR member is down, paused, or cut off from the leader, so no record can be "
         "committed. A window with the first reason counts even if no producer writes. The second reason is that the high watermark stays "
         "below the log end for more than 1 s. A window with the second reason begins when the high watermark stops advancing. The third "
