@@ -87,7 +87,7 @@ class DurabilityObserver(Protocol):
         """Check whether a partition's committed records have become exposed to loss or are safe again."""
 
     def electable_brokers_changed(self) -> None:
-        """Record that the set of brokers that can be elected might have changed."""
+        """Record that the set of brokers that can be elected leader might have changed."""
 
     def appended(self, tp: TopicPartition, broker: int, term: Term, base: int, request: ProduceRequest, log: ReplicaLog) -> None:
         """Record that a leader appended a batch whose producer is waiting for a response."""
@@ -150,8 +150,8 @@ class DurabilityObserver(Protocol):
         """
 
     def process_checked(self, group: str, source: str, output: str, copies: int, other_outputs: tuple[str, ...] = ()) -> None:
-        """Record that a process in a group is beginning another round. At that point, the account checks which input was processed twice,
-        only in part, or never.
+        """Record that a process in a group is beginning another iteration of its loop. The account then checks which input was processed
+        twice, only in part, or never.
         """
 
     def records_processed(self, group: str, client: str, tp: TopicPartition, start: int, end: int, epoch: int, /) -> None:
@@ -179,10 +179,10 @@ class DurabilityObserver(Protocol):
         """
 
     def group_checked(self, group: str, tps: Iterable[TopicPartition], below: int | None = None, /) -> None:
-        """Record that the first position of a member in these partitions is final, or that its process ended.
+        """Record that the first position of a member in the given partitions is final, or that its process ended.
 
-        At that point, the account checks which records the group has skipped. If `below` is given, it is the member's position, and the
-        account checks only records below it.
+        The account then checks which records the group has skipped. If `below` is given, it is the member's position, and the account
+        checks only records below it.
         """
 
 

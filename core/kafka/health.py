@@ -2,10 +2,10 @@
 
 All code that shows, counts, or reports one of these conditions uses these functions. Kafka has two definitions each of under-replicated,
 under min ISR, and at min ISR. A broker counts only partitions that it leads, and uses the effective min.insync.replicas
-(`is_under_replicated`, `is_under_min_isr`, `is_at_min_isr`). Metrics, condition readings, reports, and `status_of` use this definition.
-`kafka-topics --describe` lists partitions from the controller's metadata. This command uses min.insync.replicas as configured, even if the
-value exceeds the replication factor, and includes partitions that have no leader (`described_*`). isrlab's `describe` command, the grid's
-filters, and the counts next to the grid use the definition of `kafka-topics --describe`.
+(`is_under_replicated`, `is_under_min_isr`, `is_at_min_isr`). Metrics, condition readings, reports, and `status_of` use the broker's
+definition. `kafka-topics --describe` lists partitions from the controller's metadata. This command uses min.insync.replicas as configured,
+even if the value exceeds the replication factor, and includes partitions that have no leader (`described_*`). isrlab's `describe` command,
+the grid's filters, and the counts next to the grid use the definition of `kafka-topics --describe`.
 
 `status_of` returns the status of a partition from its clients' point of view. Screens, readings, and sweeps use `status_of`, and reports
 use the same names for the statuses. It takes time until the controller learns that a broker has failed. Until the controller learns about
@@ -173,7 +173,8 @@ def described_min_isr(config: Sequence[tuple[str, str]], release: Release) -> in
 def described_under_min_isr(partition: LedPartition, min_insync_replicas: int) -> bool:
     """Return whether `--under-min-isr-partitions` lists a partition (`PartitionDescription#isUnderMinIsr`).
 
-    `--under-min-isr-partitions` lists partitions that have no leader, and partitions whose ISR is smaller than the uncapped setting.
+    `--under-min-isr-partitions` lists partitions that have no leader, and partitions whose ISR is smaller than the uncapped
+    min.insync.replicas.
     """
     return is_offline(partition) or len(partition.isr) < min_insync_replicas
 
@@ -181,7 +182,7 @@ def described_under_min_isr(partition: LedPartition, min_insync_replicas: int) -
 def described_at_min_isr(partition: LedPartition, min_insync_replicas: int) -> bool:
     """Return whether `--at-min-isr-partitions` lists a partition (`PartitionDescription#isAtMinIsrPartitions`).
 
-    `--at-min-isr-partitions` uses the uncapped setting, and includes partitions that have no leader.
+    `--at-min-isr-partitions` uses the uncapped min.insync.replicas, and includes partitions that have no leader.
     """
     return len(partition.isr) == min_insync_replicas
 

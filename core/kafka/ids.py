@@ -51,7 +51,7 @@ def broker_address(broker: int) -> str:
 
 
 def broker_at(address: str) -> int | None:
-    """Return the broker that has this network address; None if no broker has an address of this form."""
+    """Return the broker that has the given network address; None if the address is not the address of a broker."""
     number = address[1:]
     return int(number) if address[:1] == "b" and number.isascii() and number.isdecimal() else None
 

@@ -183,10 +183,10 @@ class Release(ReprMixin):
             transaction (KIP-890, 3.6).
         verifies_current_epoch: a leader refuses a batch from an old producer epoch without asking the coordinator (KAFKA-18042, 4.1).
         checks_epoch_before_guard: a leader checks the producer epoch of a batch before its verification guard (KAFKA-19690, 4.1.1).
-        transaction_abortable: a batch that fails the verification of its transaction gets TRANSACTION_ABORTABLE; before that,
+        transaction_abortable: a batch that fails the verification of its transaction gets TRANSACTION_ABORTABLE or, before 3.8,
             INVALID_TXN_STATE (KIP-890, 3.8).
-        answers_producer_fenced: a coordinator responds to a fenced producer with PRODUCER_FENCED; before that, with INVALID_PRODUCER_EPOCH
-            (KIP-588, 2.7).
+        answers_producer_fenced: a coordinator responds to a fenced producer with PRODUCER_FENCED or, before 2.7, with
+            INVALID_PRODUCER_EPOCH (KIP-588, 2.7).
         ignores_late_marker_answers: a coordinator ignores responses to markers from a previous coordinator epoch. Before 3.8, a response to
             a late marker can cause the coordinator to forget the markers from the current epoch, so that the transaction never completes
             (KAFKA-16352, 3.8).
@@ -237,13 +237,14 @@ class Release(ReprMixin):
         keyless_error: the error that is returned if a record without a key is written to a compacted topic (KIP-467, 2.4).
         cleans_below_high_watermark: the log cleaner does not clean records above the high watermark (KAFKA-13194, 3.1).
         delete_horizon_in_batches: a batch that contains a tombstone, and a marker whose transaction has no records left, carries the time
-            after which the cleaner can remove it (KIP-534, 3.1). Before 3.1, the cleaner uses the modification times of segments.
+            after which the cleaner can remove it (KIP-534, 3.1). Before 3.1, the cleaner derives this time from the modification times of
+            segments.
         cleans_with_whole_index: when the cleaner cleans part of a segment, it knows the aborted transactions in the whole segment
             (KAFKA-13727, 2.8.2).
         cleaner_carries_transactions: the cleaner remembers a segment's transactions when it cleans the next segment (KAFKA-8351, 2.3).
             Before 2.3, the cleaner can remove the COMMIT marker of a transaction whose records are in an earlier segment.
         cleaner_skips_gaps: a cleaning pass ends at the next segment even if the last offsets in a segment are missing (KAFKA-8764, 2.4.1).
-            Before 2.4.1, the cleaner repeatedly cleans the same part.
+            Before 2.4.1, the cleaner repeatedly cleans the same part of the log.
         marker_keys_do_not_count: a record whose key equals a marker's key does not replace the marker (KAFKA-14055, 3.3).
         keeps_batch_of_last_sequence: the cleaner keeps an empty batch if the batch ends with its producer's last sequence number (before
             2.2.1, KAFKA-8335). Since 2.2.1, the cleaner keeps the batch that contains the producer's last offset.
@@ -273,9 +274,9 @@ class Release(ReprMixin):
         expand_needs_epoch_start: a replica can join the ISR only if it has reached the start offset of the leader's epoch (KAFKA-7128,
             2.0).
         shrink_spares_equal_leo: a follower whose LEO equals the leader's LEO is never removed from the ISR (KAFKA-7152, 2.1).
-        fetch_epoch_fencing: fetches carry the leader epoch, and a leader refuses other epochs (KIP-320, 2.1).
-        truncation_epoch_fencing: OffsetsForLeaderEpoch and ListOffsets requests carry the leader epoch, and a leader refuses other epochs
-            (KIP-320, 2.1).
+        fetch_epoch_fencing: fetches carry the leader epoch, and a leader refuses requests with other epochs (KIP-320, 2.1).
+        truncation_epoch_fencing: OffsetsForLeaderEpoch and ListOffsets requests carry the leader epoch, and a leader refuses requests with
+            other epochs (KIP-320, 2.1).
         hw_same_epoch: only fetches in the leader's own epoch affect the high watermark and the ISR. In Kafka, this rule follows from epoch
             fencing; in isrlab, the rule can also be switched off separately (KIP-320, 2.1).
         truncate_on_epoch_change: a follower that has missed an epoch truncates its log again, even if the leader is the same (KAFKA-7164;
@@ -285,8 +286,8 @@ class Release(ReprMixin):
         isr_eligibility: fenced brokers and brokers in controlled shutdown cannot join an ISR (KIP-841, 3.3).
         broker_epoch_in_isr: an ISR change contains the broker epochs of the members, and stale epochs are refused (KIP-903, 3.5).
         alter_partition_v2: AlterPartition identifies topics by their IDs, and has new error codes (version 2, 3.3).
-        partition_epoch_check: an ISR change that is not based on the partition's current state is refused (KIP-497; before that, the
-            version of the znode ensures this).
+        partition_epoch_check: an ISR change that is not based on the partition's current state is refused (KIP-497; in earlier releases,
+            the version of the znode ensures this).
         bump_epoch_on_shrink: an ISR shrink raises the leader epoch (KRaft before 3.6, KAFKA-15021).
         bump_epoch_on_removal: if the controller itself shrinks an ISR, the leader epoch rises (the ZooKeeper controller's LeaderAndIsr,
             before 2.8).
@@ -311,11 +312,11 @@ class Release(ReprMixin):
         counts_lag: a follower that is more than replica.lag.max.messages behind leaves the ISR. A follower that keeps fetching, however
             slowly it catches up, is not removed because of replica.lag.time.max.ms (before 0.9, KAFKA-1546).
         zookeeper: the controller is a broker that is elected through ZooKeeper (isrlab uses ZooKeeper for Kafka releases before 3.3).
-            Otherwise, the controller is the leader of the KRaft quorum.
+            In KRaft mode, the controller is the leader of the KRaft quorum.
         takes_out_dead_at_start: a new ZooKeeper controller removes dead brokers from ISRs and leaderships (KAFKA-3143, 2.3). Before 2.3,
             only the controller that is active when a broker fails removes this broker.
-        alters_reassignments: a running reassignment can be canceled or replaced (KIP-455, 2.4). Before 2.4, the tool does not start a
-            reassignment while another one is running.
+        alters_reassignments: a running reassignment can be canceled or replaced (KIP-455, 2.4). Before 2.4, `kafka-reassign-partitions`
+            does not start a reassignment while another one is running.
         dead_target: what happens if a reassignment assigns a partition to a broker that is not alive.
         leader_writes_isr: a leader writes its ISR to ZooKeeper itself, and the controller learns about it later (before 2.7, KIP-497).
         publishes_isr_changes: a leader that writes its ISR publishes the change in /isr_change_notification (KAFKA-1367, 0.9). Before 0.9,
@@ -327,9 +328,9 @@ class Release(ReprMixin):
             a consumer that pauses a partition drops its fetched records, and fetches them again later.
         skips_buffered_brokers: while a consumer has records from a broker that wait for poll(), it does not fetch other partitions from
             this broker (KAFKA-17182, 4.0). A paused partition does not count.
-        finds_by_time: ListOffsets finds the first record at or after a timestamp (KIP-79, 0.10.1). Before 0.10.1, ListOffsets uses the
+        finds_by_time: ListOffsets finds the first record at or after a timestamp (KIP-79, 0.10.1). Before 0.10.1, ListOffsets searches the
             modification times of segments.
-        reads_from_followers: consumers send their rack, and followers serve consumers that send one (KIP-392, 2.4).
+        reads_from_followers: consumers send their rack, and followers serve consumers that send their rack (KIP-392, 2.4).
         controller_epoch_fencing: brokers refuse requests from a controller whose epoch is older than the latest one that they know (in all
             Kafka releases).
         newer_clients: producers double their retry back-off (KIP-580), and retry immediately when they learn about a new leader

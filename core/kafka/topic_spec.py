@@ -148,7 +148,7 @@ class TopicSpec(ReprMixin):
     Attributes:
         name: the topic's name.
         partitions: the number of partitions that the controller places.
-        replication_factor: the number of replicas of each of these partitions.
+        replication_factor: the number of replicas of each partition that the controller places.
         assignment: the partitions whose replicas are assigned.
         config: the topic's own settings, in the form and the order in which the user wrote them. `describe` also shows settings that the
             laboratory does not model.

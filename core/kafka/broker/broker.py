@@ -261,8 +261,8 @@ class Broker(BrokerContext):
     def bounce(self, keep: tuple[tuple[TopicPartition, int], ...], *, clean: bool) -> None:
         """In by-hand mode, restart the process before the controller notices that the process has ended.
 
-        If `keep` is not empty, the broker's machine loses power, and each log in `keep` loses the records after its new end, which `keep`
-        contains.
+        If `keep` is not empty, it maps logs to new end offsets. The broker's machine then loses power, and each log in `keep` loses the
+        records at and above its new end offset.
         """
         self.stop("power-loss" if keep else "shutdown" if clean else "killed")
         if keep:

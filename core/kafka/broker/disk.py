@@ -66,7 +66,7 @@ class Disk:
         logs: the logs in working log directories, keyed by partition.
         offline: the logs in failed log directories.
         placed: the directory that holds each partition, if the broker has several directories.
-        futures: replicas that are being moved to another directory.
+        futures: replicas that are being moved to another log directory.
         high_watermarks: the checkpoint file `replication-offset-checkpoint`.
         recovery_points: the checkpoint file of recovery points.
         log_starts: the checkpoint file of log start offsets.

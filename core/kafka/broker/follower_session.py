@@ -27,7 +27,7 @@ class FollowerSession(metaclass=ABCMeta):
 
     def is_parked(self) -> bool:
         """Return whether a fetch is delayed. The result can be False even if a fetch has just been delayed, because the effects of the
-        fetch might already have completed it.
+        fetch might already have completed the delayed fetch.
         """
         return self.parked is not None
 

@@ -80,7 +80,7 @@ class Replica:
     def update_fetch_state(
         self, fetch_offset: int, log_start: int, now: int, leader_leo: int, broker_epoch: int, as_of_last_fetch: bool = True
     ) -> None:
-        """Update the state from a fetch (`Replica#updateFetchStateOrThrow`). `leader_leo` is the leader's LEO before the read.
+        """Update the follower's state from a fetch (`Replica#updateFetchStateOrThrow`). `leader_leo` is the leader's LEO before the read.
 
         With `as_of_last_fetch`, if the fetch reaches the LEO that the leader had at the previous fetch, the follower counts as caught up at
         the time of the previous fetch.

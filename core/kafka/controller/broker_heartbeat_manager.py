@@ -145,8 +145,8 @@ class BrokerHeartbeatManager:
 
     @property
     def fencing_period(self) -> int:
-        """The time between two periodic checks, µs. The controller might fence a broker as late as one period after the broker's session
-        expires."""
+        """The time between two periodic checks for stale brokers, µs. The controller might fence a broker as late as one period after the
+        broker's session expires."""
         return max(US_PER_MS, self.session_timeout_us // _CHECKS_A_SESSION)
 
     def next_check_in(self, now: int, *, periodic: bool, fenced: bool) -> int | None:

@@ -1,7 +1,8 @@
 """The active controller (Kafka: `QuorumController`), which handles broker registrations, heartbeats, and AlterPartition requests, and
 writes the metadata log.
 
-Brokers fetch the metadata log by long polling. If its link is cut, a broker continues to act on the metadata that it has already read.
+Brokers fetch the metadata log by long polling. If the link between a broker and the controller is cut, the broker continues to act on the
+metadata that it has already read.
 """
 
 from __future__ import annotations

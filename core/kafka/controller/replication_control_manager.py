@@ -172,8 +172,8 @@ class ReplicationControlManager(TopicRegistry):
     def check_reassignment(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:
         """Check a request to move a partition to other replicas or, if `replicas` is None, to cancel the partition's reassignment.
 
-        The brokers must be registered, but they can be fenced (`#validateManualPartitionAssignment`). Only Kafka's command-line tool
-        refuses fenced brokers.
+        The assigned brokers must be registered, but they can be fenced (`#validateManualPartitionAssignment`). Only Kafka's command-line
+        tool refuses fenced brokers.
 
         Raises:
             KafkaError: Kafka refuses the request.
@@ -236,7 +236,8 @@ class ReplicationControlManager(TopicRegistry):
         """Run `kafka-leader-election` for one partition or for all partitions (`#electLeaders`).
 
         Returns:
-            The error code for each partition. If the request was for all partitions, those with ELECTION_NOT_NEEDED are omitted.
+            The error code for each partition. If the request was for all partitions, the result omits partitions with the error
+                ELECTION_NOT_NEEDED.
         """
         results = []
         for each in [tp] if tp is not None else list(self.partitions):
@@ -262,7 +263,8 @@ class ReplicationControlManager(TopicRegistry):
         return errors.NONE
 
     def maybe_balance_partition_leaders(self) -> bool:
-        """Return leadership to preferred replicas in the ISR (`#maybeBalancePartitionLeaders`). Return True if the pass stopped at its limit."""
+        """Return leadership to preferred replicas in the ISR (`#maybeBalancePartitionLeaders`). Return True if the pass stopped because it
+        reached its limit."""
         elected = 0
         for tp in list(self.unbalanced):
             if elected >= MAX_ELECTIONS:
@@ -273,8 +275,8 @@ class ReplicationControlManager(TopicRegistry):
         return False
 
     def maybe_elect_unclean_leaders(self) -> bool:
-        """Elect leaders for partitions that have no leader and whose topic now allows unclean election. Return True if the pass stopped at
-        its limit.
+        """Elect leaders for partitions that have no leader and whose topic now allows unclean election. Return True if the pass stopped
+        because it reached its limit.
 
         Kafka: `#maybeElectUncleanLeaders`.
         """
@@ -290,7 +292,7 @@ class ReplicationControlManager(TopicRegistry):
         """Clear the ELRs of a topic, or of all topics if `topic` is None, because `min.insync.replicas` has been set (KIP-966:
         `ClearElrRecord`).
 
-        The ELR depends on the earlier value of the setting, so Kafka clears the ELR regardless of the new value.
+        The ELR depends on the former value of `min.insync.replicas`, so Kafka clears the ELR regardless of the new value.
         """
         if self.release.elr:
             for tp, old in list(self.partitions.items()):

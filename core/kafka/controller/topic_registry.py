@@ -147,8 +147,8 @@ class TopicRegistry:
     def election_mode(self, tp: TopicPartition) -> ElectionMode:
         """Return UNCLEAN if unclean leader election is enabled for the topic, else ONLINE.
 
-        If the topic does not override the setting, the configuration of the controller's own node applies. The node's configuration can
-        differ from the cluster-wide configuration (`ConfigurationControlManager#uncleanLeaderElectionEnabledForTopic`).
+        If the topic does not override unclean.leader.election.enable, the configuration of the controller's own node applies. The node's
+        configuration can differ from the cluster-wide configuration (`ConfigurationControlManager#uncleanLeaderElectionEnabledForTopic`).
         """
         unclean = self.settings.flag("unclean.leader.election.enable", topic=tp.topic, broker=self.controller_node)
         return ElectionMode.UNCLEAN if unclean else ElectionMode.ONLINE

@@ -9,7 +9,7 @@ from core.sim.units import format_duration
 
 
 class TopicCreated(Event, kind="topic-created", source="ReplicationControlManager#createTopic", level=NOTABLE):
-    """A topic was created. A `partition-changed` event follows for each of its partitions."""
+    """A topic was created. A `partition-changed` event follows for each of the topic's partitions."""
 
     topic: str
     topic_id: str

@@ -1,5 +1,5 @@
-"""Events about group members: who joins, who leaves, and who owns which partitions. The coordinator's events come first, and then the
-members' own events."""
+"""Events about group members: who joins, who leaves, and who owns which partitions. In this module, the coordinator's events come first,
+followed by the members' own events."""
 
 from __future__ import annotations
 
@@ -277,7 +277,7 @@ class MemberFrozen(Event, kind="member-frozen", source="SIGSTOP", level=NOTABLE)
 
 
 class MemberThawed(Event, kind="member-thawed", source="SIGCONT", level=NOTABLE):
-    """The process of a frozen consumer continued to run."""
+    """The process of a frozen consumer resumed (SIGCONT)."""
 
     client: str
     group: str

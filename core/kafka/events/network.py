@@ -7,7 +7,7 @@ from core.sim.units import format_duration
 
 
 class LinkCut(Event, kind="link-cut", source="NetworkClient#handleTimedOutRequests", level=NOTABLE):
-    """The link from `src` to `dst` was cut. From now on, messages wait until the link is repaired."""
+    """The link from `src` to `dst` was cut. From now on, messages on this link wait until the link is repaired."""
 
     src: str
     dst: str

@@ -56,11 +56,11 @@ class LeaderEpochCache:
         return cache
 
     def assign(self, epoch: int, offset: int) -> bool:
-        """Record that `epoch` starts at `offset` (Kafka: `#assign`). Return True if anything changed.
+        """Record that `epoch` starts at `offset` (Kafka: `#assign`). Return True if the cache changed.
 
         If `epoch` is already the latest epoch, later offsets are ignored. Otherwise, the last entries are dropped if their epoch or start
         offset is not lower than that of the new entry, because they contradict the new entry. Therefore, a leader that appended nothing
-        leaves no entry.
+        leaves no entry in the cache.
 
         Raises:
             ValueError: the epoch or offset is negative.
@@ -123,7 +123,7 @@ class LeaderEpochCache:
         return self._drop_from(bisect_left(self._starts, end_offset))
 
     def truncate_from_start(self, start_offset: int) -> bool:
-        """Drop the entries before `start_offset`, but keep the entry of the epoch that contains it. Return True if anything changed.
+        """Drop the entries before `start_offset`, but keep the entry of the epoch that contains it. Return True if the cache changed.
 
         Kafka calls `#truncateFromStart` when the oldest records in a log are deleted.
         """

@@ -198,8 +198,8 @@ def _collect_aborted(log: ReplicaLog, segments: Sequence[SegmentFiles], lookup: 
 def lookup_by_timestamp(log: ReplicaLog, timestamp: int) -> Lookup:
     """Look up the first record at or after a timestamp in ms, as ListOffsets does (`UnifiedLog#searchOffsetInLocalLog`).
 
-    Only the first segment whose largest timestamp is late enough is searched. A broker hides a result at or above the high watermark (or the
-    last stable offset) from consumers.
+    Only the first segment whose largest timestamp is at or after the requested timestamp is searched. A broker hides a result at or above
+    the high watermark (or the last stable offset) from consumers.
     """
     segments = segment_files(log)
     number = next((number for number, each in enumerate(segments) if each.largest_timestamp >= timestamp), len(segments))
@@ -236,7 +236,8 @@ def _read_time_index(segment: SegmentFiles, timestamp: int, steps: list[LookupSt
 
 
 def _scan_for_timestamp(segment: SegmentFiles, entry: OffsetPosition, timestamp: int, least: int, steps: list[LookupStep]) -> Lookup:
-    """Read batch headers, starting at an index entry, up to the first batch that is late enough and has records at or above offset `least`."""
+    """Read batch headers, starting at an index entry, up to the first batch whose timestamp is late enough and that has records at or above
+    offset `least`."""
     first = segment.batch_at(entry.position)
     for at in range(first, len(segment.batches)):
         found = segment.batches[at]

@@ -150,7 +150,7 @@ class ProducerStateManager:
         return marker_error(self.entries.get(producer_id), epoch, coordinator_epoch, must_rise=must_rise)
 
     def has_ongoing_transaction(self, producer_id: int, epoch: int) -> bool:
-        """Return whether a producer has an open transaction in this epoch (`UnifiedLog#hasOngoingTransaction`)."""
+        """Return whether a producer has an open transaction in the given producer epoch (`UnifiedLog#hasOngoingTransaction`)."""
         entry = self.entries.get(producer_id)
         return entry is not None and entry.open_from != NO_OFFSET and entry.epoch == epoch
 
@@ -171,7 +171,7 @@ class ProducerStateManager:
         return known.guard
 
     def verifies(self, producer_id: int, guard: int) -> bool:
-        """Return whether the producer's verification entry still has this guard."""
+        """Return whether the producer's verification entry still has the given guard."""
         known = self.verifications.get(producer_id)
         return known is not None and known.guard == guard
 
@@ -285,10 +285,10 @@ class ProducerStateManager:
             del self.verifications[producer_id]
 
     def remove_expired_if_due(self, now: int, expiration: int, interval: int = EXPIRATION_CHECK) -> None:
-        """Apply the effects of all periodic checks that were due by now.
+        """Apply the effects of all periodic checks that are due by now.
 
-        The periodic checks for idle producers do not use a timer. Because the state changes only when something is appended, it is enough
-        that each reader first runs the last check that was due.
+        The periodic checks for idle producers do not use a timer. Because the state changes only when something is appended, each reader
+        only has to run the most recent due check first.
         """
         if self._checked == CHECK_NOW:
             self.remove_expired(now, expiration)
@@ -298,7 +298,8 @@ class ProducerStateManager:
             self.remove_expired(due, expiration)
 
     def truncate_head(self, log_start: int) -> None:
-        """Drop the producers whose last record is below the log start. Only releases before 2.3 do this (`#truncateHead`, KAFKA-7190)."""
+        """Drop the producers whose last record is below the log start. Only releases before 2.3 drop these producers (`#truncateHead`,
+        KAFKA-7190)."""
         for entry in list(self.entries.values()):
             if entry.last_data_offset < log_start:
                 del self.entries[entry.producer_id]

@@ -17,7 +17,7 @@ NO_SEQUENCE: Final = -1
 """The value for a missing sequence number: nothing was appended in this producer epoch, or the batch is not idempotent."""
 
 NO_TIMESTAMP: Final = -1
-"""The value for a missing timestamp. Before 2.4.1, a marker does not set the timestamp (KAFKA-9144)."""
+"""The value for a missing timestamp. Before 2.4.1, a marker does not set `last_timestamp` (KAFKA-9144)."""
 
 
 def increment_sequence(sequence: int, by: int) -> int:

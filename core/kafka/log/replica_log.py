@@ -180,7 +180,7 @@ class ReplicaLog(ReadableLog):
         return self.epochs.end_offset_for(epoch, self.leo)
 
     def truncate_to(self, offset: int) -> bool:
-        """Truncate the log to a new LEO. Return True if this removed records (`UnifiedLog#truncateTo`).
+        """Truncate the log to a new LEO. Return True if the truncation removed records (`UnifiedLog#truncateTo`).
 
         If `offset` is at or above the LEO, no records are removed. However, epoch entries that start at the LEO are removed. Epoch entries
         that start at the LEO come from leaders that appended nothing.
@@ -254,7 +254,7 @@ class ReplicaLog(ReadableLog):
     def producer_batches(self, start: int, end: int) -> Iterator[Batch]:
         """Return the batches with a producer ID that end in (start, end].
 
-        If the log holds only part of a batch because the size of a fetch was limited, this batch is left out.
+        If the log holds only part of a batch because the size of a fetch was limited, the result omits this batch.
         """
         for run in self.physical_runs(start):
             if run.term.has_producer_ids and run.start < end:
@@ -351,7 +351,8 @@ class ReplicaLog(ReadableLog):
                 producers.truncate_head(offset)
 
     def drop_below(self, offset: int) -> None:
-        """Drop deleted segments. If the log start is below the base of the first remaining segment, move it there."""
+        """Drop deleted segments. If the log start is below the base offset of the first remaining segment, move the log start to this
+        offset."""
         producers = self.producer_state()
         if producers is not None:
             producers.segments_deleted(offset)

@@ -1,7 +1,7 @@
 """The files of each segment of a log: their names and sizes, the position of each batch, and the index entries (Kafka: `LogSegment`, `LogFileUtils`).
 
-A position is the sum of the `bytes` of all earlier batches in the file. The setting segment.bytes, retention, and events also use `bytes`.
-`record_format.wire_size` returns the size in Kafka's format.
+A position is the sum of the `bytes` of all earlier batches in the file. The setting segment.bytes, retention, and events also use the size
+in `bytes`. `record_format.wire_size` returns the size in Kafka's format.
 """
 
 from __future__ import annotations

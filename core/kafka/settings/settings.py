@@ -1,4 +1,4 @@
-"""The values of settings that are in effect.
+"""The effective values of settings.
 
 A `Settings` object looks up a value as Kafka does: the topic's override, the broker's own value, the cluster-wide value, and finally the
 default of the release. A `Settings` object refuses unknown names and values that are out of range.
@@ -16,7 +16,7 @@ from core.sim.clock import RIGHT
 
 
 class Settings:
-    """The values that are in effect: release defaults, cluster-wide values, values for single brokers, and topic overrides.
+    """The effective values of settings: release defaults, cluster-wide values, values for single brokers, and topic overrides.
 
     Attributes:
         release: the rules of the simulated Kafka release.

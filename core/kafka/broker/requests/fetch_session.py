@@ -180,8 +180,8 @@ class FetchSession(FollowerSession):
         return entries
 
     def put_back(self, entries: list[SessionPartition]) -> None:
-        """Put back partitions that were taken but not sent. The partitions that are put back come before those that became dirty after they
-        were taken.
+        """Put back partitions that were taken but not sent. The partitions that are put back precede the partitions that have become dirty
+        in the meantime.
         """
         since = {id(entry) for entry in self.dirty}
         self.dirty[:0] = [entry for entry in entries if entry.dirty and id(entry) not in since]

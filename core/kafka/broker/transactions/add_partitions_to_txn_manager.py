@@ -47,7 +47,7 @@ class Verification:
 
     Attributes:
         batch: the batch that needs the coordinator's answer.
-        completion: the function to call with the answer.
+        completion: the function to call with the coordinator's answer.
         guard: the number that identifies the verification entry.
         since: when the batch arrived, µs.
         node: the broker that the leader asks.
@@ -215,7 +215,7 @@ class AddPartitionsToTxnManager:
                 self._send(verification)
 
     def _answered(self, verification: Verification, error: str) -> None:
-        """Pass the answer to the waiting batches, or repeat the request."""
+        """Pass the coordinator's answer to the waiting batches, or repeat the request."""
         batch, completion, broker = verification.batch, verification.completion, self.broker
         retries = error == errors.CONCURRENT_TRANSACTIONS and completion.retries_concurrent
         if retries and broker.journal.now - verification.since < MAX_RETRY:

@@ -62,8 +62,8 @@ class MarkerAppend:
         self.commit = commit
 
     def append_completed(self, error: str) -> None:
-        """Record the result of appending the transaction marker. If the partition belongs to an internal topic, tell the coordinator that
-        owns the topic that the transaction has ended on this partition.
+        """Record the result of appending the transaction marker. If the partition belongs to an internal topic, notify the coordinator of
+        this topic that the transaction has ended on the partition.
         """
         owner = self.write.owners.get(self.tp.topic)
         if error == errors.NONE and owner is not None:

@@ -106,7 +106,7 @@ class ActiveController:
     def claim(self) -> None:
         """Become active: start new sessions and schedule the session check (`QuorumController#claim`).
 
-        The quorum calls this when the first entry of the epoch is committed.
+        The quorum calls this method when the first entry of the epoch is committed.
         """
         self.claimed = True
         self._begin_sessions()
@@ -122,7 +122,7 @@ class ActiveController:
             self.last_contact[broker] = now
 
     def schedule_task(self, delay: int, task: str, number: int = 0) -> None:
-        """Schedule a task to run after a delay, given in µs. The task runs only if this controller is still active at that time."""
+        """Schedule a task to run after a delay, given in µs. The task runs only if this controller is still active when the delay ends."""
         self.voter.host.timer(delay, "controller-task", (self.voter.epoch, task, number))
 
     def run_task(self, task: str, number: int) -> None:

@@ -189,7 +189,7 @@ class KafkaRaftClient:
             self.host.timer(self._random.randrange(FETCH_WAIT), "quorum-fetch", self._fetches)
 
     def assume_replicated(self, voters: list[str]) -> None:
-        """At the start of the simulation, mark the leader's log as replicated on these voters."""
+        """At the start of the simulation, mark the leader's log as replicated on the given voters."""
         for voter in voters:
             if voter != self.name:
                 self.followers[voter].end = len(self.log)

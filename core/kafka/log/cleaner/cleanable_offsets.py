@@ -49,8 +49,8 @@ def cleanable_offsets(log: ReplicaLog, checkpoint: int | None, now: int, release
 
 
 def _first_unstable(log: ReplicaLog, release: Release) -> int:
-    """Return the first offset that cannot be cleaned because of a transaction or, since KAFKA-13194, because of the high watermark. If no
-    transaction and no high watermark prevents cleaning, return NO_OFFSET.
+    """Return the first offset that cannot be cleaned because of a transaction or, since KAFKA-13194, because of the high watermark. If
+    neither a transaction nor the high watermark prevents cleaning, return NO_OFFSET.
     """
     if release.cleans_below_high_watermark:
         return log.last_stable_offset()

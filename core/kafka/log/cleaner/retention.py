@@ -33,7 +33,7 @@ class Retention:
     """The rules that decide what one cleaning pass keeps.
 
     Attributes:
-        transactions: the transactions that have been read so far.
+        transactions: the state of the transactions that the cleaner has read so far.
         keeps_legacy_deletes: whether the current segment keeps its tombstones and markers (before KIP-534).
     """
 

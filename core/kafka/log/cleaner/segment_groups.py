@@ -12,7 +12,7 @@ Segments = tuple[tuple[int, int], ...]
 
 
 def grouped_by_size(log: ReplicaLog, end: int) -> list[Segments]:
-    """Return the segments that have offsets below `end`, in groups. Each group fits into one segment."""
+    """Return the segments that have offsets below `end`, in groups. The segments of each group fit into one new segment."""
     bases = log.roll()
     segments = [*zip(bases, (*bases[1:], log.leo), strict=True)][: bisect_left(bases, end)]
     groups: list[list[tuple[int, int]]] = []

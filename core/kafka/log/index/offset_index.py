@@ -61,7 +61,7 @@ class OffsetIndex(SparseIndex):
     def fetch_upper_bound_offset(self, fetched: OffsetPosition, size: int) -> OffsetPosition | None:
         """Return the first entry whose position is at least `size` bytes after an entry's position; None if there is none.
 
-        The offset of the result is an upper bound for the offsets in a fetch of `size` bytes (`OffsetIndex#fetchUpperBoundOffset`).
+        The offset in the returned entry is an upper bound for the offsets in a fetch of `size` bytes (`OffsetIndex#fetchUpperBoundOffset`).
         """
         slot = bisect_left(self.values, fetched.position + size)
         return self.entry(slot) if slot < self.entries else None

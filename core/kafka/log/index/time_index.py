@@ -49,7 +49,7 @@ class TimeIndex(SparseIndex):
 
         Args:
             timestamp: the largest timestamp so far, ms.
-            offset: the last offset of the batch with this timestamp.
+            offset: the last offset of the batch that has the largest timestamp.
             skip_full_check: whether the entry can take the reserved slot, which is the case while the segment is being closed.
 
         Raises:

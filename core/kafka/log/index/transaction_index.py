@@ -32,11 +32,11 @@ class AbortedTransaction(NamedTuple):
 
 
 class IndexSearch(NamedTuple):
-    """The result of a search (`TxnIndexSearchResult`).
+    """The result of a search in the transaction index (`TxnIndexSearchResult`).
 
     Attributes:
-        aborted: the aborted transactions that have records or a marker in the range.
-        complete: whether no later entry can belong to the range.
+        aborted: the aborted transactions that have records or a marker in the searched range.
+        complete: whether the search is complete, because no later entry can belong to the searched range.
     """
 
     aborted: tuple[AbortedTransaction, ...]
