@@ -27,6 +27,7 @@ from core.kafka.clients.processes.processed_records import ProcessedRecords
 from core.kafka.clients.producer.coordinator_requests import CoordinatorRequests
 from core.kafka.clients.producer.sender import Sender
 from core.kafka.clients.producer.transaction_manager import TransactionManager
+from core.kafka.clients.services.holding_process import HoldingProcess
 from core.kafka.clients.services.retry_worker import FailureRule
 from core.kafka.clients.services.service_records import DelayedRecords, HeldRecords, RetriedRecords
 from core.kafka.clients.services.service_worker import ServiceWorker
@@ -71,7 +72,8 @@ KAFKA_FIELDS: Final[Table] = {
     CoordinatorRequests: Declared(wiring=("client", "manager")),
     Process: Declared(history=("rounds", "checks")),
     ProcessedRecords: Declared(history=("event",)),
-    ServiceWorker: Declared(history=("started_by",), times=("due_timer", "backs_off_until")),
+    ServiceWorker: Declared(history=("started_by",)),
+    HoldingProcess: Declared(times=("due_timer", "backs_off_until")),
     HeldRecords: Declared(history=("event",), times=("due", "timestamp")),
     DelayedRecords: Declared(times=("created",)),
     RetriedRecords: Declared(history=("event",), times=("created",)),

@@ -284,6 +284,7 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
                 "dead(app) == 1",
                 "tries(careful) == 2 and dead(careful) == 1",
             ),
+            "k2-slow-instance": ("succeeded(app) == 20", "succeeded-twice(app) == 5", "poll-interval-exceeded {client=app-orders-1"),
             "k2-dead-letter-handler": (
                 "dead(app) == 1 and dead-twice(app) == 10",
                 "dead(careful) == 1 and dead-twice(careful) == 0",

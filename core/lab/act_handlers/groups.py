@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+import attrs
+
 from core.kafka import events
 from core.kafka.admin_requests import CreateTopic
-from core.kafka.clients.client_config import CONSUMER
-from core.kafka.clients.group_member.assignors import assignors_of, default_assignors
 from core.kafka.clients.group_member.group_member import GroupMember
 from core.kafka.clients.group_member.member_config import CommitMode, MemberConfig, Reset, reset_duration
 from core.kafka.clients.group_member.member_removal import MemberRemoval
+from core.kafka.clients.processes.consuming_process import ConsumingProcess
 from core.lab import acts
 from core.lab.act_handlers import find
-from core.lab.act_handlers.clients import check_client, config_of
+from core.lab.act_handlers.clients import check_client
 from core.lab.act_handlers.internal_topics import offsets_topic
+from core.lab.act_handlers.memberships import check_membership, member_config
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 
@@ -27,29 +29,14 @@ def _check(cluster: ClusterNodes, act: acts.JoinGroup) -> None:
         ActRefused: a word is not valid, or the release does not support it.
     """
     release = cluster.release
-    if not release.consumer_groups:
-        raise ActRefused(f"release {release.name} has no group coordinator; use 0.9 or later")
-    if cluster.by_hand:
-        raise ActRefused("members of groups need time to pass; use a cluster with pace: timeline")
+    check_membership(cluster, act)
     if not act.topics:
         raise ActRefused("a consumer subscribes to at least 1 topic")
     if not act.allow_missing_topics:
         for topic in act.topics:
             find.topic(cluster, topic)
-    known = assignors_of(release)
-    for name in act.assignors:
-        if name not in known:
-            raise ActRefused(f"release {release.name} has the assignors {', '.join(known)}, not {name}")
-    if act.instance_id is not None and not release.static_members:
-        raise ActRefused(f"release {release.name} has no static members; omit 'instance-id', or use 2.4 or later (KIP-345)")
-    if act.protocol not in ("classic", "consumer"):
-        raise ActRefused(f"protocol must be classic or consumer, not {act.protocol}")
-    if act.protocol == "consumer" and not release.consumer_protocol:
-        raise ActRefused(f"release {release.name} has the classic protocol only; omit 'protocol', or use 4.0 or later (KIP-848)")
-    if act.protocol == "consumer" and act.assignors:
-        raise ActRefused("the coordinator assigns the partitions in the consumer protocol; omit 'assignors', or name a 'remote-assignor'")
-    if act.protocol == "classic" and (act.remote_assignor is not None or act.member_id is not None):
-        raise ActRefused("'remote-assignor' and 'member-id' need protocol: consumer")
+    if act.protocol == "classic" and act.member_id is not None:
+        raise ActRefused("'member-id' needs protocol: consumer")
     if act.commit not in tuple(CommitMode):
         raise ActRefused(f"commit must be {', '.join(CommitMode)}, not {act.commit}")
     if act.isolation not in ("read_uncommitted", "read_committed"):
@@ -58,8 +45,8 @@ def _check(cluster: ClusterNodes, act: acts.JoinGroup) -> None:
         raise ActRefused(f"release {release.name} has no transactions; omit 'isolation', or use 0.11 or later (KIP-98)")
     if act.on_error not in ("close", "stop"):
         raise ActRefused(f"on-error must be close or stop, not {act.on_error}")
-    if not act.group or act.instance_id == "":
-        raise ActRefused("the group and the instance ID must not be empty")
+    if not act.group:
+        raise ActRefused("the group must not be empty")
 
 
 def _reset(cluster: ClusterNodes, text: str) -> tuple[Reset, int]:
@@ -81,23 +68,16 @@ def _reset(cluster: ClusterNodes, text: str) -> tuple[Reset, int]:
 
 
 def _config(cluster: ClusterNodes, act: acts.JoinGroup) -> MemberConfig:
-    release = cluster.release
     policy, duration = _reset(cluster, act.reset)
-    return MemberConfig(
-        config_of(cluster, CONSUMER, act.config),
-        act.group,
-        tuple(dict.fromkeys(act.topics)),
-        () if act.protocol == "consumer" else act.assignors or default_assignors(release),
-        act.instance_id or "",
-        (act.rack or "") if release.reads_from_followers else None,
-        policy,
-        duration,
-        act.isolation == "read_committed",
-        CommitMode(act.commit),
-        release.validates_positions,
-        act.protocol == "consumer",
-        act.remote_assignor or "",
-        act.member_id or "",
+    found = member_config(cluster, act, act.group, tuple(dict.fromkeys(act.topics)))
+    return attrs.evolve(
+        found,
+        rack=None if found.rack is None else act.rack or "",
+        reset=policy,
+        reset_duration=duration,
+        read_committed=act.isolation == "read_committed",
+        commits=CommitMode(act.commit),
+        member_id=act.member_id or "",
     )
 
 
@@ -113,7 +93,7 @@ def _join(cluster: ClusterNodes, act: acts.JoinGroup) -> find.CheckThenDo:
     if creation is not None:
         cluster.submit_admin_request(CreateTopic(creation))
     member = GroupMember(act.consumer, does, cluster.release, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
-    member.delay, member.per_record = act.poll_time, act.record_time
+    member.poll_time, member.record_time = act.poll_time, act.record_time
     member.coordinator.assign_time = act.assign_time
     member.closes_on_error = act.on_error == "close"
     if act.crash_after_records is not None:
@@ -181,17 +161,28 @@ def _thaw(cluster: ClusterNodes, act: acts.ThawConsumer) -> find.CheckThenDo:
     journal.cause = journal.emit(events.MemberThawed.kind, member.name, member.does.group, journal.now - since)
 
 
+def _application(cluster: ClusterNodes, name: str) -> GroupMember | ConsumingProcess:
+    """Return the running process or worker with the given name, or the running consumer that belongs to a group.
+
+    Raises:
+        ActRefused: there is none, or the consumer is frozen.
+    """
+    client = cluster.clients.get(name)
+    return client if isinstance(client, ConsumingProcess) and client.running else _awake(cluster, name)
+
+
 def _processing_time(cluster: ClusterNodes, act: acts.ProcessingTime) -> find.CheckThenDo:
-    member = running_member(cluster, act.consumer)
+    client = cluster.clients.get(act.consumer)
+    member = client if isinstance(client, ConsumingProcess) and client.running else running_member(cluster, act.consumer)
     if act.poll_time is None and act.record_time is None:
         raise ActRefused("give a poll-time or a record-time")
     yield
-    member.delay = member.delay if act.poll_time is None else act.poll_time
-    member.per_record = member.per_record if act.record_time is None else act.record_time
+    member.poll_time = member.poll_time if act.poll_time is None else act.poll_time
+    member.record_time = member.record_time if act.record_time is None else act.record_time
 
 
 def _stall(cluster: ClusterNodes, act: acts.StallConsumer) -> find.CheckThenDo:
-    member = _awake(cluster, act.consumer)
+    member = _application(cluster, act.consumer)
     yield
     member.stall(act.stall_time)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka.admin_requests import CreateTopic
-from core.kafka.clients.client_config import CONSUMER, PRODUCER
-from core.kafka.clients.group_member.member_config import MemberConfig, Reset
+from core.kafka.clients.client_config import PRODUCER
 from core.kafka.clients.processes.process import Process, ProcessConfig
 from core.kafka.clients.processes.process_step import LOOP, START, Delivery, ProcessStep
 from core.lab import acts
 from core.lab.act_handlers import find
 from core.lab.act_handlers.clients import check_client, config_of
 from core.lab.act_handlers.internal_topics import offsets_topic, transaction_state_topic
+from core.lab.act_handlers.memberships import check_membership, check_no_membership, worker_membership
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 
@@ -45,8 +45,10 @@ def _config(cluster: ClusterNodes, act: acts.StartProcess) -> ProcessConfig:
         raise ActRefused("the group and the transactional.id must not be empty")
     membership = None
     if act.subscribe:
-        client = config_of(cluster, CONSUMER, act.config, any_kind=True)
-        membership = MemberConfig(client, group, (act.source,), ("range",), reset=Reset(act.reset), read_committed=transactional)
+        check_membership(cluster, act)
+        membership = worker_membership(cluster, act, group, act.source, act.instance_id or "", read_committed=transactional)
+    else:
+        check_no_membership(act, "add 'subscribe: true', or omit these fields")
     return ProcessConfig(
         act.source, act.output, group, delivery, transactional_id if transactional else "", act.reset, act.max_poll_records, act.copies,
         membership,
@@ -76,6 +78,7 @@ def _start(cluster: ClusterNodes, act: acts.StartProcess) -> find.CheckThenDo:
         act.process, does, instance, cluster.release, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account
     )
     process.config = client
+    process.poll_time, process.record_time = act.poll_time, act.record_time
     process.exponential_backoff = cluster.release.newer_clients
     process.crash_after = None if act.crash_after is None else ProcessStep(act.crash_after)
     if former is not None:

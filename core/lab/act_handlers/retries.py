@@ -39,7 +39,7 @@ def _check(cluster: ClusterNodes, act: acts.StartRetryService) -> tuple[int, ...
         raise ActRefused(f"crash-after must be {', '.join(ServiceStep)}, not {act.crash_after}")
     if act.reset not in ("earliest", "latest"):
         raise ActRefused(f"reset must be earliest or latest, not {act.reset}")
-    check_instances(act.instances)
+    check_instances(cluster, act)
     if act.bound < 1 or act.commit_every < 1:
         raise ActRefused("bound and commit-every must be at least 1")
     if not act.dead_letters and not act.blocking:
@@ -72,7 +72,7 @@ def _configs(cluster: ClusterNodes, act: acts.StartRetryService, delays: tuple[i
         )  # fmt: skip
         starts = len(delays) + 1 - number if act.count_tries == "before" else 0
         retries = RetryConfig(number + 1, delays if act.blocking else (), target == topics[-1], not act.dead_letters, starts, topics[-1])
-        found += [(worker, config, retries) for worker, config in shared(cluster, name, does, act.instances, act.config)]
+        found += [(worker, config, retries) for worker, config in shared(cluster, name, does, act)]
     if act.dlt_strategy is not None:
         topic = topics[-1]
         name = retry_worker(act.service, topic)
@@ -81,7 +81,7 @@ def _configs(cluster: ClusterNodes, act: acts.StartRetryService, delays: tuple[i
             source=topic, target=topic, group=group, transactional_id=name if act.transactional else "", membership=None
         )
         plan = RetryConfig(len(delays) + 2, (), True, act.dlt_strategy == "fail", 0, topic, True)
-        found += [(worker, config, plan) for worker, config in shared(cluster, name, handler, act.instances, act.config)]
+        found += [(worker, config, plan) for worker, config in shared(cluster, name, handler, act)]
     return found
 
 
@@ -107,7 +107,7 @@ def _start(cluster: ClusterNodes, act: acts.StartRetryService) -> find.CheckThen
         )  # fmt: skip
         if isinstance(former, RetryWorker):
             worker.rule = former.rule
-        start_worker(cluster, worker, client, act.crash_after)
+        start_worker(cluster, worker, client, act)
 
 
 def _fail(cluster: ClusterNodes, act: acts.FailProcessing) -> find.CheckThenDo:

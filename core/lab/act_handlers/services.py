@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from core.kafka.admin_requests import CreateTopic
-from core.kafka.clients.client_config import CONSUMER, PRODUCER, ClientConfig
-from core.kafka.clients.group_member.member_config import MemberConfig, Reset
+from core.kafka.clients.client_config import PRODUCER, ClientConfig
 from core.kafka.clients.services.delay_levels import level_for, level_topic, level_us, producer_name, worker_name
 from core.kafka.clients.services.delay_producer import DelayProducer
 from core.kafka.clients.services.delay_worker import DelayWorker
@@ -18,6 +17,7 @@ from core.lab import acts
 from core.lab.act_handlers import find
 from core.lab.act_handlers.clients import check_client, config_of
 from core.lab.act_handlers.internal_topics import offsets_topic, transaction_state_topic
+from core.lab.act_handlers.memberships import check_membership, check_no_membership, worker_membership
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 
@@ -61,7 +61,7 @@ def _delay_configs(cluster: ClusterNodes, act: acts.StartDelayService) -> tuple[
         raise ActRefused("a transactional service commits the offsets of the records that it has forwarded; use commit: done")
     if act.dead_letters is not None and act.dead_letters in (act.topic, *map(level_topic, act.levels)):
         raise ActRefused("the dead-letter topic must be neither the real topic nor the topic of a level")
-    check_instances(act.instances)
+    check_instances(cluster, act)
     group = act.service if act.group is None else act.group
     found = []
     for level, delay in zip(act.levels, delays, strict=True):
@@ -71,32 +71,38 @@ def _delay_configs(cluster: ClusterNodes, act: acts.StartDelayService) -> tuple[
             act.delays == "record", DueFrom(act.due_from), act.tick, act.reset, None, act.dead_letters or "",
             act.levels if act.over_max == "chain" and level == act.levels[-1] else (),
         )  # fmt: skip
-        found += shared(cluster, worker_name(act.service, level), does, act.instances, act.config)
+        found += shared(cluster, worker_name(act.service, level), does, act)
     return tuple(found)
 
 
-def check_instances(instances: int) -> None:
-    """Check the requested number of instances of a service.
+def check_instances(cluster: ClusterNodes, act: acts.StartDelayService | acts.StartRetryService) -> None:
+    """Check the requested number of instances of a service, and the fields that describe their membership in a group.
 
     Raises:
-        ActRefused: the number is out of range.
+        ActRefused: the number is out of range, or another field is wrong.
     """
-    if not 1 <= instances <= MAX_INSTANCES:
-        raise ActRefused(f"instances must be from 1 to {MAX_INSTANCES}, not {instances}")
+    if not 1 <= act.instances <= MAX_INSTANCES:
+        raise ActRefused(f"instances must be from 1 to {MAX_INSTANCES}, not {act.instances}")
+    if act.instances == 1:
+        check_no_membership(act, "give the service several instances, or omit these fields")
+    else:
+        check_membership(cluster, act)
 
 
 def shared(
-    cluster: ClusterNodes, name: str, does: WorkerConfig, instances: int, config: tuple[tuple[str, str], ...]
+    cluster: ClusterNodes, name: str, does: WorkerConfig, act: acts.StartDelayService | acts.StartRetryService
 ) -> list[tuple[str, WorkerConfig]]:
     """Return the name and the configuration of each worker of one topic. If a topic has several workers, they are members of a group."""
-    if instances == 1:
+    if act.instances == 1:
         return [(name, does)]
-    client = config_of(cluster, CONSUMER, config, any_kind=True)
-    reset, committed = Reset(does.reset), bool(does.transactional_id)
-    membership = MemberConfig(client, does.group, (does.source,), ("range",), reset=reset, read_committed=committed)
-    ids = instance_names(does.transactional_id, instances) if committed else ("",) * instances
-    names = instance_names(name, instances)
-    return [(name, does._replace(transactional_id=each, membership=membership)) for name, each in zip(names, ids, strict=True)]
+    committed = bool(does.transactional_id)
+    numbered: list[tuple[str, WorkerConfig]] = []
+    for number, worker in enumerate(instance_names(name, act.instances), 1):
+        transactional_id = f"{does.transactional_id}-{number}" if committed else ""
+        instance_id = "" if act.instance_id is None else f"{act.instance_id}-{number}"
+        membership = worker_membership(cluster, act, does.group, does.source, instance_id, read_committed=committed)
+        numbered.append((worker, does._replace(transactional_id=transactional_id, membership=membership)))
+    return numbered
 
 
 def missing_topics(cluster: ClusterNodes, names: tuple[str, ...], partitions: int) -> list[TopicSpec]:
@@ -135,12 +141,15 @@ def next_instance(cluster: ClusterNodes, name: str) -> int:
     return former.instance + 1 if isinstance(former, ServiceWorker) else 1
 
 
-def start_worker(cluster: ClusterNodes, worker: ServiceWorker, config: ClientConfig, crash_after: str | None) -> None:
+def start_worker(
+    cluster: ClusterNodes, worker: ServiceWorker, config: ClientConfig, act: acts.StartDelayService | acts.StartRetryService
+) -> None:
     """Start an instance of a worker in place of the previous one."""
     former = cluster.clients.get(worker.name)
     worker.config = config
+    worker.poll_time, worker.record_time = act.poll_time, act.record_time
     worker.exponential_backoff = cluster.release.newer_clients
-    worker.crash_after = None if crash_after is None else ServiceStep(crash_after)
+    worker.crash_after = None if act.crash_after is None else ServiceStep(act.crash_after)
     if isinstance(former, ServiceWorker):
         worker.succeed(former)
     cluster.add_client(worker)
@@ -174,7 +183,7 @@ def _start_delay(cluster: ClusterNodes, act: acts.StartDelayService) -> find.Che
         )
         if act.idempotence and not act.transactional:
             worker.enable_idempotence(cluster.release)
-        start_worker(cluster, worker, client, act.crash_after)
+        start_worker(cluster, worker, client, act)
 
 
 def _produce_delayed(cluster: ClusterNodes, act: acts.ProduceDelayed) -> find.CheckThenDo:

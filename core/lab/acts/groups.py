@@ -79,7 +79,10 @@ class ThawConsumer(Act, word="thaw-consumer", does="let the process of a frozen 
 
 @attrs.frozen(eq=False, repr=False)
 class ProcessingTime(Act, word="processing-time", does="change the time that a consumer of a group takes to process its records"):
-    """Change the time that the application takes for each poll that returns records, and for each record, starting with the next poll."""
+    """Change the time that the application takes for each poll that returns records, and for each record, starting with the next poll.
+
+    `consumer` can also be a process or a worker of a service.
+    """
 
     consumer: str = "consumer"
     poll_time: int | None = None
@@ -88,7 +91,10 @@ class ProcessingTime(Act, word="processing-time", does="change the time that a c
 
 @attrs.frozen(eq=False, repr=False)
 class StallConsumer(Act, word="stall-consumer", does="keep the application of a consumer of a group from calling poll()"):
-    """Keep the application from calling poll() for some time. The consumer's heartbeats continue (since 0.10.1)."""
+    """Keep the application from calling poll() for some time. The consumer's heartbeats continue (since 0.10.1).
+
+    `consumer` can also be a process or a worker of a service. If its application is not in poll(), the act has no effect.
+    """
 
     stall_time: int
     consumer: str = "consumer"

@@ -17,8 +17,10 @@ class StartProcess(Act, word="process", does="start a process that reads a topic
     `max-poll-records` is the maximum number of input records per round. With `crash-after`, the instance crashes when it has completed
     this step for the first time: init, fetch-offsets, poll, begin, produce, send-offsets, commit, or commit-offsets. The first act of this kind
     creates the topics `__consumer_offsets` and `__transaction_state`. `config` contains settings by their Kafka names, as for
-    `init-transactions`. With `subscribe: true`, the process is a member of `group`: processes of the same group share the partitions of `source` by the
-    classic protocol. Then `config` can also contain settings of consumers, such as session.timeout.ms.
+    `init-transactions`. With `subscribe: true`, the process is a member of `group`: processes of the same group share the partitions of `source`.
+    Then `config` can also contain settings of consumers, such as session.timeout.ms, and `assignors`, `protocol`, `remote-assignor`, and
+    `instance-id` have the same meaning as for `join-group`. The application takes `poll-time` for each round, and `record-time` for each input
+    record.
     """
 
     source: str
@@ -34,6 +36,12 @@ class StartProcess(Act, word="process", does="start a process that reads a topic
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings of the clients in the process, by name (`core.kafka.clients.client_config`)."""
     subscribe: bool = False
+    assignors: tuple[str, ...] = ()
+    protocol: str = "classic"
+    remote_assignor: str | None = None
+    instance_id: str | None = None
+    poll_time: int = 0
+    record_time: int = 0
 
 
 @attrs.frozen(eq=False, repr=False)

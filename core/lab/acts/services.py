@@ -24,8 +24,13 @@ class StartDelayService(Act, word="delay-service", does="start a service that ho
     workers; by default, it is the name of the service. `config` contains settings by their Kafka names, as for `init-transactions`.
 
     With `instances: 2`, each level has the workers `delay-30s-1` and `delay-30s-2`. They are members of the group `delay-30s`, share the
-    partitions of the topic by the classic protocol, and take over the partitions of a worker that has died. Then `config` can also contain
-    settings of consumers, such as session.timeout.ms. If only some of the workers have ended, the act starts others in their places.
+    partitions of the topic, and take over the partitions of a worker that has left the group. Then `config` can also contain settings of
+    consumers, such as session.timeout.ms. The fields `assignors`, `protocol`, and `remote-assignor` have the same meaning as for
+    `join-group`. With `instance-id: host`, the workers are static members with the IDs `host-1` and `host-2`. If only some of the workers
+    have ended, the act starts others in their places.
+
+    The application takes `poll-time` for each poll that returns records, and `record-time` for each record that is due. In this time, the
+    worker does not call poll(). If more than max.poll.interval.ms passes before the next call, a worker that is a member of a group leaves the group.
 
     With `dead-letters: orders-dlt`, records that the real topic never accepts go to this dead-letter topic. Such a record is too large, has
     no key although the real topic is compacted, or expires after the real topic was deleted. Without `dead-letters`, the worker keeps
@@ -57,6 +62,12 @@ class StartDelayService(Act, word="delay-service", does="start a service that ho
     instances: int = 1
     dead_letters: str | None = None
     over_max: str = "refuse"
+    assignors: tuple[str, ...] = ()
+    protocol: str = "classic"
+    remote_assignor: str | None = None
+    instance_id: str | None = None
+    poll_time: int = 0
+    record_time: int = 0
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -87,8 +98,8 @@ class StartRetryService(Act, word="retry-service", does="start a service that re
     record goes to the dead-letter topic. The names are those of Spring Kafka: for `orders`, they are `orders-retry-5000` and so on (with
     `names: index`, `orders-retry-0`), and `orders-dlt`. A worker is named after the service and its topic, for example `app-orders-retry-5000`.
     If the service is `blocking`, it tries a record again in place, and all later records of the partition wait. Without `dead-letters`, a
-    blocking service skips records that fail for the last time. `bound`, `commit-every`, `commit`, `transactional`, `crash-after`, `config`, and
-    `instances` have the same meaning as for `delay-service`. The act `fail-processing` determines which records fail.
+    blocking service skips records that fail for the last time. The other fields have the same meaning as for `delay-service`. The act
+    `fail-processing` determines which records fail.
 
     With `count-tries: before`, a worker commits the number of each try before it starts the try, as metadata of the offset. If a record kills the
     process, the next instance knows how many tries were started. When all tries have been started, the record goes to the dead-letter topic.
@@ -115,6 +126,12 @@ class StartRetryService(Act, word="retry-service", does="start a service that re
     instances: int = 1
     count_tries: str = "after"
     dlt_strategy: str | None = None
+    assignors: tuple[str, ...] = ()
+    protocol: str = "classic"
+    remote_assignor: str | None = None
+    instance_id: str | None = None
+    poll_time: int = 0
+    record_time: int = 0
 
 
 @attrs.frozen(eq=False, repr=False)

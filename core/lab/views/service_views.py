@@ -64,7 +64,7 @@ def _view(cluster: ClusterNodes, name: str, workers: Sequence[DelayWorker]) -> S
     times = [account.services.of(worker.name) for worker in workers]
     samples = [sample for each in times for sample in each.samples]
     lateness = [(forwarded.lateness, count) for count, forwarded in samples]
-    held = [records for worker in running for records in (*worker.queue.entries, *worker.sending.values())]
+    held = [records for worker in running for records in worker.open_records()]
     return ServiceView(
         name=name,
         source=workers[0].does.source if name == workers[0].name else "",

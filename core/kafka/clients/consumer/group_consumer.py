@@ -133,6 +133,11 @@ class GroupConsumer(Consumer):
         )
         self.timers.update({"group-again": self._call_again, "group-timeout": self._call_timed_out})
 
+    @property
+    def assigns_itself(self) -> bool:
+        """Whether the consumer assigns all partitions of its topic to itself."""
+        return True
+
     # --- parts of the process --------------------------------------------------------------------------------------
 
     def timer(self, delay: int, name: str, about: object = None) -> None:
@@ -243,16 +248,25 @@ class GroupConsumer(Consumer):
         if error != errors.NONE:
             self._failed(error)
             return
-        self._read_epochs.clear()
-        self._read_epochs.update({tp.partition: epoch for tp, offset, epoch, _ in response.offsets if offset >= 0 and epoch != NO_EPOCH})
-        self.metadata.clear()
-        self.metadata.update({tp.partition: text for tp, text in response.metadata})
-        self._validated.clear()
-        self._resetting.clear()
-        self._validating.clear()
-        first = 0 if self.reset == "earliest" else NO_OFFSET
-        self.positions[:] = [offset if offset >= 0 else first for _, offset, _, _ in response.offsets]
+        texts = {tp.partition: text for tp, text in response.metadata}
+        if self.assigns_itself:
+            del self.positions[len(response.offsets) :]
+        for tp, offset, epoch, _ in response.offsets:
+            self._start_at(tp.partition, offset, epoch, texts.get(tp.partition))
         self._end(errors.NONE)
+
+    def _start_at(self, partition: int, offset: int, epoch: int, text: str | None) -> None:
+        """Begin to read a partition at its committed offset. If there is none (-1), auto.offset.reset determines where to begin."""
+        for known in (self._read_epochs, self.metadata, self._validated, self._resetting, self._validating):
+            known.pop(partition, None)
+        while len(self.positions) <= partition:
+            self.positions.append(NO_OFFSET)
+        first = 0 if self.reset == "earliest" else NO_OFFSET
+        self.positions[partition] = offset if offset >= 0 else first
+        if offset >= 0 and epoch != NO_EPOCH:
+            self._read_epochs[partition] = epoch
+        if text is not None:
+            self.metadata[partition] = text
 
     def _handle_commit(self, response: OffsetCommitResponse, _: str) -> None:
         if self._is_answer(response):

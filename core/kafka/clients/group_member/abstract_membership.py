@@ -39,6 +39,10 @@ class Application(CallingClient, Protocol):
     def is_polling(self) -> bool:
         """Whether the application is in poll()."""
 
+    @property
+    def calls_consumer(self) -> bool:
+        """Whether the application is in a call to the consumer that reads from the network, such as poll() or commitSync()."""
+
     def poll_fails(self, error: str, /) -> None:
         """Make poll() fail with an exception."""
 
@@ -64,9 +68,10 @@ class AbstractMembership:
         release: the rules of the consumer's release.
         calls: the requests to the coordinator.
         owned: the partitions that the consumer owns, in assignment order.
+        heartbeats: whether the thread that sends heartbeats is enabled.
     """
 
-    __slots__ = ("calls", "client", "does", "owned", "release")
+    __slots__ = ("calls", "client", "does", "heartbeats", "owned", "release")
 
     client: Final[Application]
     does: Final[MemberConfig]
@@ -80,7 +85,8 @@ class AbstractMembership:
         self.release = release
         self.calls = CoordinatorCalls(client, does.group)
         self.owned = {}
-        client.handlers[FindCoordinatorResponse] = self._handle_coordinator
+        self.heartbeats = False
+        client.handlers[FindCoordinatorResponse] = self.handle_coordinator
         client.timers.update({"find-coordinator": self._find_again, "call-timeout": self.calls.timed_out})
 
     def emit(self, kind: str, *columns: object) -> None:
@@ -91,9 +97,17 @@ class AbstractMembership:
     def do_nothing(self, _: object) -> None:
         """Do nothing here, because the consumer continues with its poll() after each timer."""
 
+    # --- the network -----------------------------------------------------------------------------------------------
+
+    @property
+    def reads_network(self) -> bool:
+        """Whether a thread reads from the network: the application's thread in a call to the consumer, or the thread that sends heartbeats."""
+        return self.client.calls_consumer or (self.release.background_heartbeats and self.heartbeats)
+
     # --- the coordinator -------------------------------------------------------------------------------------------
 
-    def _handle_coordinator(self, response: FindCoordinatorResponse, _: str) -> None:
+    def handle_coordinator(self, response: FindCoordinatorResponse, _: str) -> None:
+        """Handle the response to a coordinator lookup."""
         if self.calls.found(response):
             self.coordinator_found()
 

@@ -73,7 +73,6 @@ class ConsumerCoordinator(AbstractMembership):
         known_counts: if the member is the leader, the number of partitions of each topic that it has assigned; None if it has not assigned
             any.
         last: the last assignment and its generation, for the assignor `sticky`.
-        heartbeats: whether the heartbeat thread is enabled.
         heartbeat_in_flight: whether a heartbeat is in flight.
         next_heartbeat: the time when the next heartbeat is due, µs.
         session_deadline: the time when the session ends unless the coordinator responds to a heartbeat, µs.
@@ -84,7 +83,7 @@ class ConsumerCoordinator(AbstractMembership):
     """
 
     __slots__ = (
-        "assign_time", "group_topics", "heartbeat_in_flight", "heartbeat_timer", "heartbeats", "joined", "joining", "known_counts",
+        "assign_time", "group_topics", "heartbeat_in_flight", "heartbeat_timer", "joined", "joining", "known_counts",
         "last", "leads", "leaving", "membership", "next_heartbeat", "poll_deadline", "protocol", "received", "rejoin_at",
         "rejoin_needed", "revoked", "session_deadline", "state",
     )  # fmt: skip
@@ -104,7 +103,6 @@ class ConsumerCoordinator(AbstractMembership):
         self.group_topics: tuple[str, ...] = ()
         self.known_counts: dict[str, int] | None = None
         self.last: tuple[Partitions, int] = ((), NO_GENERATION)
-        self.heartbeats = False
         self.heartbeat_in_flight = False
         self.next_heartbeat = NO_DEADLINE
         self.session_deadline = NO_DEADLINE
@@ -143,6 +141,11 @@ class ConsumerCoordinator(AbstractMembership):
         """Whether the member has sent JoinGroup but does not have its assignment yet."""
         return self.state in (MemberState.PREPARING_REBALANCE, MemberState.COMPLETING_REBALANCE)
 
+    @property
+    def is_leaving(self) -> bool:
+        """Whether the consumer is closing and waits for the response to LeaveGroup."""
+        return bool(self.leaving)
+
     # --- poll() ----------------------------------------------------------------------------------------------------
 
     def ensure_active_group(self) -> None:
@@ -163,6 +166,12 @@ class ConsumerCoordinator(AbstractMembership):
     def must_prepare(self) -> bool:
         """Whether the next poll() must prepare for a rebalance before it joins."""
         return self.rejoin_needed and not self.revoked and not self.joining and self.received is None and bool(self.calls.coordinator)
+
+    def must_revoke(self) -> bool:
+        """Whether the next poll() takes partitions away from the consumer."""
+        if self.received is not None:
+            return not self.owned.keys() <= set(self.received)
+        return self.must_prepare() and (not self.is_cooperative or self.membership.generation == NO_GENERATION)
 
     def prepare_join(self) -> None:
         """Give up the partitions that the member must not keep during a rebalance (`ConsumerCoordinator#onJoinPrepare`)."""

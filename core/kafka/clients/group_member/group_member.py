@@ -12,9 +12,8 @@ from typing import Final
 
 from core.kafka import events
 from core.kafka.clients.client import Client
-from core.kafka.clients.group_member.consumer_coordinator import ConsumerCoordinator
 from core.kafka.clients.group_member.member_config import CommitMode, MemberConfig
-from core.kafka.clients.group_member.membership_manager import MembershipManager
+from core.kafka.clients.group_member.membership import Membership, new_membership
 from core.kafka.clients.group_member.offset_commits import CommitKind, OffsetCommits
 from core.kafka.clients.group_member.topic_reader import PolledRange, TopicReader
 from core.kafka.durability_observer import DurabilityObserver
@@ -60,8 +59,8 @@ class GroupMember(Client):
         closes_on_error: whether the application closes the consumer after an exception. Otherwise, the application only stops calling
             poll().
         commit_requested: whether an act has requested a commit.
-        delay: the time that the application spends on each poll that returns records, µs.
-        per_record: the time that the application spends on each record, µs.
+        poll_time: the time that the application spends on each poll that returns records, µs.
+        record_time: the time that the application spends on each record, µs.
         batch: the records that the application is processing.
         batch_began: the time when the application began to process the batch, µs.
         batch_time: the time that processing the batch takes, µs.
@@ -77,12 +76,12 @@ class GroupMember(Client):
 
     __slots__ = (
         "_losing", "auto_commit_due", "batch", "batch_began", "batch_number", "batch_time", "closes_on_error", "closing", "commit_requested", "commits", "connections",
-        "coordinator", "crash_after", "delay", "does", "failure", "fetches", "per_record", "phase", "processed", "readers", "release", "running", "unread",
+        "coordinator", "crash_after", "does", "failure", "fetches", "phase", "poll_time", "processed", "readers", "record_time", "release", "running", "unread",
     )  # fmt: skip
 
     does: Final[MemberConfig]
     release: Final[Release]
-    coordinator: Final[ConsumerCoordinator | MembershipManager]
+    coordinator: Final[Membership]
     commits: Final[OffsetCommits]
     readers: Final[dict[str, TopicReader]]
     unread: Final[list[tuple[object, str]]]
@@ -102,7 +101,7 @@ class GroupMember(Client):
         self.does = does
         self.release = release
         self.config = does.client
-        self.coordinator = (MembershipManager if does.consumer_protocol else ConsumerCoordinator)(self, does, release)
+        self.coordinator = new_membership(self, does, release)
         self.commits = OffsetCommits(self, self.coordinator)
         self.readers = {}
         self.phase = Phase.POLLING
@@ -111,8 +110,8 @@ class GroupMember(Client):
         self.failure = ""
         self.closes_on_error = True
         self.commit_requested = False
-        self.delay = 0
-        self.per_record = 0
+        self.poll_time = 0
+        self.record_time = 0
         self.batch: tuple[PolledRange, ...] = ()
         self.batch_began = 0
         self.batch_time = 0
@@ -220,7 +219,7 @@ class GroupMember(Client):
         """Handle a message or a timer, and then continue the application's loop."""
         if isinstance(message, Disconnected) and message.node not in self.brokers:
             return  # another client has ended
-        if not isinstance(message, Timer) and not self._reads_network():
+        if not isinstance(message, Timer) and not self.coordinator.reads_network:
             self.unread.append((message, sender))
             return
         if self._dispatch(message, sender) or not self._waits_for_news():
@@ -231,14 +230,9 @@ class GroupMember(Client):
         commits = self.does.commits is CommitMode.AUTO and self.journal.now >= self.auto_commit_due
         return self.coordinator.is_settled and not commits
 
-    def _reads_network(self) -> bool:
-        """Whether a thread is reading from the network: the application's thread in poll() or in a commit, or the heartbeat thread if it is
-        enabled."""
-        return self.phase not in (Phase.PROCESSING, Phase.FAILED) or (self.release.background_heartbeats and self.coordinator.heartbeats)
-
     def _read_network(self) -> None:
         """Handle the messages that no thread has read yet."""
-        while self.unread and self.running and self._reads_network():
+        while self.unread and self.running and self.coordinator.reads_network:
             self._dispatch(*self.unread.pop(0))
 
     def _dispatch(self, message: object, sender: str) -> bool:
@@ -304,6 +298,11 @@ class GroupMember(Client):
     def is_polling(self) -> bool:
         """Whether the application is in poll()."""
         return self.phase is Phase.POLLING
+
+    @property
+    def calls_consumer(self) -> bool:
+        """Whether the application is in poll() or in a commit, which read from the network."""
+        return self.phase not in (Phase.PROCESSING, Phase.FAILED)
 
     def poll_fails(self, error: str) -> None:
         """Make poll() throw an exception. The application then closes the consumer."""
@@ -391,7 +390,7 @@ class GroupMember(Client):
         count = sum(each.end - each.start for each in self.batch)
         if 0 <= self.crash_after < count:
             count = self.crash_after
-        self.batch_time = self.delay + self.per_record * count
+        self.batch_time = self.poll_time + self.record_time * count
         if self.batch_time:
             self.timer(self.batch_time, "work", self.batch_number)
         else:
@@ -442,7 +441,7 @@ class GroupMember(Client):
         spent = moment - self.batch_began
         if spent >= self.batch_time:
             return count
-        return min(max(spent - self.delay, 0) // self.per_record, count) if self.per_record else 0
+        return min(max(spent - self.poll_time, 0) // self.record_time, count) if self.record_time else 0
 
     def _count_processed(self, count: int) -> None:
         """Record that the application has processed the first records in its batch."""

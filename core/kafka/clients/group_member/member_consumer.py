@@ -11,8 +11,9 @@ from typing import Final, Protocol
 
 from core.kafka import errors, events
 from core.kafka.clients.consumer.group_consumer import GroupCall, GroupConsumer, Owner
-from core.kafka.clients.group_member.consumer_coordinator import ConsumerCoordinator
 from core.kafka.clients.group_member.member_config import MemberConfig
+from core.kafka.clients.group_member.membership import Membership, new_membership
+from core.kafka.clients.group_member.offset_commits import COMMIT_FAILED
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.classic.messages import Partitions
 from core.kafka.group_coordinator.messages import (
@@ -20,24 +21,35 @@ from core.kafka.group_coordinator.messages import (
     GroupMembership,
     OffsetCommitRequest,
     OffsetFetchRequest,
-    OffsetFetchResponse,
     OffsetToCommit,
 )
 from core.kafka.ids import NO_OFFSET, TopicPartition
 from core.kafka.release import Release
 from core.kafka.transaction.messages import FindCoordinatorRequest, FindCoordinatorResponse
 from core.sim.journal import Journal
+from core.sim.messages import Timer
 from core.sim.network import Network
 
 
 class MemberOwner(Owner, Protocol):
-    """The part of the worker's interface that the worker's consumer uses."""
+    """The part of the interface of a process that its consumer uses."""
+
+    @property
+    def is_polling(self) -> bool:
+        """Whether the application is in poll()."""
+
+    @property
+    def calls_consumer(self) -> bool:
+        """Whether the application is in a call to the consumer that reads from the network."""
+
+    def poll_fails(self, error: str, /) -> None:
+        """Make poll() fail with an exception."""
 
     def partitions_revoked(self, partitions: tuple[int, ...], /) -> None:
         """Forget all state of partitions that the process no longer owns."""
 
     def partitions_assigned(self) -> None:
-        """Start at the committed offsets of the partitions that the worker now owns."""
+        """Start at the committed offsets of the partitions that were just assigned."""
 
     def left_group(self) -> None:
         """Continue after the process has left the group."""
@@ -50,15 +62,21 @@ class MemberConsumer(GroupConsumer):
         process: the process that the consumer belongs to.
         member: the membership; None if the consumer reads all partitions of its topic.
         assigned: the partitions that a member owns.
-        is_polling: always True, because max.poll.interval.ms is not enforced.
+        initializing: the owned partitions whose committed offset is not known yet.
+        initialized: the partitions whose committed offset has become known since the process last asked.
         commits_as: the membership that the current commit contains.
+        in_poll: whether the membership considers the application to be in poll().
+        unread: the messages that arrived while no thread was reading from the network.
     """
 
-    __slots__ = ("assigned", "commits_as", "is_polling", "member", "process")
+    __slots__ = ("assigned", "commits_as", "in_poll", "initialized", "initializing", "member", "process", "unread")
 
     process: Final[MemberOwner]
-    member: Final[ConsumerCoordinator | None]
+    member: Final[Membership | None]
     assigned: Final[dict[int, None]]
+    initializing: Final[dict[int, None]]
+    initialized: Final[dict[int, None]]
+    unread: Final[list[tuple[object, str]]]
 
     def __init__(
         self,
@@ -76,14 +94,22 @@ class MemberConsumer(GroupConsumer):
     ) -> None:
         super().__init__(process, name, topic, group, reset, brokers, network, journal, account)
         self.process = process
-        self.is_polling = True
-        self.member = None if membership is None else ConsumerCoordinator(self, membership, release)
         self.assigned = {}
+        self.initializing = {}
+        self.initialized = {}
+        self.in_poll = True
+        self.unread = []
+        self.member = None if membership is None else new_membership(self, membership, release)
         self.commits_as = NOT_A_MEMBER
         if membership is not None:
             self.handlers[FindCoordinatorResponse] = self._handle_either_lookup
 
     # --- the group -------------------------------------------------------------------------------------------------
+
+    @property
+    def assigns_itself(self) -> bool:
+        """Whether the consumer assigns all partitions of its topic to itself, because it is not a member of the group."""
+        return self.member is None
 
     @property
     def membership(self) -> GroupMembership:
@@ -93,7 +119,10 @@ class MemberConsumer(GroupConsumer):
     @property
     def can_commit(self) -> bool:
         """Whether the consumer is in a stable generation or is not a member of a group."""
-        return self.member is None or self.member.commit_membership() is not None
+        if self.member is None:
+            return True
+        membership = self.member.commit_membership()
+        return membership is not None and membership.generation > 0
 
     @property
     def owns_nothing(self) -> bool:
@@ -102,14 +131,46 @@ class MemberConsumer(GroupConsumer):
 
     def leave(self) -> bool:
         """Give up all partitions and leave the group. Return whether the process must wait for a response."""
-        if self.member is None:
-            return False
-        if not self.member.leaving:
-            self.member.revoke_all()
-            self.member.close()
-        return bool(self.member.leaving)
+        if self.member is None or self.member.is_leaving:
+            return self.member is not None
+        self.member.revoke_all()
+        return self.member.close()
 
     # --- poll() ----------------------------------------------------------------------------------------------------
+
+    @property
+    def is_polling(self) -> bool:
+        """Whether the application is in poll()."""
+        return self.process.is_polling
+
+    @property
+    def calls_consumer(self) -> bool:
+        """Whether the application is in a call to the consumer that reads from the network."""
+        return self.process.calls_consumer
+
+    def application_moved(self) -> bool:
+        """Tell the membership whether the application is in poll(), and handle the messages that no thread has read yet. Return whether
+        there were such messages."""
+        member = self.member
+        if member is None:
+            return False
+        if self.in_poll != self.is_polling:
+            self.in_poll = self.is_polling
+            if self.in_poll:
+                member.poll_began()
+            else:
+                member.poll_ended()
+        reads = bool(self.unread) and member.reads_network
+        while self.unread and member.reads_network:
+            super().handle(*self.unread.pop(0))
+        return reads
+
+    def handle(self, message: object, sender: str) -> None:
+        """Handle a message as soon as a thread reads it from the network."""
+        if self.member is None or isinstance(message, Timer) or self.member.reads_network:
+            super().handle(message, sender)
+        else:
+            self.unread.append((message, sender))
 
     def metadata_updated(self) -> None:
         """Continue with the call that was waiting for the number of partitions, and fetch."""
@@ -131,7 +192,9 @@ class MemberConsumer(GroupConsumer):
     def partitions_to_read(self) -> Iterable[int]:
         """Return the partitions that the consumer owns."""
         partitions = super().partitions_to_read()
-        return partitions if self.member is None else [number for number in partitions if number in self.assigned]
+        if self.member is None:
+            return partitions
+        return [number for number in partitions if number in self.assigned and number not in self.initializing]
 
     def _is_fetchable(self, partition: int) -> bool:
         return (self.member is None or partition in self.assigned) and super()._is_fetchable(partition)
@@ -147,32 +210,62 @@ class MemberConsumer(GroupConsumer):
         if response.correlation == self.correlation:
             self._handle_coordinator(response, sender)
         elif self.member is not None:
-            self.member.calls.found(response)
+            self.member.handle_coordinator(response, sender)
 
     # --- offsets ---------------------------------------------------------------------------------------------------
 
     def commit_offsets(self, offsets: tuple[OffsetToCommit, ...], texts: tuple[str, ...] = ()) -> None:
         """Commit offsets as a member of the group."""
-        self.commits_as = (self.member and self.member.commit_membership()) or NOT_A_MEMBER
-        super().commit_offsets(offsets, texts)
+        self.commits_as = NOT_A_MEMBER
+        if self.can_commit:
+            super().commit_offsets(offsets, texts)
+        else:
+            self.call, self.offsets = GroupCall.COMMIT_OFFSETS, offsets
+            self._end(COMMIT_FAILED)
+
+    def fetch_offsets(self) -> None:
+        """Return to the committed offsets of all partitions."""
+        self.initializing.update(self.assigned)
+        super().fetch_offsets()
+
+    def fetch_new_offsets(self) -> None:
+        """Request the committed offsets of the partitions whose committed offset is not known yet. The consumer continues at its positions
+        in the other partitions."""
+        if self.initializing.keys() == self.assigned.keys():
+            self.fetch_offsets()
+        else:
+            self._begin(GroupCall.FETCH_OFFSETS)
+
+    def take_initialized(self) -> list[tuple[int, int]]:
+        """Return the positions of the partitions whose committed offset has become known since the last call."""
+        known = range(len(self.positions)) if self.member is None else tuple(self.initialized)
+        self.initialized.clear()
+        return [(number, self.positions[number]) for number in known]
 
     def _request(self) -> FindCoordinatorRequest | OffsetFetchRequest | OffsetCommitRequest:
         request = super()._request()
         if self.member is None:
             return request
         if isinstance(request, OffsetFetchRequest):
-            return request._replace(partitions=tuple(self.tp(number) for number in self.assigned))
-        return request._replace(membership=self.commits_as) if isinstance(request, OffsetCommitRequest) else request
+            return request._replace(partitions=tuple(self.tp(number) for number in self.initializing))
+        if isinstance(request, OffsetCommitRequest):
+            self.commits_as = self.member.commit_membership() or self.commits_as
+            return request._replace(membership=self.commits_as)
+        return request
 
-    def _handle_offsets(self, response: OffsetFetchResponse, sender: str) -> None:
-        if self.member is None or response.correlation != self.correlation:
-            super()._handle_offsets(response, sender)
-            return
-        partitions = len(self.positions)
-        super()._handle_offsets(response, sender)
-        if self.call is GroupCall.NOTHING:
-            found = {tp.partition: position for (tp, *_), position in zip(response.offsets, self.positions, strict=True)}
-            self.positions[:] = [found.get(number, NO_OFFSET) for number in range(partitions)]
+    def _start_at(self, partition: int, offset: int, epoch: int, text: str | None) -> None:
+        if self.member is None:
+            super()._start_at(partition, offset, epoch, text)
+        elif self.initializing.pop(partition, self) is not self:
+            super()._start_at(partition, offset, epoch, text)
+            self.initialized[partition] = None
+
+    def _failed(self, error: str) -> None:
+        """Repeat a commit that contained an old member epoch. The membership has received a newer one."""
+        if error == errors.STALE_MEMBER_EPOCH and self.can_commit:
+            self._repeat()
+        else:
+            super()._failed(error)
 
     def _end(self, error: str) -> None:
         """End the application's call. If a commit was refused, the member learns that it has lost its generation."""
@@ -195,7 +288,8 @@ class MemberConsumer(GroupConsumer):
     # --- what the membership needs ---------------------------------------------------------------------------------
 
     def poll_fails(self, error: str) -> None:
-        """Do nothing. A worker has no static membership, so it gets membership errors only if its settings are wrong."""
+        """Make poll() fail with an exception."""
+        self.process.poll_fails(error)
 
     def partition_counts(self, topics: tuple[str, ...]) -> dict[str, int] | None:
         """Return the number of partitions of the topic; an empty dict if the topic was deleted, and None if there is no metadata yet."""
@@ -207,6 +301,8 @@ class MemberConsumer(GroupConsumer):
         """Stop reading these partitions, and forget their records."""
         for tp in tps:
             self.assigned.pop(tp.partition, None)
+            self.initializing.pop(tp.partition, None)
+            self.initialized.pop(tp.partition, None)
             self._resetting.pop(tp.partition, None)
             self._validating.pop(tp.partition, None)
             self.positions[tp.partition] = NO_OFFSET
@@ -216,7 +312,7 @@ class MemberConsumer(GroupConsumer):
     def partitions_added(self, tps: Partitions) -> None:
         """Begin to read these partitions."""
         for tp in tps:
-            self.assigned[tp.partition] = None
+            self.assigned[tp.partition] = self.initializing[tp.partition] = None
             while len(self.positions) <= tp.partition:
                 self.positions.append(NO_OFFSET)
         if tps:

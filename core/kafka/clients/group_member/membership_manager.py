@@ -134,6 +134,7 @@ class MembershipManager(AbstractMembership):
         self.poll_deadline = NO_DEADLINE
         self.closing = False
         self.assign_time = 0
+        self.heartbeats = True  # the background thread always runs
         client.handlers.update({ConsumerGroupHeartbeatResponse: self._handle_heartbeat})
         client.timers.update(
             {
@@ -141,12 +142,6 @@ class MembershipManager(AbstractMembership):
                 "poll-again": self.do_nothing,
             }
         )
-
-    @property
-    def heartbeats(self) -> bool:
-        """Whether the background thread reads from the network while the application is doing something else. In the consumer protocol, the
-        background thread always reads from the network."""
-        return True
 
     @property
     def is_settled(self) -> bool:
@@ -158,6 +153,11 @@ class MembershipManager(AbstractMembership):
         """Whether a commit fails because of a rebalance. In the consumer protocol, this never happens."""
         return False
 
+    @property
+    def is_leaving(self) -> bool:
+        """Whether the consumer is closing and waits for the response to its last heartbeat."""
+        return self.closing and self.state is MembershipState.LEAVING
+
     def coordinator_found(self) -> None:
         """Send a heartbeat if one is due."""
         self._heartbeat_if_due()
@@ -168,6 +168,10 @@ class MembershipManager(AbstractMembership):
         """Return whether the consumer must commit its offsets before it gives up partitions in this poll()
         (`#maybeAutoCommitSyncBeforeRebalance`)."""
         return self.callback is CallbackKind.REVOKE and not self.prepared and self._callback_is_due()
+
+    def must_revoke(self) -> bool:
+        """Whether the next poll() takes partitions away from the consumer."""
+        return self.must_prepare() or (self.callback is CallbackKind.LOSE and self._callback_is_due())
 
     def prepare_join(self) -> None:
         """Give up partitions in this poll(), because the offsets have been committed."""

@@ -7,9 +7,9 @@ from typing import Any, Final, Protocol
 
 from core.kafka import errors, events
 from core.kafka.clients.client import RETRY_BACKOFF
-from core.kafka.clients.group_member.consumer_coordinator import FATAL, ConsumerCoordinator
+from core.kafka.clients.group_member.consumer_coordinator import FATAL
 from core.kafka.clients.group_member.coordinator_calls import COORDINATOR_ERRORS, DISCONNECTED, CallingClient
-from core.kafka.clients.group_member.membership_manager import MembershipManager
+from core.kafka.clients.group_member.membership import Membership
 from core.kafka.group_coordinator.messages import (
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -96,9 +96,9 @@ class OffsetCommits:
     __slots__ = ("client", "coordinator", "fetching", "waiting")
 
     client: Final[CommittingApplication]
-    coordinator: Final[ConsumerCoordinator | MembershipManager]
+    coordinator: Final[Membership]
 
-    def __init__(self, client: CommittingApplication, coordinator: ConsumerCoordinator | MembershipManager) -> None:
+    def __init__(self, client: CommittingApplication, coordinator: Membership) -> None:
         self.client = client
         self.coordinator = coordinator
         self.waiting: Commit | None = None

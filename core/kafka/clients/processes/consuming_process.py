@@ -8,7 +8,8 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from typing import Final
 
-from core.kafka.clients.consumer.group_consumer import TIMER_PREFIX, GroupConsumer
+from core.kafka.clients.consumer.group_consumer import TIMER_PREFIX
+from core.kafka.clients.group_member.member_consumer import MemberConsumer
 from core.kafka.clients.producer.producer import Producer
 from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
 from core.kafka.durability_observer import DurabilityObserver
@@ -30,13 +31,17 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
         consumer: the consumer in the process.
         running: whether the instance is running.
         closing: whether the instance is completing its last task before it stops.
+        poll_time: the time that the application spends on each poll that returns records, µs.
+        record_time: the time that the application spends on each record, µs.
+        busy: whether the application is doing something that takes time. In this time, it calls neither the producer nor the consumer.
+        failure: the exception that the next poll() throws; empty if there is none.
     """
 
-    __slots__ = ("_losing", "closing", "consumer", "instance", "release", "running")
+    __slots__ = ("_losing", "busy", "closing", "consumer", "failure", "instance", "poll_time", "record_time", "release", "running")
 
     instance: Final[int]
     release: Final[Release]
-    consumer: GroupConsumer
+    consumer: MemberConsumer
 
     def __init__(
         self,
@@ -54,9 +59,14 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
         self.release = release
         self.running = False
         self.closing = False
+        self.poll_time = 0
+        self.record_time = 0
+        self.busy = False
+        self.failure = ""
         self._losing = False
+        self.timers["work"] = self._work_timer
 
-    def _join(self, consumer: GroupConsumer, *, read_committed: bool) -> None:
+    def _join(self, consumer: MemberConsumer, *, read_committed: bool) -> None:
         """Make a consumer part of the process. Before the consumer gets committed offsets, it waits until open transactions have ended
         (KIP-447)."""
         self.consumer = consumer
@@ -67,11 +77,12 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
     # --- the life of the instance ----------------------------------------------------------------------------------
 
     def _go_live(self) -> None:
-        """Start the instance, and give its consumer the instance's configuration."""
+        """Start the instance, and give its consumer the same configuration, unless the consumer has its own as a member of a group."""
         consumer = self.consumer
         self.running = True
         self.network.alive[self.address] = True
-        consumer.config, consumer.incarnation, consumer.by_hand = self.config, self.incarnation, self.by_hand
+        consumer.config = self.config if consumer.member is None else consumer.member.does.client
+        consumer.incarnation, consumer.by_hand = self.incarnation, self.by_hand
 
     def kill(self, how: str = "killed", error: str = "") -> None:
         """End the instance abruptly. `how` is the value of the column `how` in the event that records the end."""
@@ -88,7 +99,54 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
     def stop(self) -> None:
         """Make the instance complete its last task and then end."""
         self.closing = True
-        self._continue()
+        self._proceed()
+
+    def _leave(self) -> None:
+        """End the instance. A member first leaves its group."""
+        if not self.consumer.leave():
+            self.left_group()
+
+    def left_group(self) -> None:
+        """End the instance after the response to LeaveGroup."""
+        if self.running:
+            self.kill("failed" if self.failure else "stopped", self.failure)
+
+    # --- the application -------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def is_polling(self) -> bool:
+        """Whether the application is in poll()."""
+
+    @property
+    @abstractmethod
+    def calls_consumer(self) -> bool:
+        """Whether the application is in a call to the consumer that reads from the network, such as poll() or commitSync()."""
+
+    def poll_fails(self, error: str) -> None:
+        """Make poll() throw an exception. The application then closes the consumer, and the instance ends."""
+        self.failure = self.failure or error
+
+    def stall(self, duration: int) -> None:
+        """If the application is in poll(), make it do something else for some time (µs)."""
+        if self.is_polling:
+            self._work(duration)
+            self.consumer.application_moved()
+
+    def _work(self, duration: int) -> None:
+        """Make the application do something that takes some time (µs)."""
+        self.busy = True
+        self.timer(duration, "work")
+
+    def _work_timer(self, _: object) -> None:
+        self.busy = False
+        self._work_done()
+
+    @abstractmethod
+    def _work_done(self) -> None:
+        """Continue after the application has done something that takes time."""
+
+    # --- errors ----------------------------------------------------------------------------------------------------
 
     def _transaction_failed(self) -> bool:
         """Handle an error in the transaction, if there is one. Return whether there was an error.
@@ -131,7 +189,13 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
                 consumer.handle(message, sender)
             if kind in self.handlers:
                 super().handle(message, sender)
+        self._proceed()
+
+    def _proceed(self) -> None:
+        """Continue with the current task, and again if there are messages that only now a thread reads from the network."""
         self._continue()
+        while self.running and self.consumer.application_moved():
+            self._continue()
 
     def connection_lost(self, node: str) -> None:
         """Handle the end of a connection to a broker: the connection broke, or the producer closed it."""

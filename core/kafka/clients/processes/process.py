@@ -108,8 +108,6 @@ class Process(ConsumingProcess):
     def start(self, timeout_us: int) -> None:
         """Start the instance. `timeout` is transaction.timeout.ms in µs."""
         self._go_live()
-        if self.does.membership is not None:
-            self.consumer.config = self.does.membership.client
         self.journal.cause = self.journal.emit(
             events.ProcessStarted.kind, self.name, self.instance, str(self.does.delivery), self.does.group, self.does.transactional_id
         )
@@ -126,7 +124,10 @@ class Process(ConsumingProcess):
 
     def _continue(self) -> None:
         """If the current step is done, complete it and begin the next one."""
-        while self.running:
+        while self.running and not self.busy:
+            if self.failure and self.is_polling:
+                self._leave()
+                return
             if self.closing:
                 self._close()
                 return
@@ -141,6 +142,7 @@ class Process(ConsumingProcess):
         member = self.consumer.member
         if self.step is not ProcessStep.POLL or member is None:
             return False
+        self.consumer.application_moved()
         if member.must_prepare():
             member.prepare_join()
         member.ensure_active_group()
@@ -154,10 +156,15 @@ class Process(ConsumingProcess):
     def partitions_revoked(self, partitions: tuple[int, ...]) -> None:
         """Do nothing: between two rounds, the process holds no records."""
 
-    def left_group(self) -> None:
-        """End the instance after the response to its LeaveGroup."""
-        if self.running:
-            self.kill("stopped")
+    @property
+    def is_polling(self) -> bool:
+        """Whether the application is in poll()."""
+        return self.step in (ProcessStep.POLL, ProcessStep.FETCH_OFFSETS) and not self.busy
+
+    @property
+    def calls_consumer(self) -> bool:
+        """Whether the application is in poll() or in commitSync()."""
+        return (self.is_polling or self.step is ProcessStep.COMMIT_OFFSETS) and not self.busy
 
     def _is_done(self) -> bool:
         """Return whether the current step is done."""
@@ -220,7 +227,13 @@ class Process(ConsumingProcess):
             case ProcessStep.POLL:
                 consumer.wait_for_records()
             case ProcessStep.PRODUCE:
-                self._produce_output()
+                self.failed_before = self.failed
+                if self.poll_time or self.record_time:
+                    self._work(self.poll_time + self.record_time * sum(each.end - each.start for each in self.polled))
+                else:
+                    self._produce_output()
+            case ProcessStep.SEND_OFFSETS if not consumer.can_commit:
+                self._abort("it has lost its partitions")
             case ProcessStep.COMMIT_OFFSETS:
                 consumer.commit_offsets(consumer.offsets_to_commit(self.polled))
             case _:
@@ -239,7 +252,6 @@ class Process(ConsumingProcess):
     def _produce_output(self) -> None:
         """Produce the output for the polled records: one batch for each range of input records and each copy."""
         event = self.journal.cause
-        self.failed_before = self.failed
         for tp, start, end in self.polled:
             for copy in range(self.does.copies):
                 output = TopicPartition(self.topic, (tp.partition + copy) % len(self.leaders))
@@ -250,6 +262,11 @@ class Process(ConsumingProcess):
         if self.transactions is not None:
             self.transactions.advance()
         self.send_all()
+
+    def _work_done(self) -> None:
+        """Produce the output of the records that the application has processed."""
+        if self.step is ProcessStep.PRODUCE:
+            self._produce_output()
 
     # --- errors ----------------------------------------------------------------------------------------------------
 
@@ -292,8 +309,3 @@ class Process(ConsumingProcess):
             self._leave()
         elif transactions.state in (OPEN, ProducerTransactionState.ABORTABLE_ERROR) and not transactions.call:
             transactions.abort()
-
-    def _leave(self) -> None:
-        """End the instance. A member first leaves its group."""
-        if not self.consumer.leave() and self.running:
-            self.kill("stopped")

@@ -17,20 +17,17 @@ from abc import abstractmethod
 from typing import Final
 
 from core.kafka import errors, events
-from core.kafka.clients.accumulator.producer_batch import ProducerBatch
-from core.kafka.clients.client import RETRY_BACKOFF
-from core.kafka.clients.consumer.group_consumer import GroupCall, PolledRecords
-from core.kafka.clients.processes.consuming_process import ConsumingProcess
+from core.kafka.clients.consumer.group_consumer import GroupCall
 from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
 from core.kafka.clients.producer.transactional_offsets import NOT_OWNED
-from core.kafka.clients.services.held_queue import HeldQueue
-from core.kafka.clients.services.service_config import DueFrom, ServiceCommit, ServiceStep, WorkerConfig
+from core.kafka.clients.services.holding_process import HoldingProcess
+from core.kafka.clients.services.service_config import ServiceCommit, ServiceStep, WorkerConfig
 from core.kafka.clients.services.service_consumer import ServiceConsumer
-from core.kafka.clients.services.service_records import DelayedRecords, HeldRecords
+from core.kafka.clients.services.service_records import HeldRecords
 from core.kafka.clients.services.worker_phase import Phase
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.messages import OffsetToCommit
-from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.ids import NO_LEADER
 from core.kafka.messages import ProduceResponse
 from core.kafka.release import Release
 from core.sim.journal import Journal
@@ -39,35 +36,21 @@ from core.sim.network import Network
 READY, OPEN = ProducerTransactionState.READY, ProducerTransactionState.IN_TRANSACTION
 
 
-class ServiceWorker(ConsumingProcess):
+class ServiceWorker(HoldingProcess):
     """One instance of a worker.
 
     Attributes:
-        does: the configuration of the worker.
         phase: the phase that the worker is in.
-        queue: the held records.
-        sending: the records that are being sent, by batch.
-        given_up: the records that are still being sent after the worker has lost their partitions, by batch.
+        left: how many more records the application handles, one after the other, before it calls poll() again.
+        commit_owed: whether a commit became due while the application was handling records.
         revoking: whether the commit before a revocation has been sent.
         committed: the last offset that the worker committed or found to be committed, by partition.
         committing: the offsets that the worker is committing outside of a transaction.
-        due_timer: the time of the next `due` timer, µs; -1 if none is armed.
-        backs_off_until: the time until which the worker sends nothing, because a batch failed, µs.
-        crash_after: the point at which the instance crashes; None if it does not crash.
-        crashing: whether the instance has reached the point at which it crashes.
         started_by: the event that recorded the start.
     """
 
-    __slots__ = (
-        "backs_off_until", "committed", "committing", "crash_after", "crashing", "does", "due_timer", "given_up", "phase", "queue",
-        "revoking", "sending", "started_by",
-    )  # fmt: skip
+    __slots__ = ("commit_owed", "committed", "committing", "left", "phase", "revoking", "started_by")
 
-    does: Final[WorkerConfig]
-    consumer: ServiceConsumer
-    queue: Final[HeldQueue]
-    sending: Final[dict[int, HeldRecords]]
-    given_up: Final[dict[int, HeldRecords]]
     committed: Final[dict[int, int]]
 
     def __init__(
@@ -81,26 +64,20 @@ class ServiceWorker(ConsumingProcess):
         journal: Journal,
         account: DurabilityObserver,
     ) -> None:
-        super().__init__(name, does.target, instance, release, brokers, network, journal, account)
-        self.does = does
+        super().__init__(name, does, instance, release, brokers, network, journal, account)
         consumer = ServiceConsumer(
             self, name, does.source, does.group, does.reset, does.membership, release, brokers, network, journal, account
         )
         self._join(consumer, read_committed=bool(does.transactional_id))
         consumer.keeps_paused = release.keeps_paused_records
         self.phase = Phase.INIT if does.transactional_id else Phase.OFFSETS if does.membership is None else Phase.RUNNING
-        self.queue = HeldQueue(fifo=does.fifo)
-        self.sending = {}
-        self.given_up = {}
+        self.left = 0
+        self.commit_owed = False
         self.revoking = False
         self.committed = {}
         self.committing: tuple[OffsetToCommit, ...] = ()
-        self.due_timer = -1
-        self.backs_off_until = 0
-        self.crash_after: ServiceStep | None = None
-        self.crashing = False
         self.started_by = 0
-        self.timers.update({"due": self._due, "commit": self._commit_due})
+        self.timers["commit"] = self._commit_due
 
     # --- the life of the instance ----------------------------------------------------------------------------------
 
@@ -108,8 +85,6 @@ class ServiceWorker(ConsumingProcess):
         """Start the instance."""
         does, journal, consumer = self.does, self.journal, self.consumer
         self._go_live()
-        if does.membership is not None:
-            consumer.config = does.membership.client
         journal.cause = self.started_by = journal.emit(
             events.ServiceStarted.kind, self.name, self.instance, does.source, does.target, does.group, does.delay, does.transactional_id
         )
@@ -122,14 +97,8 @@ class ServiceWorker(ConsumingProcess):
         self.timer(does.commit_interval, "commit")
 
     def _report_end(self, how: str, error: str) -> int:
-        held = sum(records.size for records in (*self.queue.entries, *self.sending.values()))
+        held = sum(records.size for records in self.open_records())
         return self.journal.emit(events.ServiceEnded.kind, self.name, self.instance, held, how, error)
-
-    def in_hand(self) -> tuple[PolledRecords, ...]:
-        """Return the records that the instance has fetched but has not finished handling."""
-        tp, buffered = self.consumer.tp, self.consumer.buffered
-        found = [*self.queue.entries, *self.sending.values(), *(each for kept in buffered.values() for each in kept)]
-        return tuple(PolledRecords(tp(each.partition), each.start, each.end) for each in found)
 
     def handle(self, message: object, sender: str) -> None:
         """Handle a message, unless the instance must crash before it learns that its records were appended."""
@@ -160,7 +129,10 @@ class ServiceWorker(ConsumingProcess):
 
     def _advance(self) -> bool:
         """Do the next task in the current phase. Return whether another phase began."""
-        if self.crashing:
+        if self.crashing or self.busy:
+            return False
+        if self.failure and self.is_polling:
+            self._leave()
             return False
         if self._failed():
             return True
@@ -177,13 +149,15 @@ class ServiceWorker(ConsumingProcess):
                     return self.phase is not Phase.OFFSETS
                 if consumer.call is not GroupCall.NOTHING or not consumer.positions or not self._knows_a_leader():
                     return False
-                self.committed.update({number: offset for number, offset in enumerate(consumer.positions) if offset > 0})
+                self.committed.update({number: offset for number, offset in consumer.take_initialized() if offset > 0})
                 self.phase = Phase.RUNNING
                 self._check()
                 consumer.fetch_more()
                 return True
             case Phase.RUNNING:
                 return self._run()
+            case Phase.HANDLING:
+                return False
             case Phase.COUNTING:
                 return self._count()
             case Phase.FLUSHING:
@@ -207,10 +181,15 @@ class ServiceWorker(ConsumingProcess):
         """If the worker is closing, end it; otherwise, poll and handle records. Return whether another phase began."""
         self._complete_commit()
         if not self.closing:
-            if not self._poll_group() or self.phase is not Phase.RUNNING:
-                return self.phase is not Phase.RUNNING
-            self._poll()
-            if self._handle_due() and self.running:
+            if not self.left:
+                if not self._poll_group() or self.phase is not Phase.RUNNING:
+                    return self.phase is not Phase.RUNNING
+                self._poll()
+            handled = self._handle_due()
+            if self.left and not handled:
+                self.left = 0
+                return True
+            if handled and self.running and not self.left:
                 # There may be room for more records.
                 self._poll()
             if self.running:
@@ -227,11 +206,6 @@ class ServiceWorker(ConsumingProcess):
             self._leave()
         return False
 
-    def _leave(self) -> None:
-        """End the instance. A member first leaves its group."""
-        if not self.consumer.leave() and self.running:
-            self.kill("stopped")
-
     # --- the group -------------------------------------------------------------------------------------------------
 
     def _poll_group(self) -> bool:
@@ -240,9 +214,10 @@ class ServiceWorker(ConsumingProcess):
         member = consumer.member
         if member is None:
             return True
+        consumer.application_moved()
+        if member.must_revoke() and (consumer.call is not GroupCall.NOTHING or self._commits_before_revocation()):
+            return False
         if member.must_prepare():
-            if consumer.call is not GroupCall.NOTHING or self._commits_before_revocation():
-                return False
             member.prepare_join()
         member.ensure_active_group()
         return self.running
@@ -276,55 +251,12 @@ class ServiceWorker(ConsumingProcess):
             self.given_up[batch] = self.sending.pop(batch)
 
     def partitions_assigned(self) -> None:
-        """Start at the committed offsets of the partitions that the worker now owns."""
-        self._return_to_committed()
+        """Start at the committed offsets of the partitions that were just assigned. The result of a commit in flight stays unknown."""
+        self.committing = ()
+        self.phase = Phase.OFFSETS
+        self.consumer.fetch_new_offsets()
 
-    def left_group(self) -> None:
-        """End the instance after the response to LeaveGroup."""
-        if self.running:
-            self.kill("stopped")
-
-    # --- holding records -------------------------------------------------------------------------------------------
-
-    def _poll(self) -> None:
-        """Hold fetched records, but at most `bound` records for each partition. Pause partitions that have reached this limit, and resume
-        partitions that have fewer than `resume_at` held records."""
-        consumer, queue, does = self.consumer, self.queue, self.does
-        for number in range(len(consumer.positions)):
-            if number in consumer.paused and queue.count(number) < does.resume_at:
-                consumer.resume(number)
-                self.journal.emit(events.ServiceResumed.kind, self.name, does.source, number, queue.count(number), does.bound)
-            if number in consumer.paused:
-                continue
-            while (taken := consumer.take(number, does.bound - queue.count(number))) is not None:
-                self._hold(taken)
-            if queue.count(number) >= does.bound:
-                consumer.pause(number)
-                self.journal.emit(events.ServicePaused.kind, self.name, does.source, number, queue.count(number), does.bound)
-        consumer.fetch_more()
-
-    def _hold(self, taken: HeldRecords) -> None:
-        """Hold records until they are due."""
-        does, journal = self.does, self.journal
-        since = journal.now if does.due_from is DueFrom.READ else taken.timestamp
-        due = since + self.delay_of(taken)
-        if does.tick:
-            due = -(-due // does.tick) * does.tick
-        before, journal.cause = journal.cause, taken.event or journal.cause
-        held = taken._replace(due=due)
-        if does.delay:
-            held = held._replace(
-                event=journal.emit(
-                    events.RecordsHeld.kind, self.name, does.source, taken.partition, taken.start, taken.end, max(due - journal.now, 0)
-                )
-            )
-        journal.cause = before
-        self.queue.push(held)
-
-    def delay_of(self, records: HeldRecords) -> int:
-        """Return the delay of records: the level's delay or, with `per_record`, the delay that their producer requested."""
-        headers = records.content
-        return headers.wanted if self.does.per_record and isinstance(headers, DelayedRecords) else self.does.delay
+    # --- handling records ------------------------------------------------------------------------------------------
 
     def _handle_due(self) -> bool:
         """Handle the held records that are due. Return whether any records were due."""
@@ -333,84 +265,66 @@ class ServiceWorker(ConsumingProcess):
         if now < self.backs_off_until:
             return False
         while self.running and self.phase is Phase.RUNNING and not self.crashing and queue.entries and queue.due_time() <= now:
-            if transactions is not None:
-                if transactions.call or transactions.state not in (READY, OPEN):
-                    return handled
-                if transactions.state is READY:
-                    transactions.begin()
+            if transactions is not None and (transactions.call or transactions.state not in (READY, OPEN)):
+                return handled
             handled = True
-            self._handle(queue.pop())
+            records = queue.pop()
+            if not self._can_start(records):
+                queue.push(records, again=True)
+                break
+            if transactions is not None and transactions.state is READY:
+                transactions.begin()
+            if self.left or self.poll_time or self.record_time:
+                self._begin_handling(records)
+            else:
+                self._handle(records)
         return handled
+
+    def _can_start(self, records: HeldRecords) -> bool:
+        """Return whether the worker can begin to handle records. If not, it does something else first."""
+        return True
+
+    def _begin_handling(self, records: HeldRecords) -> None:
+        """Begin to handle the first of these records, which takes time. Before the application calls poll() again, it handles up to
+        max.poll.records records that are due."""
+        first, rest = records.split(records.start + 1)
+        if rest.size:
+            self.queue.push(rest, again=True)
+        duration = self.record_time
+        if not self.left:
+            self.left = self.consumer.max_poll_records
+            duration += self.poll_time
+        self.left -= 1
+        self.handling = (first,)
+        self.phase = Phase.HANDLING
+        self._work(duration)
+
+    def _work_done(self) -> None:
+        """Finish the record that the application has been handling. If the transaction has failed, hold the record again."""
+        handled, self.handling = self.handling, ()
+        if self.phase is Phase.HANDLING:
+            self.phase = Phase.RUNNING
+        for records in handled:
+            if self.transactions is None or (self.transactions.state is OPEN and not self.transactions.call):
+                self._handle(records)
+            else:
+                self.queue.push(records, again=True)
+        if self.commit_owed and self.running:
+            self._commit_due(self.commit_owed)
+
+    @property
+    def is_polling(self) -> bool:
+        """Whether the application is in poll()."""
+        return self.phase in (Phase.OFFSETS, Phase.RUNNING) and not self.busy and not self.left
+
+    @property
+    def calls_consumer(self) -> bool:
+        """Whether the application is in poll() or in commitSync()."""
+        return self.is_polling or self.phase is Phase.COUNTING
 
     @abstractmethod
     def _handle(self, records: HeldRecords) -> None:
         """Handle records that are due. When the worker has finished handling the records, it calls `_done`."""
-
-    def _done(self, records: HeldRecords) -> None:
-        """Record that the worker has finished handling some records."""
-        self.queue.done(records)
-
-    def _arm(self) -> None:
-        """Set the timer for the head of the queue."""
-        due, now = self.queue.due_time(), self.journal.now
-        if due >= 0:
-            due = max(due, self.backs_off_until)
-        if due > now and due != self.due_timer:
-            self.due_timer = due
-            before, self.journal.cause = self.journal.cause, self.queue.entries[0].event
-            self.timer(due - now, "due", due)
-            self.journal.cause = before
-
-    def _due(self, due: object) -> None:
-        if due == self.due_timer:
-            self.due_timer = -1
-
-    # --- sending ---------------------------------------------------------------------------------------------------
-
-    def _forward(self, records: HeldRecords, content: object, topic: str = "") -> None:
-        """Send records to the target or to another topic that the worker writes to."""
-        topic = topic or self.topic
-        # After a topic is deleted, its number of partitions is unknown. The batch then waits until delivery.timeout.ms has elapsed.
-        partitions = len(self.leaders_of(topic)) or records.partition + 1
-        tp = TopicPartition(topic, records.partition % partitions)
-        before, self.journal.cause = self.journal.cause, records.event or self.journal.cause
-        if self.transactions is not None:
-            self.transactions.add_partition(tp)
-        self.enqueue(tp, records.size, records.record_bytes, content)
-        self.sending[self._batch_id] = records
-        if self.transactions is not None:
-            self.transactions.advance()
-        self._send(tp)
-        self.journal.cause = before
-
-    def _acknowledged(self, batch: ProducerBatch, base: int, end: int) -> None:
-        super()._acknowledged(batch, base, end)
-        records = self.sending.pop(batch.id, None)
-        if records is not None:
-            self._forwarded(records, batch)
-            self._done(records)
-            self._reached(ServiceStep.FORWARD)
-        elif (given_up := self.given_up.pop(batch.id, None)) is not None:
-            self._forwarded(given_up, batch)
-
-    @abstractmethod
-    def _forwarded(self, records: HeldRecords, batch: ProducerBatch) -> None:
-        """Record that records were appended to the topic of a batch."""
-
-    def _drop(self, batch: ProducerBatch, error: str) -> None:
-        """Hold the records in a batch that the producer gave up. The records are sent again after retry.backoff.ms, before records that are
-        due later.
-        """
-        super()._drop(batch, error)
-        self.given_up.pop(batch.id, None)
-        records = self.sending.pop(batch.id, None)
-        if records is not None:
-            self.backs_off_until = self.journal.now + RETRY_BACKOFF
-            self.queue.push(records, again=True)
-
-    def _reached(self, step: ServiceStep) -> None:
-        if step is self.crash_after:
-            self.crashing = True
 
     # --- committing ------------------------------------------------------------------------------------------------
 
@@ -420,8 +334,7 @@ class ServiceWorker(ConsumingProcess):
         position = self.consumer.next_to_poll(partition)
         if self.does.commits is ServiceCommit.POSITION:
             return position
-        open_records = (*self.queue.entries, *self.sending.values())
-        return min((each.start for each in open_records if each.partition == partition), default=position)
+        return min((each.start for each in self.open_records() if each.partition == partition), default=position)
 
     def offsets_to_commit(self) -> tuple[OffsetToCommit, ...]:
         """Return the offsets that have changed since the last commit."""
@@ -437,10 +350,11 @@ class ServiceWorker(ConsumingProcess):
         """Commit the offsets. Without transactions, the worker continues to work while the commit is in flight."""
         if again is None and not self.closing:
             self.timer(self.does.commit_interval, "commit")
+        self.commit_owed = self.phase is Phase.HANDLING
         if self.phase is not Phase.RUNNING:
             return
         if self.transactions is not None:
-            if self.transactions.state is OPEN and not self.transactions.call:
+            if self.transactions.state is OPEN and not self.transactions.call and self.consumer.can_commit:
                 self.phase = Phase.FLUSHING
             return
         offsets = self.offsets_to_commit()
@@ -471,11 +385,15 @@ class ServiceWorker(ConsumingProcess):
         """Make the durability account check for records that the service handled twice or never."""
 
     def _flush(self) -> bool:
-        """If all batches are acknowledged, commit the offsets in the transaction."""
+        """If all batches are acknowledged, commit the offsets in the transaction. If the worker is no longer a member of its group, abort the
+        transaction."""
         transactions = self.transactions
         assert transactions is not None, "this phase belongs to transactions"
         if self.has_incomplete_batches() or transactions.call or transactions.state is not OPEN:
             return False
+        if not self.consumer.can_commit:
+            self._abort("it has lost its partitions")
+            return True
         offsets = self.offsets_to_commit()
         if offsets:
             self.committed.update({tp.partition: offset for tp, offset, _ in offsets})
@@ -490,7 +408,7 @@ class ServiceWorker(ConsumingProcess):
         if self._transaction_failed():
             return True
         if self.phase is Phase.OFFSETS and self.consumer.call is GroupCall.NOTHING and self.consumer.error != errors.NONE:
-            self.consumer.fetch_offsets()
+            self.consumer.fetch_new_offsets()
         return False
 
     def _abort(self, error: str) -> None:
@@ -505,6 +423,7 @@ class ServiceWorker(ConsumingProcess):
 
     def _forget(self) -> None:
         """Forget all held records."""
+        self.left = 0
         self.queue.clear()
         self.sending.clear()
         self.committed.clear()

@@ -172,7 +172,9 @@ class ConsumerGroup:
             return errors.NONE
         if transactional and membership == NOT_A_MEMBER:
             return errors.NONE
-        return self._epoch_error(membership.member_id, membership.generation)
+        error = self._epoch_error(membership.member_id, membership.generation)
+        # A producer does not know this error (`OffsetMetadataManager#validateTransactionalOffsetCommit`).
+        return errors.ILLEGAL_GENERATION if transactional and error == errors.STALE_MEMBER_EPOCH else error
 
     def fetch_error(self, membership: GroupMembership) -> str:
         """Return the error for an offset fetch, or NONE (`#validateOffsetFetch`)."""

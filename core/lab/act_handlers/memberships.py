@@ -1,0 +1,95 @@
+"""How acts configure consumers as members of groups: the consumers that `join-group` starts, and those in services and processes."""
+
+from __future__ import annotations
+
+import attrs
+
+from core.kafka.clients.client_config import CONSUMER
+from core.kafka.clients.group_member.assignors import assignors_of, default_assignors
+from core.kafka.clients.group_member.member_config import MemberConfig, Reset
+from core.lab import acts
+from core.lab.act_handlers.clients import config_of
+from core.lab.cluster_nodes import ClusterNodes
+from core.sim.errors import ActRefused
+
+Joining = acts.JoinGroup | acts.StartDelayService | acts.StartRetryService | acts.StartProcess
+"""An act that starts members of groups."""
+
+
+def check_membership(cluster: ClusterNodes, act: Joining) -> None:
+    """Check the fields of an act that describe the membership in a group.
+
+    Raises:
+        ActRefused: a word is not valid, or the release does not support it.
+    """
+    release = cluster.release
+    if not release.consumer_groups:
+        raise ActRefused(f"release {release.name} has no group coordinator; use 0.9 or later")
+    if cluster.by_hand:
+        raise ActRefused("members of groups need time to pass; use a cluster with pace: timeline")
+    known = assignors_of(release)
+    for name in act.assignors:
+        if name not in known:
+            raise ActRefused(f"release {release.name} has the assignors {', '.join(known)}, not {name}")
+    if act.instance_id is not None and not release.static_members:
+        raise ActRefused(f"release {release.name} has no static members; omit 'instance-id', or use 2.4 or later (KIP-345)")
+    if act.instance_id == "":
+        raise ActRefused("the instance ID must not be empty")
+    if act.protocol not in ("classic", "consumer"):
+        raise ActRefused(f"protocol must be classic or consumer, not {act.protocol}")
+    if act.protocol == "consumer" and not release.consumer_protocol:
+        raise ActRefused(f"release {release.name} has the classic protocol only; omit 'protocol', or use 4.0 or later (KIP-848)")
+    if act.protocol == "consumer" and act.assignors:
+        raise ActRefused("the coordinator assigns the partitions in the consumer protocol; omit 'assignors', or name a 'remote-assignor'")
+    if act.protocol == "classic" and act.remote_assignor is not None:
+        raise ActRefused("'remote-assignor' needs protocol: consumer")
+
+
+def check_no_membership(act: acts.StartDelayService | acts.StartRetryService | acts.StartProcess, remedy: str) -> None:
+    """Check that an act that starts no members has none of the fields that describe a membership.
+
+    Raises:
+        ActRefused: the act has such a field. The message contains the remedy.
+    """
+    if act.assignors or act.protocol != "classic" or act.remote_assignor is not None or act.instance_id is not None:
+        raise ActRefused(f"'assignors', 'protocol', 'remote-assignor', and 'instance-id' are for members of groups; {remedy}")
+
+
+def member_config(cluster: ClusterNodes, act: Joining, group: str, topics: tuple[str, ...], *, any_kind: bool = False) -> MemberConfig:
+    """Return the configuration of a consumer that an act starts as a member of a group.
+
+    If `any_kind` is set, the settings in the act can also be those of producers.
+
+    Raises:
+        ActRefused: a setting is unknown or wrong.
+    """
+    release = cluster.release
+    return MemberConfig(
+        config_of(cluster, CONSUMER, act.config, any_kind=any_kind),
+        group,
+        topics,
+        () if act.protocol == "consumer" else act.assignors or default_assignors(release),
+        act.instance_id or "",
+        "" if release.reads_from_followers else None,
+        commits_epochs=release.validates_positions,
+        consumer_protocol=act.protocol == "consumer",
+        remote_assignor=act.remote_assignor or "",
+    )
+
+
+def worker_membership(
+    cluster: ClusterNodes,
+    act: acts.StartDelayService | acts.StartRetryService | acts.StartProcess,
+    group: str,
+    topic: str,
+    instance_id: str,
+    *,
+    read_committed: bool,
+) -> MemberConfig:
+    """Return the configuration of the consumer in one worker of a service, or in a process.
+
+    Raises:
+        ActRefused: a setting is unknown or wrong.
+    """
+    found = member_config(cluster, act, group, (topic,), any_kind=True)
+    return attrs.evolve(found, instance_id=instance_id, reset=Reset(act.reset), read_committed=read_committed)
