@@ -53,8 +53,8 @@ def evaluate(window: Sequence[Commit], lag: int, now: int, recent_ends: Iterable
     """Return the status of a partition (`#evaluatePartitionStatus`).
 
     Args:
-        window: the last commits, oldest first.
-        lag: the current lag.
+        window: the last commits of the group for this partition, oldest first.
+        lag: the current lag of the group in this partition.
         now: the current time, µs.
         recent_ends: the log end offsets that Burrow has seen recently.
         allowed_lag: the setting `allowed-lag`.
@@ -128,7 +128,9 @@ class LogEnds:
         return times[at] if at < len(ends) else None
 
     def passed_before(self, tp: TopicPartition, offset: int) -> bool:
-        """Whether the high watermark was above an offset before the first event. If so, `passed` can return a time that is too late."""
+        """Whether the high watermark was above an offset before the first event. If this is the case, `passed` can return a time that is
+        too late.
+        """
         return self._first.get(tp, offset) > offset and all(end > offset for end in self._offsets[tp])
 
     def recent(self, tp: TopicPartition, now: int) -> list[int]:

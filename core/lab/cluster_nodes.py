@@ -50,19 +50,19 @@ class ClusterNodes(Simulation):
 
     Attributes:
         spec: the specification that the cluster was built from.
-        seed: the seed of its random streams.
+        seed: the seed of the cluster's random streams.
         release: the rules in force: those of the release, with the features that the spec turns on or off.
         by_hand: whether the cluster is in by-hand mode (`core.lab.by_hand_mode` switches it).
         delivers_at_once: whether an act in by-hand mode includes all of its effects. If not, the caller chooses what happens next
             (`core.sim.exploration.choices`).
         zookeeper: whether the cluster runs with ZooKeeper.
-        account: the durability account.
-        settings: the controller's settings.
+        account: the durability account of the cluster.
+        settings: the Kafka settings that the controller knows.
         exposure: the monitor that finds committed records that the next election can lose.
         snapshots: the object that takes snapshots of the cluster; not part of the cluster's state.
         page_cache: the random stream that decides how much of an unflushed tail survives a power loss.
-        brokers: the brokers, by id.
-        controller: the controller. In a quorum, the controller is the state that results from the committed log.
+        brokers: the brokers, by broker ID.
+        controller: the controller of the cluster. In a quorum, the controller is the state that results from the committed log.
         clients: the producers and consumers, by name.
         quorum: the metadata quorum; None if there is none.
         controllers: the processes of dedicated controllers, by name.

@@ -67,7 +67,7 @@ class BrokerSpec(ReprMixin):
         id: the broker id.
         rack: broker.rack; None if the broker has no rack.
         up: whether the broker's process is running at the start.
-        settings: the settings of this broker.
+        settings: the Kafka settings of this broker.
         log_dirs: the number of log directories.
     """
 
@@ -83,7 +83,7 @@ class NetworkSpec(ReprMixin):
     """The state of every link at the start.
 
     Attributes:
-        latency: the one-way latency, µs.
+        latency: the one-way latency of a link, µs.
         jitter: the largest random addition to the latency, µs.
         loss_ppm: the share of messages that are lost and then retransmitted by TCP, parts per million.
         duplicate_ppm: the share of clients' requests that a proxy delivers twice, parts per million.
@@ -116,9 +116,9 @@ class ClusterSpec(ReprMixin):
     """The specification of a whole cluster.
 
     Attributes:
-        brokers: the brokers.
-        topics: the topics.
-        network: the state of every link.
+        brokers: the specifications of the brokers.
+        topics: the specifications of the topics.
+        network: the state of every link at the start.
         settings: cluster-wide Kafka settings by name.
         pace: the pace of the cluster.
         startup: the time from a broker's start to its registration, µs.
@@ -127,10 +127,9 @@ class ClusterSpec(ReprMixin):
         controllers: the voters of the metadata quorum. `c1` is a dedicated controller, and `b1` is a controller in the process of broker 1.
                 If the list is empty, there is a single controller, named `controller`, that never fails.
         control_plane: the control plane of the release, or KRaft.
-        features: feature levels that differ from those of a new cluster (`core.kafka.features`).
+        features: feature levels that differ from the feature levels of a new cluster (`core.kafka.features`).
         clients: default settings of producers and consumers, by Kafka name (`core.kafka.clients.client_config`).
-        controller: the address of the controller that is active at the start, such as `b2` or `c2`; empty for the first one that is
-            running.
+        controller: the address of the controller that is active at the start, such as `b2` or `c2`; empty for the first running controller.
         groups: the groups that have committed offsets at the start. Such groups need the topic `__consumer_offsets`.
     """
 

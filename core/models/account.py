@@ -105,7 +105,7 @@ class Account:
     Attributes:
         writes, reads: the completed requests, in the order of their completion.
         versions: the number of versions that were sent, by key.
-        uids: the number of assigned uids.
+        uids: the number of uids that have been assigned to rows.
         requests: the number of requests that were sent.
         acked: the highest acknowledged version, by key.
         acked_times: when each version was acknowledged, by key and version.

@@ -103,7 +103,7 @@ class Isolate(Act):
 
     Attributes:
         clients: the clients that are cut off together with the server.
-        closes: as in `Cut`.
+        closes: whether both ends notice that their connections are closed (see `Cut`).
     """
 
     word = "isolate"

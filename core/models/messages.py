@@ -9,7 +9,7 @@ class Row(NamedTuple):
     """The row that a write inserts. No row is overwritten, so each version of a key stays visible.
 
     Attributes:
-        key: the key. Each key has one writer.
+        key: the key of the row. Each key has one writer.
         version: the number of the write among the writes of the key, starting at 1; 0 means no row.
         uid: a number that is unique in the run. Two rows with the same uid are duplicates.
     """

@@ -55,7 +55,7 @@ class Report:
         write_outages, read_outages: the intervals without successful probes.
         latencies: the durations of acknowledged writes, sorted, µs.
         bytes_sent: the bytes of the messages that servers received from each other (`Traffic`).
-        lost_rows: the rows that are lost.
+        lost_rows: the acknowledged rows that are lost.
         exposed: the highest number, at one moment, of acknowledged writes that were missing from every copy that could replace the primary
             (`Exposure`); 0 if this was not observed.
         exposed_us: the sum, over all writes, of how long each one was exposed in this way, versions · µs.
@@ -114,7 +114,7 @@ def counts(
         account: the account of the clients' requests.
         authority: the authoritative server; empty if there is none.
         final: the rows of the authoritative copy.
-        places: the same rows by place.
+        places: the rows of the authoritative copy, by place.
         copies: the rows of every other live copy, by place.
         bytes_sent: the bytes of the messages that servers received from each other.
     """

@@ -28,7 +28,7 @@ QUIET: Final = 60 * SECOND
 
 
 class ReplicationSystem(Simulation):
-    """A running system.
+    """A running system of a replication model.
 
     Attributes:
         model: the name of the model.

@@ -33,7 +33,9 @@ def isr(copies: int, min_isr: int) -> Tolerance:
 
 
 def semi_sync(copies: int, count: int) -> Tolerance:
-    """Return the tolerance of MySQL if semi-synchronous replication stays on. Only losses of replicas count; the source is replaced by hand."""
+    """Return the tolerance of MySQL if semi-synchronous replication stays on. Only losses of replicas count, because an operator replaces a
+    lost source.
+    """
     return Tolerance(copies - 1 - count, count)
 
 

@@ -20,9 +20,9 @@ class Traffic:
     """The traffic between the servers of a simulation.
 
     Attributes:
-        servers: the servers. All other nodes are clients.
+        servers: the names of the servers. All other nodes are clients.
         size: the function that returns the size of a message, bytes.
-        messages, bytes: the messages that arrived, and their size.
+        messages, bytes: the number of messages that arrived, and the sum of their sizes.
     """
 
     __slots__ = ("bytes", "messages", "servers", "size")

@@ -25,7 +25,7 @@ class Event:
     Attributes:
         kind: the name of the kind in the log.
         source: the class, method, or document that describes the event in the real system.
-        level: the level of importance.
+        level: the level of importance of the event.
         words: the allowed values of each column that has a fixed set of values.
         defaults: the trailing columns that logs of earlier isrlab versions lack, each with its default value.
         columns: the column names in order, each with its type: `int`, `str`, `bool`, or `tuple[int, ...]`.

@@ -101,7 +101,7 @@ class LongPoll:
 
     Attributes:
         polls, journal: the long polls of the network, and the journal.
-        client, server: the addresses of the two ends.
+        client, server: the addresses of the client and the server.
         number: the number that distinguishes this poll from others between the same two ends.
         order: the order of the poll's empty messages and of its server's timers in the agenda.
         client_end: the client while its statement holds; None otherwise.
@@ -112,7 +112,7 @@ class LongPoll:
         allowed_wait: how long the server can let the request wait, µs.
         timeout: the time from sending the request to the moment when the client gives up, µs.
         elided: whether none of the poll's messages is in the agenda. The following attributes apply only if the poll is elided.
-        there, back, wait: how long each stage takes, µs.
+        there, back, wait: how long each stage of the cycle takes, µs.
         began: the time at which the first skipped answer would have been sent. If the elision began with a request, it is the time at which
             an answer would have had to be sent to trigger that request.
         elided_at: the time at which the elision began, virtual µs.
@@ -165,7 +165,7 @@ class LongPoll:
         Args:
             client: the client to notify when the elision is over.
             request: the request, which can wait at the server for `wait` µs.
-            timeout: the time after which the client gives up if it has no answer, µs.
+            timeout: the time after which the client gives up if no answer has arrived, µs.
         """
         self.client_end, self.request, self.allowed_wait, self.timeout = client, request, wait, timeout
         self.left_at = self.journal.now
@@ -330,7 +330,7 @@ class LongPolls:
     """All long polls of a network.
 
     Attributes:
-        links: the network.
+        links: the network that carries the polls.
         elides: whether polls can be elided. Without elision, the events are the same, but the kernel does more work.
         paused: the addresses of the paused nodes.
     """

@@ -45,7 +45,7 @@ class LinkState:
         loss_ppm, duplicate_ppm, reorder_ppm: the shares of messages that are lost, duplicated, and reordered, parts per million.
         cut: whether messages wait until the link heals.
         held: whether messages wait until they are released.
-        waiting: the messages that are waiting.
+        waiting: the messages that are waiting until the link heals or is released.
         last_arrival: the time at which the last message arrives, virtual µs. Later messages do not overtake this message.
     """
 
@@ -74,10 +74,10 @@ class Network:
         proxied: the types of messages that a proxy can repeat or reorder.
         alive: whether each node's process is running, by address.
         deaths: the number of times that each process has died. A connection's ticket depends on this number.
-        disconnects: the number of times that the opener of a connection closed it, by (opener, other).
+        disconnects: how many times the opener of a connection has closed the connection, by (opener, other end).
         zero_latency: whether messages take no time on any link, as in by-hand mode.
         lose_next: the directions that permanently lose their next message, in by-hand mode.
-        polls: the long polls over the network. Their elision ends before a link or connection changes.
+        polls: the long polls over the network. The elision of a poll ends before a link or connection changes.
     """
 
     __slots__ = (
@@ -264,7 +264,7 @@ class Network:
         return True
 
     def hold(self, direction: Direction) -> bool:
-        """Hold the messages in one direction of a link. Return False if these messages were already held."""
+        """Hold the messages in one direction of a link. Return False if the messages in this direction were already held."""
         link = self.link(direction)
         before, link.held = link.held, True
         return not before

@@ -18,11 +18,11 @@ MAX_TIME: Final = 10**15
 
 
 class Simulation:
-    """A running simulation.
+    """A running simulation of nodes and a network.
 
     Attributes:
         journal: the journal, which records events and holds virtual time.
-        agenda: the entries that are due.
+        agenda: the scheduled entries.
         network: the links between the nodes.
         nodes: the nodes, by address.
         paused: the paused nodes, by address, each with the time at which it was paused and the entries that are waiting for it.

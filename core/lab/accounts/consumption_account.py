@@ -35,16 +35,16 @@ class RecordsInHand(NamedTuple):
 
 
 class ConsumptionHarm(NamedTuple):
-    """Records that were processed again or skipped, and the event that caused this.
+    """Records that were processed again or skipped, and the event that caused the repetition or the skip.
 
     Attributes:
-        kind: `again` or `skipped`.
-        tp: the partition.
-        start: the first offset.
-        end: the offset after the last one.
+        kind: what happened to the records: `again` (processed again) or `skipped`.
+        tp: the partition of the records.
+        start: the offset of the first record.
+        end: the offset after the last record.
         epoch: the leader epoch of the records.
-        client: the member that processed them again; empty for skipped records.
-        event: the sequence number of the event that caused the repeated processing or the skip.
+        client: the member that processed the records again; empty for skipped records.
+        event: the sequence number of the event that caused the repetition or the skip.
     """
 
     kind: str
@@ -187,7 +187,7 @@ class ConsumptionAccount:
     ) -> None:
         """Emit an event for skipped records that have not been reported yet.
 
-        If `below` is given, only records at lower offsets are reported, because a member is about to read the others.
+        If `below` is given, only records at lower offsets are reported, because a member is about to read the records at higher offsets.
         """
         for harm in self.skipped(group, logs, in_hand):
             stop = harm.end if below is None else min(harm.end, below)
@@ -206,8 +206,8 @@ class ConsumptionAccount:
         """Return the records that a group has skipped.
 
         Args:
-            group: the group.
-            logs: the logs of the leaders.
+            group: the name of the group.
+            logs: the log of each partition's leader.
             in_hand: the records that running members have polled but not processed.
         """
         found: list[ConsumptionHarm] = []

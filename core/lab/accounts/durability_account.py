@@ -64,8 +64,8 @@ class DurabilityAccount:
         check_exposure: the function to call when committed records of a partition might have become exposed or safe.
         electable_brokers_changed: the function to call when the set of electable brokers might have changed, for any partition.
         requests_may_repeat: whether a proxy can repeat requests from producers.
-        processing: the account of processes.
-        consumption: the account of groups with members.
+        processing: the account of the output of processes.
+        consumption: the account of what the members of groups have processed.
         services: the account of delay services.
         retries: the account of retry services.
         records_in_hand: the function that returns the records that the running processes of a group have polled but not finished.
@@ -388,7 +388,7 @@ class DurabilityAccount:
         self.consumption.position_set(group, tp, position, event, committed=committed)
 
     def group_checked(self, group: str, tps: Iterable[TopicPartition], below: int | None = None) -> None:
-        """Report the records that a group has skipped in some partitions; if `below` is given, only those at offsets below it."""
+        """Report the records that a group has skipped in some partitions; if `below` is given, report only the records at offsets below it."""
         logs = {tp: log for tp in tps if (log := self.of(tp).log) is not None}
         if logs:
             self.consumption.check(group, logs, self.polled_by_members(group), below)

@@ -16,11 +16,11 @@ class Loss(NamedTuple):
     """The lost offsets [start, end) of one producer.
 
     Attributes:
-        tp: the partition.
-        producer: the name of the producer.
+        tp: the partition of the lost records.
+        producer: the name of the producer of the lost records.
         epoch: the leader epoch in which the records were written.
-        start: the first offset.
-        end: the offset after the last one.
+        start: the first lost offset.
+        end: the offset after the last lost offset.
         acknowledged: whether the records were acknowledged to the producer.
         read: whether a consumer has read the records.
         event: the sequence number of the event that caused the loss. If the log of the newer leader once had the records, the event is the

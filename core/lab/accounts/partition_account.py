@@ -51,17 +51,18 @@ class PartitionAccount:
         lost: the lost offsets, by term.
         aborted: the offsets of aborted transactions, by term. These records never count as lost, because no consumer needs them.
         committed: the committed offsets, by term, as of the last `add_committed`. Offsets that a later leader's log lacks are left out.
-        committed_end: the end of `committed`.
+        committed_end: the offset after the last offset in `committed`.
         losses: the records that the partition has lost or might have lost; None if there are none.
-        registered_leader: the leader according to the controller.
+        registered_leader: the leader that the controller has registered.
         elected_by: the sequence number of the last election event.
-        acked_count, lost_count, lost_acknowledged, lost_read, duplicated: the totals.
+        acked_count, lost_count, lost_acknowledged, lost_read, duplicated: the total numbers of records that were acknowledged, lost, lost
+            after the acknowledgment, lost after a consumer read them, and duplicated.
         leader: the newest leader that has started to lead.
         leader_epoch: the leader epoch of `leader`.
         log: the log of `leader`.
-        under_since: when the partition became under-replicated; -1 if it is not under-replicated.
+        under_since: the time at which the partition became under-replicated; -1 if it is not under-replicated.
         under_total: the total time for which the partition was under-replicated before `under_since`.
-        offline_since: when the partition last became leaderless; -1 if it has a leader.
+        offline_since: the time at which the partition last lost its leader; -1 if it has a leader.
         offline_total: the total time for which the partition had no leader before `offline_since`.
         deleted: whether the partition's topic was deleted, and no broker has led the partition of a new topic of this name since then.
     """
@@ -132,7 +133,7 @@ class PartitionAccount:
         return self.losses
 
     def add_committed(self) -> None:
-        """Add the records that are committed now: those in the leader's log below its high watermark."""
+        """Add the records that are committed now, which are the records below the high watermark in the leader's log."""
         log = self.log
         if log is None or log.high_watermark <= log.log_start:
             return
@@ -146,7 +147,7 @@ class PartitionAccount:
         self.committed_end = max(self.committed_end, log.high_watermark)
 
     def observed(self) -> dict[Term, OffsetSet]:
-        """Return the offsets, by term, that have been observed outside the cluster: those acknowledged or read."""
+        """Return the offsets, by term, that have been observed outside the cluster because they were acknowledged or read."""
         both = dict(self.acked)
         for term, read in self.read.items():
             acked = both.get(term)

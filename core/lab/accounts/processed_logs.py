@@ -19,10 +19,10 @@ class OutputRecords(NamedTuple):
 
     Attributes:
         content: the input records that the batch comes from.
-        tp: the output partition.
+        tp: the partition that contains the output.
         base: the offset of the output record for `content.start`.
         visible: whether consumers with read_committed see the records.
-        decided: whether the records are below the last stable offset; if they are, `visible` no longer changes.
+        decided: whether the records are below the last stable offset; if so, `visible` no longer changes.
     """
 
     content: ProcessedRecords
@@ -36,7 +36,7 @@ class StableLog:
     """The contents of a log below its last stable offset.
 
     Attributes:
-        log_start: the log start offset.
+        log_start: the log start offset at the time of the last read.
         end: the offset after the last one that was read.
         terms: the terms of the records that were read.
         visible: the offsets of the records that consumers with read_committed see.
@@ -83,7 +83,7 @@ class StableLog:
 
 
 def undecided_outputs(tp: TopicPartition, log: ReplicaLog) -> Iterator[OutputRecords]:
-    """Yield the output at or above the last stable offset. This output can still become visible or be aborted."""
+    """Yield the output at or above the last stable offset. The output above the last stable offset can still become visible or be aborted."""
     for batch, start, end, _ in _batches(log, log.last_stable_offset(), log.leo):
         if processed_records(batch.content) is not None:
             yield _output(tp, batch, start, end, visible=False, decided=False)
@@ -109,9 +109,9 @@ def dead_letters(logs: Iterable[ReplicaLog], topic: str, group: str) -> tuple[in
     contains.
 
     Args:
-        logs: the logs of the dead-letter topic.
+        logs: the logs of the dead-letter topic's partitions.
         topic: the topic that the group reads.
-        group: the group.
+        group: the name of the group.
     """
     found: dict[TopicPartition, OffsetSet] = {}
     again = 0

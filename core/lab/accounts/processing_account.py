@@ -44,10 +44,10 @@ class Processing(NamedTuple):
     """The facts about the processes of a group that the account needs.
 
     Attributes:
-        group: the group.
-        source: the input topic.
+        group: the name of the group.
+        source: the topic that the processes read.
         copies: the number of output records for each input record.
-        output: the output topic.
+        output: the topic that the processes write.
         other_outputs: the other topics that output can go to. Each input record has its output in only one of the topics.
     """
 
@@ -63,13 +63,13 @@ class Processing(NamedTuple):
 
 
 class Harm(NamedTuple):
-    """The input offsets [start, end) that were processed twice, only in part, or never, and the event that caused this.
+    """The input offsets [start, end) that were processed twice, only in part, or never, and the event that caused the harm.
 
     Attributes:
-        kind: `twice`, `half`, or `never`.
-        source: the input partition.
-        start: the first offset.
-        end: the offset after the last one.
+        kind: the kind of harm: `twice`, `half`, or `never`.
+        source: the partition of the input records.
+        start: the offset of the first input record.
+        end: the offset after the last input record.
         process: the process that wrote the output; empty if there is no output.
         instance: the instance of this process; 0 if there is none.
         event: the sequence number of the event that led to the output, or that committed the offsets.
@@ -85,7 +85,7 @@ class Harm(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """The counts of input records.
+    """The numbers of input records of a group, by what happened to the records.
 
     Attributes:
         input: the number of visible input records.
@@ -190,7 +190,7 @@ class ProcessingAccount:
         commits: each committed offset with the sequence number of its event, by group and partition, in the order of the commits.
         reported: the input offsets that events have reported, by group, kind of harm, and partition.
         logs: the contents of the stable part of each input and output log.
-        groups: the visible output by group.
+        groups: the visible output of each group's processes, by group.
     """
 
     __slots__ = ("commits", "groups", "journal", "logs", "reported")
@@ -251,7 +251,9 @@ class ProcessingAccount:
         return group
 
     def outputs(self, processing: Processing, logs: Logs) -> tuple[OutputRecords, ...]:
-        """Return all output records of a group in the logs, by partition: first the stable records, then the others."""
+        """Return all output records of a group in the logs, by partition: first the stable records, then the records above the last stable
+        offset.
+        """
         return tuple(
             output
             for tp, log in logs.items()
@@ -286,7 +288,7 @@ class ProcessingAccount:
 
         Args:
             processing: the configuration of the group's processes.
-            logs: the logs of the leaders.
+            logs: the log of each partition's leader.
             in_hand: the records that running processes have polled but not finished.
         """
         group = self._group(processing, logs)

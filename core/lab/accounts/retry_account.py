@@ -30,7 +30,7 @@ class RetryService:
         tried, failed: the number of records that were tried, and the number of records that failed, by attempt number.
         succeeded, dead, skipped: the offsets with this outcome, by original partition.
         succeeded_twice, dead_twice: the number of records that reached this outcome again.
-        inversions: the number of records that succeeded after a later record of their original partition.
+        inversions: the number of records that succeeded after a record with a higher offset in their original partition.
         done: the offsets that a worker has finished, by the partition that it reads.
         recoveries: (number of records, time since the first failure in µs) of records that succeeded after a failure.
     """

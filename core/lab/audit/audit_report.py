@@ -46,7 +46,7 @@ TOTAL: Final = None
 
 class BucketRow(NamedTuple):
     """The counts for one bucket of a topic. `start` is the start of the bucket, µs, or TOTAL. `version` is 1 at first and increases each
-    time that late records change the row; in a total, it is 0. The other columns are numbers of records.
+    time that late records change the row; in a total, it is 0. All other columns contain numbers of records.
     """
 
     topic: str
@@ -69,11 +69,11 @@ class TierRow(NamedTuple):
     """The counts for one tier in one bucket of a topic.
 
     Attributes:
-        topic: the topic.
+        topic: the name of the topic.
         start: the start of the bucket, µs, or TOTAL.
         tier: the name of the tier: `produced`, `acked`, `stored`, `group NAME`, or the name of a consumer.
         records: the number of records that passed the tier.
-        duplicated: the number of further copies or deliveries of these records.
+        duplicated: the number of additional copies or deliveries of the records that passed the tier.
         unread: the number of stored records that the consumer has not read; 0 for other tiers.
         pending: the unread records that the consumer will still reach.
         skipped: the unread records below the consumer's position.
@@ -97,10 +97,10 @@ class LostRecords(NamedTuple):
     """The lost records [start, end) of a producer, by counter: `p1#120–121` stands for the counters 120 and 121 of producer p1.
 
     Attributes:
-        producer: the name of the producer.
-        start: the first counter.
+        producer: the name of the records' producer.
+        start: the counter of the first record.
         end: the counter after the last record's counter.
-        tp: the partition.
+        tp: the partition of the records.
         epoch: the leader epoch in which the records were written.
         node: the address of the broker that acknowledged the records.
     """
@@ -123,12 +123,13 @@ class SkippedRecords(NamedTuple):
 
 
 class AccountComparison(NamedTuple):
-    """The comparison of the lost records with those of the durability account, which finds lost records by offset, not by identity.
+    """The comparison of the lost records with the lost records in the durability account, which finds lost records by offset, not by
+    identity.
 
     Attributes:
         lost_acknowledged: the number of lost acknowledged offsets in the account.
-        copies: the number of these offsets whose record is still in the log at another offset, because a retry appended it again. These
-            records are not lost.
+        copies: the number of these offsets whose record is still in the log at another offset, because a retry appended it again. Records
+            that were appended again are not lost.
         equal: whether the audit and the account otherwise name the same records.
     """
 
@@ -146,7 +147,7 @@ class AuditReport:
         bucket, lateness: the length of a bucket and the allowed lateness, µs.
         buckets: a row for each bucket, and a total for each topic after its buckets.
         tiers: a row for each bucket and tier, and the totals of each topic after its buckets.
-        lost, skipped: the ranges of lost records, and those of skipped records.
+        lost, skipped: the ranges of lost records, and the ranges of skipped records.
         account: the comparison with the durability account.
     """
 
@@ -390,7 +391,7 @@ class _Reporting:
         return gaps
 
     def _held_against_account(self) -> AccountComparison:
-        """Compare the lost records with those of the durability account."""
+        """Compare the lost records with the lost records in the durability account."""
         told: RecordSets = {}
         offsets = copies = 0
         present = self.logs.stored, self.logs.uncommitted

@@ -86,12 +86,12 @@ class MessageAudit:
     """The audit of a session. Call `attach` to make the audit the observer of the durability account, and pass every event to the audit.
 
     Attributes:
-        bucket: the length of a bucket, µs.
-        lateness: the allowed lateness, µs.
+        bucket: the period of event time that a bucket covers, µs.
+        lateness: how long after its end a bucket stays open, µs.
         produced: the records that producers passed to send().
         tiers: the tiers by name; those of groups are `group NAME`, those of delay services `delayed by NAME` and `dead-lettered by NAME`, and those of
             consumers have the names of the consumers.
-        buckets: the state of each bucket.
+        buckets: the state of each bucket of each topic.
         acknowledgments: the acknowledgment of each batch, by producer and first counter.
         committed: the offsets that were committed, by partition and term. Offsets that a later leader's log lacks are left out.
         deleted: the records of deleted topics, by partition and term. These records count as stored.

@@ -22,10 +22,10 @@ class ProducedBatch(NamedTuple):
     """A batch of records with the counters [first, first + records).
 
     Attributes:
-        first: the counter of the first record.
-        records: the number of records.
+        first: the counter of the first record in the batch.
+        records: the number of records in the batch.
         timestamp: the timestamp of the records, from the producer's clock, µs.
-        tp: the partition.
+        tp: the partition to which the batch belongs.
     """
 
     first: int
@@ -64,7 +64,7 @@ class ProducerRecords:
     Attributes:
         batches: all batches, in the order of their counters.
         by_id: the batches by their numbers within the producer.
-        total: the number of records.
+        total: the number of records in all batches of the producer.
     """
 
     __slots__ = ("batches", "by_id", "total")

@@ -25,7 +25,7 @@ def count(records: RecordSets) -> int:
 
 
 def add(records: RecordSets, producer: str, start: int, end: int) -> int:
-    """Add the counters [start, end) of a producer. Return how many of these counters were already in the set."""
+    """Add the counters [start, end) of a producer. Return how many of the added counters were already in the set."""
     known = records.get(producer)
     if known is None:
         known = records[producer] = OffsetSet()

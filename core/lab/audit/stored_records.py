@@ -22,7 +22,7 @@ class StoredRecords:
         offsets: the stored offsets by partition and term: those that are committed, and those that were deleted on purpose after they were
             committed.
         stored: the counters of the stored records, by producer.
-        copies: the number of further copies of stored records, by bucket.
+        copies: the number of additional copies of stored records, by bucket.
         uncommitted: the records above the high watermark.
         aborted: the records of aborted transactions.
         foreign: the number of stored records that no producer in the session created, by bucket.

@@ -1,8 +1,8 @@
 """A run of several systems in lockstep, with the same fault and the same clients.
 
 Two clients write: `a`, which prefers the first server, and `b`, which prefers the others. Each of these two clients reads its own writes
-back from the server that accepts writes. From the same server, `ra` and `rb` read what these clients write; `rs` reads from the secondaries
-in turn. `probe` and `probe-r` measure when writes and reads are possible.
+back from the server that accepts writes. From the same server, `ra` and `rb` read the rows that `a` and `b` write; `rs` reads from the
+secondaries in turn. `probe` and `probe-r` measure when writes and reads are possible.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class SystemView:
         now: time since the start of the run, µs.
         copies: the state of each copy: the rows that it has stored, and which of them would survive a loss of power, are acknowledged, and
             are visible.
-        acked: the number of acknowledged writes.
+        acked: the number of acknowledged writes so far.
         open: for each client, whether its last write has no outcome yet.
         stale, backward, unacknowledged: the reads so far that were behind the acknowledged writes, behind an earlier read by the same
             client, and ahead of the acknowledgment.
@@ -189,7 +189,7 @@ class Comparison:
     """Several systems under one fault, in lockstep on one timeline.
 
     Attributes:
-        runs: one run for each system.
+        runs: the run of each system.
     """
 
     def __init__(self, variants: tuple[Variant, ...], fault: Fault, seed: int = 0) -> None:

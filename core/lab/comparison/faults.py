@@ -22,13 +22,13 @@ or cut off."""
 
 @attrs.frozen
 class Fault:
-    """A fault.
+    """A fault that a comparison injects into all systems.
 
     Attributes:
-        name: the name on the command line.
-        title: a description of what happens.
+        name: the name of the fault on the command line.
+        title: a one-line description of the fault.
         steps: the acts, each with its time since the start of the run, µs.
-        healed_at: when everything is repaired, µs.
+        healed_at: the time at which everything is repaired, µs.
         isolated: whether client `a` is cut off together with the primary.
         servers: the number of servers, each of which has a copy.
     """

@@ -16,12 +16,12 @@ SLOW: int = 100 * US_PER_MS
 
 @attrs.frozen
 class Difference:
-    """The first difference.
+    """The first request to which the systems give different answers.
 
     Attributes:
-        at: when the request was sent, µs since the start.
-        client: the client.
-        request: a description of the request.
+        at: the time at which the request was sent, µs since the start.
+        client: the name of the client that sent the request.
+        request: a one-line description of the request.
         answers: the answer of each system, in the order of the systems.
     """
 

@@ -1,6 +1,6 @@
 """The modes in which clients can read from Kafka's replicas. The modes differ in the offset up to which a read sees records.
 
-- `leader`: only the leader answers, up to its high watermark. This is Kafka's default.
+- `leader`: only the leader answers, up to its high watermark. This mode is Kafka's default.
 - `kip-392`: a follower in the ISR answers up to its own high watermark. The client keeps a position that never goes back; a follower
   that is behind the position sends the client to the leader.
 - `follower-hw`: every replica answers up to its own high watermark, and the client keeps no position. Kafka doesn't allow such reads.
@@ -30,8 +30,8 @@ class Replicas:
     """The answers of a partition's replicas to reads.
 
     Attributes:
-        cluster: the cluster.
-        tp: the partition.
+        cluster: the cluster of the replicas.
+        tp: the partition that the workload writes to.
         index: the index of the workload's rows in the logs.
     """
 

@@ -60,7 +60,7 @@ class KafkaSystem:
     """A Kafka cluster with one partition. Its brokers are `b1`, `b2`, and so on; `n1` also means `b1`.
 
     Attributes:
-        cluster: the cluster.
+        cluster: the simulated Kafka cluster.
         account: the account of the clients' requests and their outcomes.
         replicas: the answers of the replicas to reads.
         dead_for_good: the brokers whose machines are permanently lost.

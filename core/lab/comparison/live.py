@@ -70,9 +70,9 @@ class LiveView:
 
     Attributes:
         name, title: the name and the title of the variant.
-        now: the time since the start, µs.
+        now: the virtual time since the start of the comparison, µs.
         primary: the server whose data counts; empty if there is none.
-        copies: the copies.
+        copies: the view of each copy.
         cells: the counts so far, in the order of `core.lab.comparison.table.COLUMNS`.
         copy_cells: the risks and costs of the copies, in the order of `core.lab.comparison.table.COPY_COLUMNS`.
         is_harmed: whether an acknowledged write is lost, or a read returned a row that no longer exists.
@@ -96,7 +96,7 @@ class LiveRun(Run):
     """A system whose faults the user chooses. With MySQL, an operator promotes a replica 30 s after the source has stopped answering.
 
     Attributes:
-        events: the latest events.
+        events: the latest events of the system.
         silent_since: the time of the primary's fault, µs since the start; -1 if there is none.
         last_act: the sequence number of the first event of the last fault.
     """
@@ -283,8 +283,8 @@ class LiveComparison:
     """The systems of the screen.
 
     Attributes:
-        runs: the systems.
-        now: the time since the start, µs.
+        runs: the run of each system.
+        now: the virtual time since the start of the comparison, µs.
     """
 
     def __init__(self, variants: Sequence[Variant], seed: int = 0) -> None:

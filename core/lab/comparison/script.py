@@ -65,7 +65,7 @@ def translated(act: kafka_acts.Act, servers: Mapping[int, str] | None = None) ->
     """Return the act of the other models for an act on Kafka; None if there is none.
 
     Args:
-        act: the act.
+        act: the act on Kafka.
         servers: the counterparts of the brokers; by default, `n1` for broker 1, and so on.
     """
     names = [_server(broker, servers) for broker in _brokers_of(act)]

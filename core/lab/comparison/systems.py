@@ -95,11 +95,11 @@ class Variant:
     """A system with its settings, for a column of a comparison.
 
     Attributes:
-        name: the name on the command line.
-        title: the title of the column.
-        model: the model.
+        name: the name of the variant on the command line.
+        title: the title of the variant's column.
+        model: the name of the replication model.
         build: the function that builds the system from a seed and a sink for events.
-        secondary_reads: how clients read from secondaries.
+        secondary_reads: the mode in which clients read from secondaries.
         tolerances: the function that returns how many lost copies a given number of copies tolerates under each relevant setting.
         resized: the function that returns `build` for another number of servers; None if the settings determine the number.
     """

@@ -18,7 +18,7 @@ def broker_setup(
     """Return the parts of a cluster that a broker needs.
 
     Args:
-        cluster: the cluster.
+        cluster: the cluster that is being built.
         broker: the spec of the broker.
         racks: the rack of each broker, which all brokers share.
         metadata: the metadata log. A cluster with ZooKeeper has no metadata log, so each of its brokers gets an empty one.

@@ -42,7 +42,7 @@ class Branch(ReprMixin):
     Attributes:
         name: the name of the branch.
         acts: the acts that people performed.
-        end: the last position that was played.
+        end: the last position up to which the branch was played.
         marks: the notable events of the branch.
         act_events: all `act` events, including those of a script.
         seen: the sequence number of the last event.

@@ -27,10 +27,10 @@ class RetainedEvents(ReprMixin):
     """The events of a branch that are still in memory.
 
     Attributes:
-        event_buffer: the events.
+        event_buffer: the events of the branch that are still in memory.
         acts: the acts of the branch.
         place: `Position.place` of the last moment that the events cover.
-        step_index: the last event of each step.
+        step_index: the sequence number of the last event of each step.
     """
 
     event_buffer: EventBuffer
@@ -44,7 +44,7 @@ class Destination(ReprMixin):
     """A moment to travel to. Exactly one of `seq`, `position`, and `time` is given.
 
     Attributes:
-        what: a description of the destination.
+        what: a short description of the destination.
         seq: the event whose step is the destination; -1 if not given.
         position: the position of the destination; None if not given.
         time: the virtual time of the destination, µs; -1 if not given. The destination comes after everything that is due at that time.

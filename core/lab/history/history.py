@@ -38,17 +38,17 @@ from core.sim.units import format_clock
 class History(TaskRunner):
     """A session with its past.
 
-    A method that can need many steps starts a task. The first slice of the task runs immediately. `continue_task` runs the other slices.
-    With the default policy, the task has finished when the method returns.
+    A method that can need many steps starts a task. The first slice of the task runs immediately. `continue_task` runs the remaining
+    slices. With the default policy, the task has finished when the method returns.
 
     Attributes:
         start: the function that builds the playable in its initial state.
         replay_run: the run, which is at the present moment of the session.
-        event_buffer: the events in memory.
+        event_buffer: the events of the session that are in memory.
         branch: the current branch.
-        branches: all branches.
-        bookmarks: moments that people marked.
-        keyframe_cache: the keyframes.
+        branches: all branches of the session.
+        bookmarks: the moments of the session that people have marked.
+        keyframe_cache: the cache of the session's keyframes.
         limit: the virtual time beyond which the session does not run, µs; None for no limit.
         notices: messages that have not been shown yet, each about a result that differs from what was requested.
         on_event: the function that receives every event; None after a move that sends no events.
@@ -68,8 +68,8 @@ class History(TaskRunner):
         Args:
             start: builds the playable. The function's argument is the sink of the cluster's journal.
             log: the writer of the event log.
-            clock: a function that returns the CPU time of the process in seconds. This time determines how many keyframes are worth their
-                cost.
+            clock: a function that returns the CPU time of the process in seconds. The session uses this time to determine how many
+                keyframes are worth their cost.
             yield_policy: returns, for a task, the function that ends its slices.
         """
         super().__init__(yield_policy)
@@ -355,7 +355,7 @@ class History(TaskRunner):
         """Do an act now, and return the sequence number of its event. In the past, an act starts a new branch.
 
         Args:
-            act: the act.
+            act: the act to perform.
             joined: whether the act belongs to the same group as the previous act.
 
         Raises:
@@ -443,7 +443,7 @@ class History(TaskRunner):
         """Start to replay a recorded session. `continue_task` runs the slices.
 
         Args:
-            old: the recorded session.
+            old: the recorded session to replay.
             read_only: whether the session stays within the recording.
             at: the virtual time to go to after the replay, µs; negative to stay at the end.
         """

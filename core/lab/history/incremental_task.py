@@ -65,7 +65,7 @@ class TaskRunner:
 
         Args:
             what: a description of the task's target.
-            task: the task.
+            task: the task to start.
             arrived: the function to call when the task has finished.
         """
         self.task_target, self.task, self._arrived = what, task, arrived

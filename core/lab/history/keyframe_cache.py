@@ -16,7 +16,7 @@ from core.lab.history.replay_run import EventTap, ReplayRun, StepIndex
 from core.sim.repr_mixin import ReprMixin
 
 STEPS_BETWEEN_KEYFRAMES: Final = 32
-"""The minimum number of steps between two keyframes. This number doubles whenever the cache is full."""
+"""The minimum number of steps between two keyframes. The minimum doubles whenever the cache is full."""
 
 CPU_SHARE_OF_DELTAS: Final = 0.055
 """The share of CPU time for keyframes that store only the changes since the last whole keyframe."""
@@ -69,9 +69,9 @@ class Keyframe(ReprMixin):
 
     Attributes:
         position: the position at which the snapshot was taken.
-        acts: the acts before the keyframe.
-        playable: the snapshot of the playable.
-        step_index: the last event of each step before the keyframe.
+        acts: the acts that were performed before the keyframe.
+        playable: the snapshot of the playable at this position.
+        step_index: the sequence number of the last event of each step before the keyframe.
         acted: the virtual time, µs, and the number of steps at the last act.
     """
 

@@ -44,7 +44,7 @@ class TrackedValue(ReprMixin):
     Attributes:
         name: the short name of the value.
         label: the name with the partition or broker.
-        value: the current value.
+        value: the current content of the value.
         value_after: the function that returns the value after an event.
         all_events: whether every related event counts as a change.
     """

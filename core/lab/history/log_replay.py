@@ -45,7 +45,7 @@ class LogReplayTask:
         """Prepare the replay.
 
         Args:
-            old: the recorded session.
+            old: the recorded session to replay.
             replay_run: a run at the start of the same cluster.
             events: the events of that run so far.
         """

@@ -42,7 +42,7 @@ class ParallelRun:
         """Prepare the run.
 
         Args:
-            words: the name of the run.
+            words: the name of the run in texts for people.
             start: builds the playable in its initial state.
             acts: the acts of a branch, each performed at its own step; None to follow the acts of the session.
             end: the virtual time of the end of a branch, µs; -1 to run as far as the session.
@@ -72,7 +72,7 @@ class ParallelRun:
             now: the virtual time of the session, µs.
             steps: the number of steps of the session, which measures its progress in by-hand mode.
             acts: the acts of the session so far.
-            should_yield: returns whether to pause.
+            should_yield: returns whether the run must pause now.
         """
         if (
             self._own is None

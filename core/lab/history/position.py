@@ -34,7 +34,7 @@ class PlayedAct(ReprMixin):
         steps: the number of steps before the act.
         time: the virtual time of the act, µs.
         seq: the sequence number of the act's event.
-        act: the act.
+        act: the act that was performed.
         joined: whether the act belongs to the same group as the previous act; if it does, both are undone together.
     """
 

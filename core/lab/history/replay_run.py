@@ -24,7 +24,7 @@ class EventTap:
 
     Attributes:
         seq: the sequence number of the last event; 0 before the first.
-        act_count: the number of `act` events.
+        act_count: the number of `act` events so far.
         sink: the function that receives each event.
     """
 
@@ -100,9 +100,9 @@ class ReplayRun:
         cluster: the cluster of `playable`.
         event_tap: the receiver of the events.
         acts: all acts of the branch, including those that are still to come.
-        steps: the number of steps so far.
-        acts_done: the number of acts so far.
-        step_index: the last event of each step or act.
+        steps: the number of steps that have been executed so far.
+        acts_done: the number of acts that have been performed so far.
+        step_index: the sequence number of the last event of each step or act.
     """
 
     def __init__(self, playable: Playable, event_tap: EventTap, acts: Sequence[PlayedAct] = ()) -> None:
@@ -172,7 +172,7 @@ class ReplayRun:
         """Repeat up to `steps` steps whose events are known. If a cluster has no plan, it sends no events during these steps.
 
         Args:
-            steps: the maximum number of steps.
+            steps: the maximum number of steps to repeat.
             seq: the event at whose step the run stops.
             time_us: the virtual time after which no step is taken, µs.
             known: the step index that the first execution of these steps recorded; it covers at least the steps to repeat.
@@ -234,7 +234,7 @@ class ReplayRun:
         """Do an act now and record it. Discard the recorded acts that were still to come. Return the sequence number of the act's event.
 
         Args:
-            act: the act.
+            act: the act to perform.
             joined: whether the act belongs to the same group as the previous act.
 
         Raises:

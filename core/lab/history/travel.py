@@ -49,12 +49,12 @@ class TravelTask:
             start: builds the playable in its initial state.
             acts: the acts of the branch.
             destination: the moment to reach.
-            keyframe_cache: the keyframes.
-            known: the events in memory.
+            keyframe_cache: the cache of the session's keyframes.
+            known: the events of the branch that are in memory.
             watchpoint: receives every event, and is checked after every step that recorded events.
             new_after: the sequence number after which events are collected in `new_events`; None to collect none.
-            shown: the cluster on the screen. If the destination is near, the task moves this cluster itself, without pausing. Otherwise, it
-                reuses a cluster that was shown earlier. If None, the task always builds a new cluster.
+            shown: the cluster on the screen. If the destination is near, the task moves this cluster itself, without pausing. Otherwise,
+                the task reuses a cluster that was shown earlier. If None, the task always builds a new cluster.
         """
         self.destination = destination
         self._keyframe_cache = keyframe_cache

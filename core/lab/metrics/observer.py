@@ -56,8 +56,8 @@ class _Partition:
     """The observer's knowledge of a partition.
 
     Attributes:
-        leader, replicas, isr, adding, removing: the registration of the partition.
-        leo: the log end offset by broker.
+        leader, replicas, isr, adding, removing: the state of the partition that the controller has registered.
+        leo: the log end offset of each replica, by broker.
         ends, totals: the end offset of each batch, and the total bytes up to that offset.
         fetchers: the leader and the high watermark of the last response, by follower.
         waits_at: the broker whose purgatory holds the writes in `waiting`.
@@ -172,8 +172,8 @@ class MetricsObserver:
     def _controllers_at_start(self, spec: ClusterSpec) -> dict[str, None]:
         """Return the active controllers at the start of the events, before any event names a controller.
 
-        This is the controller that never fails or, with ZooKeeper, the first running broker. In a quorum, there is no active controller at
-        that time.
+        The result is the controller that never fails or, with ZooKeeper, the first running broker. In a quorum, there is no active
+        controller at that time.
         """
         if spec.controllers:
             return {}

@@ -33,7 +33,7 @@ class ThreadPool:
     """Threads that share a queue of work. The threads are simulated in steps of five seconds, the tick of meters.
 
     Attributes:
-        backlog: the waiting work, ns.
+        backlog: the work that is waiting in the queue, ns.
         idle: the idle share of the threads in the last full step; 1 before the first one.
     """
 

@@ -21,8 +21,8 @@ class LostRecords:
     """The records of one producer in one partition that were lost because of one event.
 
     Attributes:
-        tp: the partition.
-        producer: the name of the producer.
+        tp: the partition of the records.
+        producer: the name of the records' producer.
         ranges: the offset ranges [start, end), in order. Records from other producers can lie between these ranges.
         epoch: the leader epoch in which the records were written.
         acknowledged: whether the records were acknowledged to the producer.
@@ -54,7 +54,7 @@ class ExposedRecords:
     """Committed records of one partition that the next election can lose.
 
     Attributes:
-        tp: the partition.
+        tp: the partition of the records.
         ranges: the offset ranges [start, end), in order.
         brokers: the brokers that can be elected and lack some of the records.
     """

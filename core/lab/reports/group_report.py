@@ -39,7 +39,7 @@ class MemberReport:
     """A member of a group.
 
     Attributes:
-        client: the client.id.
+        client: the client.id of the member.
         member_id: the member ID; empty if the coordinator does not know the client.
         doing: what the consumer is doing, such as `processing`, `dead`, or `frozen`.
         stalled: whether the member currently reads nothing from its partitions.
@@ -63,7 +63,7 @@ class OwnedPartition:
     """A partition that a group reads.
 
     Attributes:
-        tp: the partition.
+        tp: the topic and the number of the partition.
         owner: the client.id of the member that owns the partition; empty if no member owns it.
         committed: the committed offset; NO_OFFSET if there is none or if it is not known.
         log_end: the high watermark; NO_OFFSET if the partition has no leader that answers.
@@ -91,17 +91,17 @@ class GroupReport:
     """One group.
 
     Attributes:
-        name: the group.
-        state: the state, such as `Stable`; UNKNOWN without a coordinator.
-        generation: the generation or the group epoch.
+        name: the group ID.
+        state: the state of the group, such as `Stable`; UNKNOWN without a coordinator.
+        generation: the generation of a classic group, or the group epoch of a consumer group.
         kind: `classic` or `consumer`, the protocol of the group.
         assignor: the assignor; empty if there is none.
         coordinator: the broker that coordinates the group; NO_LEADER if no broker coordinates it.
         coordinator_partition: the partition of `__consumer_offsets` that stores the group.
-        waits: what the whole group is waiting for; empty if it is not waiting.
+        waits: what the whole group is waiting for; empty if the group is not waiting.
         until: the latest time at which this wait ends, µs; NEVER if no deadline is running.
-        members: the members.
-        partitions: the partitions.
+        members: the members of the group.
+        partitions: the partitions that the group reads.
     """
 
     name: str

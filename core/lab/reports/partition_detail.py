@@ -35,7 +35,7 @@ class ReplicaDetail:
     """The data on the disk of one replica.
 
     Attributes:
-        broker: the broker of the replica.
+        broker: the ID of the replica's broker.
         runs: the log as runs of records, each of one leader epoch.
         segments: the segments of the log, oldest first.
         recovery_point: the offset below which all records are flushed and survive a power loss.
@@ -65,10 +65,10 @@ class FollowerState:
     """A follower from its leader's perspective (Kafka: `Replica`).
 
     Attributes:
-        broker: the follower.
+        broker: the ID of the follower's broker.
         leo: the offset of the follower's last fetch; -1 before its first fetch from this leader.
         fetched_us: the time since the last fetch; -1 if the follower has not fetched.
-        caught_up_us: the time since the follower last had all of the leader's records; -1 if it never did.
+        caught_up_us: the time since the follower last had all of the leader's records; -1 if the follower has never had all of them.
         counts: whether the high watermark is currently waiting for the follower.
         waits_us: how much longer the follower's fetch can wait in the leader's purgatory; -1 if no fetch waits.
     """
@@ -86,9 +86,9 @@ class WaitingWrite:
     """A write with acks=all in the leader's purgatory (Kafka: `DelayedProduce`).
 
     Attributes:
-        producer: the name of the producer.
-        records: the number of records.
-        base: the offset of the first record.
+        producer: the name of the producer that sent the write.
+        records: the number of records in the write.
+        base: the offset of the first record in the write.
         required: the offset that the high watermark must reach.
         expires_us: the time until the leader answers with REQUEST_TIMED_OUT.
         waits_for: the replicas that the high watermark waits for and that have not fetched up to `required`.
@@ -107,12 +107,12 @@ class LeaderState:
     """The state of a partition's leader.
 
     Attributes:
-        broker: the leader.
+        broker: the ID of the leader's broker.
         epoch_start: the leader's LEO at the start of this leader epoch.
         isr: the committed ISR, as the leader knows it.
         maximal_isr: the ISR, including the members that the leader has proposed to add.
         pending: `expand` or `shrink` while the controller has not answered an ISR proposal; otherwise empty.
-        proposed: the proposed ISR.
+        proposed: the ISR that the leader has proposed to the controller.
         min_isr: the effective min.insync.replicas.
         under_min_isr: whether the ISR is smaller than `min_isr`.
         strict_min_isr: whether the high watermark stops when the ISR is smaller than `min_isr` (Kafka 3.7 and later).
@@ -155,7 +155,7 @@ class PartitionDetail:
     """All details of one partition.
 
     Attributes:
-        now: the time of the view.
+        now: the virtual time of the view, µs.
         view: the partition's view in `ClusterView`.
         leads: the state of the leader; None if there is no leader, or if the leader's process is gone.
         replicas: the replicas, in replica order.

@@ -26,15 +26,15 @@ class SegmentRow:
     """One segment.
 
     Attributes:
-        base: the base offset.
+        base: the base offset of the segment.
         end: the base offset of the next segment, or the LEO.
         active: whether the log appends to the segment.
-        batches: the number of batches.
-        bytes: the size that segment.bytes limits.
-        wire_bytes: the size in Kafka's format, uncompressed.
-        offset_entries: the number of entries of the offset index.
-        time_entries: the number of entries of the time index.
-        aborted: the number of entries of the transaction index; 0 if there is no such file.
+        batches: the number of batches in the segment.
+        bytes: the size of the segment that segment.bytes limits.
+        wire_bytes: the size of the segment's batches in Kafka's format, uncompressed.
+        offset_entries: the number of entries in the offset index.
+        time_entries: the number of entries in the time index.
+        aborted: the number of entries in the transaction index; 0 if the segment has no transaction index.
         snapshot: whether there is a producer snapshot at the base offset.
     """
 
@@ -55,11 +55,11 @@ class SegmentReport:
     """The segments of one replica.
 
     Attributes:
-        tp: the partition.
-        broker: the broker.
-        log_start: the log start offset.
-        high_watermark: the high watermark.
-        leo: the log end offset.
+        tp: the partition of the replica.
+        broker: the ID of the replica's broker.
+        log_start: the log start offset of the replica.
+        high_watermark: the high watermark of the replica.
+        leo: the log end offset of the replica.
         settings: the settings that determine the files, with their values.
         rows: the segments, oldest first: all of them, or only the newest ones and those that the lookup reads.
         omitted: the number of older segments that are not listed.
@@ -90,7 +90,7 @@ def report_of_log(
     """Return the report on a log.
 
     Args:
-        tp, broker, log: the replica.
+        tp, broker, log: the partition, the broker, and the log of the replica.
         offset: the offset to look up.
         timestamp: the timestamp to look up, ms, if no offset is given.
         max_bytes: the maximum number of bytes that the lookup by offset fetches.

@@ -27,13 +27,13 @@ class TransactionView:
     """One transactional ID, as its coordinator knows it.
 
     Attributes:
-        transactional_id: the transactional.id.
+        transactional_id: the transactional ID.
         coordinator: the broker that coordinates the transactional ID.
         coordinator_epoch: the leader epoch of the partition of `__transaction_state` that holds the transactional ID.
-        producer_id: the producer ID.
+        producer_id: the producer ID that the transactional ID has now.
         producer_epoch: the epoch of the current producer.
-        state: the state that is in the log, such as `Ongoing`.
-        pending: the state that is being written; empty if none is.
+        state: the state of the transaction that is in the log, such as `Ongoing`.
+        pending: the state of the transaction that is being written to the log; empty if none is being written.
         timeout_us: transaction.timeout.ms, µs.
         open_us: the time since the transaction began, µs; -1 if no partition was added yet.
         partitions: the partitions of the transaction; once the coordinator has decided to commit or abort, only those without a marker.
@@ -61,10 +61,10 @@ class HeldPartition:
     """A partition whose last stable offset (LSO) is below its high watermark.
 
     Attributes:
-        tp: the partition.
+        tp: the topic and the number of the partition.
         leader: the leader of the partition.
         last_stable_offset: the LSO, at which consumers with read_committed stop.
-        high_watermark: the high watermark.
+        high_watermark: the high watermark of the partition.
         first_offset: the first offset of the oldest open transaction; the LSO if only a transaction marker is not committed yet.
         producer_id: the producer ID of that transaction; -1 if only a transaction marker is not committed yet.
         producer_epoch: the producer epoch of that transaction.

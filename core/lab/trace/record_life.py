@@ -38,9 +38,9 @@ class Span(NamedTuple):
     """Something that happened to a record.
 
     Attributes:
-        time: the virtual time, µs.
-        event: the sequence number of its event; 0 if it has none.
-        cause: the sequence number of the cause of that event; 0 if there is none.
+        time: the virtual time at which it happened, µs.
+        event: the sequence number of the span's event; 0 if the span has no event.
+        cause: the sequence number of the cause of this event; 0 if there is none.
         kind: what happened.
         node: the client or the address of the broker.
         words: what the node did, as a phrase that calls the record `it`.
@@ -74,10 +74,10 @@ class Life:
 
     Attributes:
         term: the term in which the record was written. The term identifies the record at its offset.
-        batch: the batch of the record.
-        counter: the number of the record among its producer's records (`core.lab.audit.produced_records`); -1 if the session did not
-            produce it.
-        created: when the batch was created, µs; -1 if the session did not produce it.
+        batch: the batch that contains the record.
+        counter: the number of the record among its producer's records (`core.lab.audit.produced_records`); -1 if the record was not
+            produced in the session.
+        created: the time at which the batch was created, µs; -1 if the batch was not produced in the session.
         acknowledged_by: the address of the broker that acknowledged the record; empty if no broker acknowledged it.
         committed_by: the groups with a committed offset above the record.
         cleaned_by: the brokers whose log cleaner removed the record.

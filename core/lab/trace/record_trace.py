@@ -49,11 +49,11 @@ class _Sending:
 
 
 class RecordTrace:
-    """The trace of one offset. Call `attach`, and pass it every event.
+    """The trace of one offset. Call `attach`, and pass every event to the trace.
 
     Attributes:
-        tp: the partition.
-        offset: the offset.
+        tp: the partition to trace.
+        offset: the offset to trace.
         lives: the histories of the records at the offset, in the order in which the records were written.
     """
 

@@ -26,8 +26,8 @@ class TraceTask(BranchReplay):
             start: builds the playable in its initial state.
             acts: the acts of the branch.
             end: the position at which the trace ends.
-            tp: the partition.
-            offset: the offset.
+            tp: the partition to trace.
+            offset: the offset to trace.
         """
         self.trace = RecordTrace(tp, offset)
         super().__init__(start, acts, end, self.trace)

@@ -54,7 +54,7 @@ class VoterView(ReprMixin):
         name: the name of the voter.
         role: `stopped`, `unattached`, `follower`, `prospective`, `candidate`, or `leader`.
         epoch, leader: the epoch and the leader that the voter knows.
-        end: the end of the voter's log.
+        end: the end offset of the voter's log.
         high_watermark: the voter's high watermark.
         active: whether the voter considers itself the active controller.
     """
@@ -73,7 +73,7 @@ class LinkView(ReprMixin):
     """One direction of a link that differs from the other links.
 
     Attributes:
-        src, dst: the sender and the receiver.
+        src, dst: the addresses of the sender and the receiver.
         latency_us, jitter_us: the latency and jitter of the link if they exceed those of the network; otherwise 0.
         loss_ppm, duplicate_ppm, reorder_ppm: the shares of messages that are lost, duplicated, and reordered, parts per million.
     """

@@ -14,8 +14,8 @@ class BatchingView(ReprMixin):
 
     Attributes:
         batches: the number of batches that were sent, not counting retries.
-        records: the number of records in these batches.
-        wire_bytes: the size of these batches on the network.
+        records: the number of records in the sent batches.
+        wire_bytes: the size of the sent batches on the network, bytes.
         queue_time_us: the average time from send() to the sending of the batch; -1 if no batch was sent.
         record_latency_us: the average time from send() to the acknowledgment; -1 if no record was acknowledged.
         available: the part of buffer.memory that no batch occupies, bytes.
@@ -36,14 +36,14 @@ class ProducerView(ReprMixin):
     """A producer.
 
     Attributes:
-        name, topic, acks: the configuration of the producer.
+        name, topic, acks: the name, the topic, and the acks of the producer.
         rate: the number of records per second of the producer's load; 0 if the producer has no load.
         sent, acked, failed: the numbers of records sent, acknowledged, and given up.
-        in_flight: the number of batches without an answer.
+        in_flight: the number of batches that have been sent but not answered.
         retries: the number of attempts after the first one.
         last_latency_us: the latency of the batch that was acknowledged last.
         waits_us: for each batch that has not been answered, the time since its creation, longest first.
-        batching: what the producer has collected in batches; None if it does not collect records.
+        batching: the batches of the producer; None if the producer does not collect records.
     """
 
     name: str
@@ -65,8 +65,8 @@ class ConsumerView(ReprMixin):
     """A consumer.
 
     Attributes:
-        name, topic: the configuration of the consumer.
-        read: the number of records read.
+        name, topic: the name and the topic of the consumer.
+        read: the number of records that the consumer has read.
         positions: the next offset to read, by partition.
         reads_from: the followers that the consumer reads from, by partition. Partitions that the consumer reads from the leader are
             omitted.
@@ -86,8 +86,8 @@ class ProcessView(ReprMixin):
     Attributes:
         name: the name of the process.
         source, output: the input topic and the output topic.
-        group: the group.
-        delivery: `exactly-once`, `at-least-once`, or `at-most-once`.
+        group: the group for which the process commits offsets.
+        delivery: the delivery guarantee: `exactly-once`, `at-least-once`, or `at-most-once`.
         instance: the number of the current or last instance.
         running: whether the instance is running.
         step: the current step, or the last one of an instance that has ended.

@@ -1,9 +1,8 @@
 """Frozen views of the state of a cluster, for the user interface, expectations, and `describe`.
 
-`Cluster.view()` builds a view of everything, and `Cluster.partition_view(tp)` builds one of a partition. A view never changes and
-holds no reference into the running system. Times are in µs of virtual time. End offsets are exclusive, as in Kafka. The leader, the ISR,
-and the epochs are those that the controller knows. The LEO, HW, and role of a replica are those on its broker, even if that broker is
-stopped.
+`Cluster.view()` builds a view of everything, and `Cluster.partition_view(tp)` builds one of a partition. A view never changes and holds no
+reference into the running system. Times are in µs of virtual time. End offsets are exclusive, as in Kafka. The leader, the ISR, and the
+epochs come from the controller. The LEO, HW, and role of a replica come from the replica's broker, even if the broker is stopped.
 """
 
 from __future__ import annotations
@@ -26,29 +25,29 @@ class ClusterView(ReprMixin):
     """The whole cluster at one moment.
 
     Attributes:
-        now: the virtual time.
+        now: the virtual time, µs.
         seq: the sequence number of the last event.
-        release: the name of the release.
+        release: the name of the Kafka release.
         controller: the name of the active controller; empty if there is none.
-        brokers, topics, partitions, producers, consumers: the parts of the cluster.
+        brokers, topics, partitions, producers, consumers: the views of these parts of the cluster.
         cut_links, held_links: the cut and held directed links, sorted.
-        accepted, acked, lost, duplicated, lost_acknowledged, lost_read: the totals of the durability account.
+        accepted, acked, lost, duplicated, lost_acknowledged, lost_read: the total numbers of records in the durability account.
         diverged, exposed: the sums of `PartitionView.diverged` and `PartitionView.exposed` over all partitions.
         unclean_elections: the number of unclean elections, including those of a last known leader.
         isr_shrinks, isr_expands: the numbers of committed ISR changes.
-        controller_epoch: the newest controller epoch.
+        controller_epoch: the newest controller epoch in the cluster.
         active_controllers: the sum of ActiveControllerCount over all nodes.
         majority: whether a majority of the voters can communicate with each other.
         voters: the voters of the metadata quorum; empty if there is none.
-        changed_links: the directed links that are slower than the others, or that lose, duplicate, or reorder more; sorted.
+        changed_links: the directed links that are slower than the other links, or that lose, duplicate, or reorder more messages; sorted.
         loss_ppm: the share of messages that each link loses, in parts per million.
         latency_us, jitter_us: the latency and jitter of every link that is not in `changed_links`.
         unclean_check_us: the time until the KRaft controller checks for unclean elections; -1 if no check is scheduled.
         groups, processes: the views of the groups and of the processes.
-        members: the consumers of groups.
+        members: the views of the consumers that belong to groups.
         consumption: the progress of groups with members, by group and partition.
-        services: the delay services and their workers.
-        retries: the retry services.
+        services: the views of the delay services and their workers.
+        retries: the views of the retry services.
         version: the version of an `IncrementalView`; -1 if unknown. Views with the same version differ only in offsets, counters, and ages.
     """
 

@@ -13,9 +13,9 @@ class GroupMemberView(ReprMixin):
     """A member of a group, as its coordinator knows it.
 
     Attributes:
-        member_id: the member ID.
+        member_id: the ID of the member.
         instance_id: the group.instance.id; empty for a dynamic member.
-        client: the client.id.
+        client: the client.id of the member.
         assignment: the partitions that are assigned to the member.
     """
 
@@ -30,12 +30,12 @@ class GroupView(ReprMixin):
     """One group, as its coordinator knows it.
 
     Attributes:
-        name: the group.
+        name: the group ID.
         coordinator: the broker that coordinates the group.
         offsets: (partition, committed offset), in the order of the first commits.
         pending: the number of offsets in open transactions.
         state: the state of the group, such as `Stable`.
-        generation: the generation; 0 before the first.
+        generation: the generation of the group; 0 before the first one.
         protocol: the chosen assignor; empty if there is none.
         leader_id: the member ID of the leader; empty if there is none.
         members: the members, in the order in which they joined.
@@ -57,8 +57,8 @@ class ConsumptionView(ReprMixin):
     """The progress of a group with members in one partition, according to the durability account.
 
     Attributes:
-        group: the group.
-        tp: the partition.
+        group: the group ID.
+        tp: the topic and the number of the partition.
         processed: the number of records that were processed at least once.
         again: the number of records that were processed more than once.
         repeats: the number of times that an already processed record was processed again.
@@ -79,7 +79,7 @@ class MemberView(ReprMixin):
 
     Attributes:
         name: the name of the consumer.
-        group: the group.
+        group: the group ID.
         topics: the topics that the member subscribes to.
         running: whether the process of the member is running.
         frozen: whether the process of the member is frozen.

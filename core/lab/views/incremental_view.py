@@ -10,8 +10,8 @@ change without an event:
 - A stall. If the high watermark of a partition does not advance for longer than `core.kafka.health.STALL_BOUND`, the view of the partition
   is rebuilt when that time has elapsed.
 
-A caller can defer the offsets of partitions that are not shown, and can limit the number of partitions that one call rebuilds.
-Later calls rebuild the rest.
+A caller can defer the offsets of partitions that are not shown, and can limit the number of partitions that one call rebuilds. Later calls
+rebuild the remaining partitions.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class IncrementalView:
     """The incremental view of one cluster. The view must receive every event of the cluster (`on_event`).
 
     Attributes:
-        cluster: the cluster.
+        cluster: the cluster that the view shows.
         version: a number that is replaced by a new, unique one when anything except offsets, counters, and ages changes. A result that does
             not depend on offsets, counters, or ages can be cached under this number.
     """
@@ -200,7 +200,7 @@ class IncrementalView:
             also: the partitions to rebuild whether or not they have changed.
             shown: the partitions whose offsets must be exact; None for all. The other partitions keep the offsets of an earlier view.
             most: the maximum number of changed partitions to rebuild in addition to `also`; None for no limit. Later calls rebuild the
-                rest.
+                remaining partitions.
         """
         partitions = self.cluster.controller.replication.partitions
         known = len(partitions) == len(self._views) and all(tp in self._index for tp in self._changed)

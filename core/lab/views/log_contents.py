@@ -21,8 +21,8 @@ class LogContents(ReprMixin):
 
     Attributes:
         runs: the runs of the log, from the log start.
-        stable: the last stable offset.
-        aborted: the transaction index.
+        stable: the last stable offset of the log.
+        aborted: the aborted transactions in the log's transaction index.
     """
 
     runs: tuple[Run, ...]

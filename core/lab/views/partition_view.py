@@ -15,18 +15,18 @@ class ReplicaView(ReprMixin):
 
     Attributes:
         broker: the broker that the replica is on.
-        role: `leader`, `follower`, or `offline` (no process, or a failed log directory), according to that broker.
-        leo, hw, log_start: the offsets of the replica.
+        role: `leader`, `follower`, or `offline` (no process, or a failed log directory), according to the replica's broker.
+        leo, hw, log_start: the log end offset, the high watermark, and the log start offset of the replica.
         in_isr: whether the controller's ISR includes the replica.
         alive: whether the broker's process is running, even if it is paused.
         fetch_state: the state of a follower: `fetching`, `truncating`, `delayed`, `failed`, or `idle` (no fetcher).
-        caught_up_us: the time since the replica was last caught up, as its leader knows it; -1 if no leader knows.
+        caught_up_us: the time since the replica was last caught up, according to its leader; -1 if no leader knows this time.
         epochs: the leader-epoch cache as (epoch, start offset).
         believes_leader, believes_epoch: the leader and leader epoch that the broker knows.
         dir: the number of the log directory, from 1.
-        dir_online: whether that directory works.
+        dir_online: whether the replica's log directory works.
         moving_to: the log directory that the replica is being moved to; 0 if none.
-        future_leo: the log end offset of the copy in that directory; -1 if there is none.
+        future_leo: the log end offset of the copy in the directory `moving_to`; -1 if there is none.
     """
 
     broker: int
@@ -52,12 +52,12 @@ class PartitionView(ReprMixin):
     """One partition as the controller knows it, with all its replicas.
 
     Attributes:
-        tp: the partition.
+        tp: the topic and the number of the partition.
         leader, leader_epoch, partition_epoch: see `core.kafka.partition_registration.PartitionRegistration`.
         replicas, isr, elr, last_known_elr, adding, removing, recovering: see `core.kafka.partition_registration.PartitionRegistration`.
         min_isr: the effective min.insync.replicas.
         status: the status that clients experience (`core.kafka.health`).
-        replica_views: the replicas, in replica order.
+        replica_views: the views of the replicas, in replica order.
         slowest_replicas: the replicas that hold the high watermark back: those with the lowest LEO that the leader knows; the leader if all
             LEOs are equal.
         accepted, acked, lost, duplicated: the numbers of records in the durability account (`core.lab.accounts.durability_account`).
@@ -124,7 +124,7 @@ class TopicView(ReprMixin):
     Attributes:
         name: the name of the topic.
         topic_id: the id of the topic.
-        partitions: the number of partitions.
+        partitions: the number of the topic's partitions.
         replication_factor: the replication factor of the first partition.
         config: the overrides as (name, value), in the order in which `kafka-topics --describe` prints them.
     """

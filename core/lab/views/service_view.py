@@ -20,10 +20,10 @@ class ServiceView(ReprMixin):
         paused: the number of paused partitions.
         read: the number of records that consumers with read_committed see in the topics of the levels.
         forwarded: the number of records that consumers with read_committed see in the real topic.
-        forwarded_twice: the number of records that these consumers see more than once in the real topic.
+        forwarded_twice: the number of records that consumers with read_committed see more than once in the real topic.
         never_forwarded: the number of records that are below the committed offset, but neither in the real topic nor in the dead-letter topic.
         dead: the number of different records that consumers with read_committed see in the dead-letter topic.
-        dead_twice: the number of additional copies of records that these consumers see in the dead-letter topic.
+        dead_twice: the number of additional copies of records that consumers with read_committed see in the dead-letter topic.
         expired: the number of records that were deleted from the level's topic before they were forwarded.
         too_early: the number of records that were forwarded before they were due.
         too_soon: the number of records that reached the real topic before the requested delay had really passed, regardless of what clocks
@@ -69,7 +69,7 @@ class RetryView(ReprMixin):
         succeeded, dead, skipped: the number of different records with this outcome.
         succeeded_twice, dead_twice: the number of records that reached this outcome again.
         dropped: the number of records below a committed offset that neither succeeded nor reached another topic.
-        inversions: the number of records that succeeded after a later record of their original partition.
+        inversions: the number of records that succeeded after a record with a higher offset in their original partition.
         recovery: the time from the first failure of a record until it succeeded, µs, as `mean`, `p50`, `p95`, `p99`, and `max`.
     """
 

@@ -14,8 +14,8 @@ class MinIsrChange(NamedTuple):
 
     Attributes:
         led: the number of partitions that have a leader.
-        refused: the number of these partitions that would refuse writes with acks=all.
-        at_min: the number of partitions that would refuse writes with acks=all if the ISR lost one more member.
+        refused: the number of partitions with a leader that would refuse writes with acks=all.
+        at_min: the number of partitions with a leader that would refuse writes with acks=all if the ISR lost one more member.
     """
 
     led: int
@@ -24,7 +24,7 @@ class MinIsrChange(NamedTuple):
 
 
 def min_isr_change(partitions: Iterable[PartitionView], min_insync_replicas: int, *, capped: bool) -> MinIsrChange:
-    """Return the effect of setting min.insync.replicas to a value for these partitions.
+    """Return the effect of setting min.insync.replicas to a value for the given partitions.
 
     Args:
         capped: whether the replication factor caps the value (since 3.7).
@@ -51,7 +51,7 @@ class UncleanChange(NamedTuple):
 
 
 def unclean_change(partitions: Iterable[PartitionView], up: Container[int]) -> UncleanChange:
-    """Return the effect of setting unclean.leader.election.enable to true for these partitions.
+    """Return the effect of setting unclean.leader.election.enable to true for the given partitions.
 
     Args:
         up: the brokers that are up.

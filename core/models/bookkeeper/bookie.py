@@ -26,10 +26,10 @@ from core.sim.network import Network
 
 
 class Bookie(Server):
-    """A bookie.
+    """A bookie of BookKeeper.
 
     Attributes:
-        entries: the entries on its disk, by ledger and number.
+        entries: the entries on the bookie's disk, by ledger and number.
         fenced: the ledgers whose writers were fenced.
         confirmed: the last entry that the bookie knows to be confirmed, by ledger.
     """
@@ -97,11 +97,11 @@ class Bookie(Server):
 
 
 class MetadataStore(Server):
-    """ZooKeeper, as writers see it. The store holds the metadata of ledgers, and accepts a change only if the writer has read the latest
-    version.
+    """The metadata store of BookKeeper (ZooKeeper). The store holds the metadata of ledgers, and accepts a change only if the writer has
+    read the latest version.
 
     Attributes:
-        ledgers: the ledgers, by number.
+        ledgers: the metadata of the ledgers, by ledger number.
     """
 
     __slots__ = ("ledgers",)

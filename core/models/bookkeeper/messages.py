@@ -25,8 +25,8 @@ class Ledger(NamedTuple):
         number: the number of the ledger.
         version: the number of changes to the ledger's metadata so far. A change succeeds only if nobody else has changed the ledger in the
             meantime.
-        state: open, in recovery, or closed.
-        fragments: the fragments, in order.
+        state: the state of the ledger: open, in recovery, or closed.
+        fragments: the fragments of the ledger, in order.
         last: the last entry of a closed ledger; -1 if the ledger is empty or not closed.
     """
 
@@ -50,7 +50,7 @@ class AddEntry(NamedTuple):
     """A writer sends an entry to a bookie.
 
     Attributes:
-        confirmed: the last entry that is confirmed.
+        confirmed: the number of the last confirmed entry.
         recovery: whether the entry is written again by a recovery, which a fenced bookie accepts.
     """
 

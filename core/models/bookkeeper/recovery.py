@@ -32,10 +32,10 @@ class Recovery:
         ledger: the ledger, whose state is "in recovery".
         fenced: the last confirmed entry that each bookie knows.
         confirmed: the last entry that is known to be confirmed; -1 until enough bookies are fenced.
-        next: the entry that is being read.
+        next: the number of the entry that is being read.
         absent: the bookies that do not have this entry.
         acks: the bookies that have written this entry again; None while the entry is not being written again.
-        rows: the entries that were found.
+        rows: the entries that the recovery has found.
         rewritten: the number of entries that were written again.
     """
 

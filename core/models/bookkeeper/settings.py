@@ -9,7 +9,7 @@ from core.sim.units import SECOND
 
 @attrs.frozen
 class BookKeeperSettings:
-    """The settings.
+    """The settings of BookKeeper.
 
     Attributes:
         bookies: the number of bookies.

@@ -48,7 +48,7 @@ class PendingAdd:
 
 
 class Writer(Server):
-    """A writer.
+    """A writer of ledgers.
 
     Attributes:
         ledger: the ledger that the writer owns, with the metadata that it knows; None if it owns none.

@@ -43,7 +43,7 @@ def with_nodes(state: ClusterState, nodes: Sequence[str], preferred: str) -> Clu
     Any in-sync copy can be promoted, not only the one with the most operations. If no copy is in sync, the shard is red.
 
     Args:
-        state: the state.
+        state: the state before the change.
         nodes: the nodes that the cluster has now.
         preferred: the node whose copy is promoted if possible. The master prefers its own copy.
     """

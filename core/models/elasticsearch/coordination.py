@@ -60,8 +60,8 @@ class Coordination:
         term: the highest term that the node knows, on disk.
         accepted: the last state that the node has accepted, on disk.
         applied: the state in force, as far as the node knows.
-        mode: candidate, master, or follower.
-        master: the node's master; empty if it has none.
+        mode: the node's mode: candidate, master, or follower.
+        master: the node's master; empty if the node has none.
         found: the nodes that have answered in this round of discovery.
         votes: the nodes that vote for this candidate.
         new_voters: the voters that have not been part of a cluster since their process started.

@@ -34,7 +34,7 @@ SEARCH: Final = "search"
 
 
 class ElasticsearchNode(Server):
-    """A node.
+    """A node of an Elasticsearch cluster.
 
     Attributes:
         shard: the node's copy of the shard.

@@ -39,7 +39,7 @@ class OpenWrite:
 
     Attributes:
         coordinator, number: the coordinating node, and the number that it gave to the write.
-        waiting: the copies that have not answered.
+        waiting: the copies that have not responded to the write.
         indexed: whether the primary itself has indexed the write and, with refresh=wait_for, searches see it.
     """
 
@@ -56,14 +56,14 @@ class Primary:
     """A node's work as the primary.
 
     Attributes:
-        term: the primary term in which this node is the primary; 0 if it is not.
-        next_seqno: the number of the next operation.
+        term: the primary term in which this node is the primary; 0 if the node is not the primary.
+        next_seqno: the sequence number of the next operation.
         tracked: the local checkpoints of the copies that take part, in sync or recovering (`ReplicationTracker`).
         recovering: the copies that are recovering from this primary.
         failing: the copies that the master was asked to remove.
         open: the writes that are not acknowledged yet, by sequence number.
         parked: the writes that wait for active copies: coordinating node, number, row, and time of arrival.
-        left: when each copy left, virtual µs.
+        left: the time at which each copy left the replication group, virtual µs.
         told: the global checkpoint that was last sent to the copies.
     """
 

@@ -18,7 +18,7 @@ class CoordinatedWrite:
     Attributes:
         client, request: the client, and the number that it gave to the write.
         primary: the primary that the write was sent to; empty while the write is waiting for another cluster state.
-        tried: whether it has been sent to a primary before.
+        tried: whether the write has been sent to a primary before.
     """
 
     __slots__ = ("client", "primary", "request", "row", "tried")
@@ -36,7 +36,7 @@ class Requests:
 
     Attributes:
         writes: the writes without an outcome, by number.
-        numbers: the number of writes so far.
+        numbers: the number of writes that the node has coordinated so far.
     """
 
     __slots__ = ("_coordination", "_node", "_settings", "numbers", "writes")

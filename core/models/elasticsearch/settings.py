@@ -9,7 +9,7 @@ from core.sim.units import SECOND
 
 @attrs.frozen
 class ElasticsearchSettings:
-    """The settings.
+    """The settings of Elasticsearch.
 
     Attributes:
         nodes: the number of nodes, all of which can become the master.
@@ -21,9 +21,9 @@ class ElasticsearchSettings:
         refresh_phases: the time at which each copy refreshes for the first time, µs. By default, the copies refresh one after the other.
         wait_for_refresh: whether a write is acknowledged only when searches at all copies see it (refresh=wait_for).
         translog_async: whether writes are acknowledged before they are synced to disk (index.translog.durability=async).
-        sync_interval: index.translog.sync_interval, µs.
+        sync_interval: the time between two syncs of the translog, µs (index.translog.sync_interval).
         check_interval, check_timeout, check_retries: cluster.fault_detection: how masters and the other nodes check each other.
-        publish_timeout: cluster.publish.timeout, µs.
+        publish_timeout: how long a master waits for a new cluster state to be accepted, µs (cluster.publish.timeout).
         minimum_master_nodes: the number of votes that a master needs; 0 for a majority. Before 7.0, users had to set this number.
         lease_period: index.soft_deletes.retention_lease.period, µs: how long operations are kept for a copy that is away.
     """

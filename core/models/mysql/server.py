@@ -25,7 +25,7 @@ from core.sim.network import Network
 
 
 class MySQLServer(Server):
-    """A server.
+    """A MySQL server.
 
     Attributes:
         binlog: the binary log, which contains the server's own transactions and those that it has applied as a replica. The first `purged`
@@ -37,8 +37,8 @@ class MySQLServer(Server):
         error: the number of the error that stopped replication; 0 if there is none. Error 1236 stops only the receiver; error 1062 also
             stops the applier.
         writable_when_applied: whether the server becomes writable as soon as its relay log is applied.
-        engine: the committed rows, which reads see.
-        executed: the GTIDs of the binary log.
+        engine: the committed rows, which reads return.
+        executed: the GTIDs of the transactions in the binary log.
         primary_keys: the GTID of the transaction that inserted each primary key, if the keys are AUTO_INCREMENT.
         requests: for each client that is waiting for a commit, the number of its request and its address, by place in the binary log.
         dumps: the connected replicas, each with the GTIDs that the replica had when it connected.

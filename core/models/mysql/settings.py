@@ -18,10 +18,10 @@ class WaitPoint(Enum):
 
 @attrs.frozen
 class MySQLSettings:
-    """The settings.
+    """The settings of MySQL.
 
     Attributes:
-        replicas: the number of replicas.
+        replicas: the number of replicas of the source.
         semi_sync: rpl_semi_sync_source_enabled and rpl_semi_sync_replica_enabled on all servers.
         wait_point: rpl_semi_sync_source_wait_point.
         timeout: how long a commit waits before the source falls back to asynchronous replication, µs (rpl_semi_sync_source_timeout).

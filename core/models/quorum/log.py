@@ -9,7 +9,7 @@ class Log:
     """The entries of a log. Indexes start at 1.
 
     Attributes:
-        entries: the entries.
+        entries: the entries of the log, in order.
         written: the number of entries that are on disk.
         cuts: the number of times that entries were dropped from the end of the log.
     """

@@ -38,7 +38,7 @@ class AppendEntries(NamedTuple):
     """A leader sends entries, or an empty message as a heartbeat.
 
     Attributes:
-        previous_index, previous_term: the entry before the first one.
+        previous_index, previous_term: the index and the term of the entry before the first sent entry.
         commit: the leader's commit index.
         round: the number of the leader's last round of heartbeats for reads.
     """
@@ -62,7 +62,7 @@ class Appended(NamedTuple):
     Attributes:
         ok: whether the node has the entry before the first one.
         stored: the last index up to which the log on disk equals the leader's; if not `ok`, the highest index that the leader can try next.
-        round: the round of the request.
+        round: the number of the round that the leader sent with its message.
     """
 
     term: int

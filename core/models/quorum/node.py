@@ -23,22 +23,22 @@ LEADER: Final = "leader"
 
 
 class QuorumNode(Server):
-    """A node.
+    """A node of a majority log.
 
     Attributes:
         term, voted_for: the highest term that the node knows, and the node's vote in that term. The term and the vote are on disk.
-        log: the log, on disk.
-        role: follower, candidate, or leader.
+        log: the node's log, on disk.
+        role: the node's role: follower, candidate, or leader.
         leader: the leader of the term; empty if the node knows of none.
         commit: the index up to which entries are committed, as far as the node knows.
         engine: the rows of the committed entries.
         votes: the nodes that voted for this candidate.
         next_index, match_index: for each peer, the next index to send, and the last one that it is known to have stored.
-        probing: the peers whose connection broke. The node sends them no entries until they answer again.
+        probing: the peers to which the connection is broken. The node sends them no entries until they answer again.
         heard: the time at which the node last heard from its leader; for a leader, the time at which it last heard from each peer.
         election_due: the time at which the node starts an election if it hears from no leader, µs.
         requests: the writes whose entries are not committed yet, as (request, client), by index.
-        reads: the reads that wait.
+        reads: the reads that are waiting at this node.
     """
 
     __slots__ = (

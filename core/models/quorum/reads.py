@@ -52,7 +52,7 @@ class WaitingRead(NamedTuple):
     """A read that waits until a majority has confirmed the leader.
 
     Attributes:
-        round: the round that confirms the leader.
+        round: the number of the round of heartbeats that confirms the leader.
     """
 
     read: Read

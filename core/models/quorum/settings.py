@@ -9,18 +9,18 @@ from core.sim.units import US_PER_MS
 
 @attrs.frozen
 class QuorumSettings:
-    """The settings. The defaults are those of the Raft paper.
+    """The settings of a majority log. The default values come from the Raft paper.
 
     Attributes:
-        nodes: the number of nodes.
+        nodes: the number of nodes of the majority log.
         heartbeat: the time between two heartbeats of a leader, µs.
         election_min, election_max: the bounds on the random time that a node waits without a leader before it starts an election, µs.
         check_quorum: whether a leader that has not heard from a majority for `election_max` steps down.
         lease: whether nodes ignore candidates while they hear from a leader. Lease-based reads depend on this setting.
         automatic: whether nodes start elections and send heartbeats automatically. A search sets `automatic` to False and chooses these
             actions itself.
-        commit_old_terms: whether a leader counts the copies of entries of earlier terms. Raft forbids this, because such an entry can
-            still be overwritten.
+        commit_old_terms: whether a leader counts the copies of entries of earlier terms. Raft requires the value False, because entries of
+            earlier terms can still be overwritten.
         compare_logs: whether a node votes only for candidates whose log is at least as new as its own. Raft requires the value True.
         vote_once: whether a node votes only once per term. Raft requires the value True.
     """

@@ -39,7 +39,7 @@ def enabled(simulation: Simulation, acts: Iterable[Choice] = (), until: int | No
     """Return all choices, sorted by name. Acts come last.
 
     Args:
-        simulation: the simulation, between two steps.
+        simulation: the simulation, which must be between two steps.
         acts: the acts that the caller offers as additional choices.
         until: the time up to which virtual time can advance to make the earliest timer due, µs. By default, time does not advance.
     """

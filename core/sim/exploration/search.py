@@ -58,7 +58,7 @@ def search(
         first: a function that returns whether a choice must be taken before all others. This restriction makes the search smaller, but the
             search then misses the other orders.
         until: the time up to which virtual time can advance, µs.
-        limit: the maximum number of states.
+        limit: the maximum number of states to visit.
         table: the fields that are not plain state, by class.
     """
     snapshots = Snapshots()

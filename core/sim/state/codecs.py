@@ -95,8 +95,8 @@ class FieldsCodec(Codec):
     """The codec of classes that declare their fields.
 
     Attributes:
-        final: the fields that are set once.
-        names: the other fields. An object's `__dict__` counts as one field.
+        final: the names of the fields that are set once.
+        names: the names of the fields that can change. An object's `__dict__` counts as one field.
         read_one: the function that returns the current state of an object.
     """
 

@@ -65,8 +65,8 @@ class Fields:
     """The fields that a fingerprint reads from the objects of one class.
 
     Attributes:
-        names: the names of the fields, apart from those in `__dict__`.
-        read: the function that reads their values, in the order of the names.
+        names: the names of the fields, excluding the fields in `__dict__`.
+        read: the function that reads the values of these fields, in the order of the names.
         has_dict: whether objects have further fields in their `__dict__`.
     """
 

@@ -36,10 +36,10 @@ objects occur twice."""
 
 
 class Fingerprints:
-    """An object that takes fingerprints of a simulation and of further objects that belong to it.
+    """An object that takes fingerprints of a simulation and of additional objects that belong to the simulation.
 
     Attributes:
-        also: the further objects, for example the memory of an observer.
+        also: the additional objects, for example the memory of an observer.
     """
 
     def __init__(self, simulation: Simulation, *also: object, table: Table | None = None) -> None:

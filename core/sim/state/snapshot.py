@@ -1,9 +1,9 @@
 """Snapshots: the state of a simulation as a value that can be restored or copied.
 
-A snapshot holds the state of every mutable object (`core.sim.state.codecs`). It shares all unchanged states with the previous snapshot.
-Objects are read class by class, and changes are found by comparison, so the protocol does no bookkeeping for snapshots. Restoring a
-snapshot writes the states back to the same objects, so identity and reference cycles need no special care. Only the states that differ are
-written. Copying a snapshot creates new objects, and replaces each reference with one to the new object.
+A snapshot holds the state of every mutable object (`core.sim.state.codecs`). A snapshot shares all unchanged states with the previous
+snapshot. Objects are read class by class, and changes are found by comparison, so the protocol does no bookkeeping for snapshots. Restoring
+a snapshot writes the states back to the same objects, so identity and reference cycles need no special care. Only the states that differ
+are written. Copying a snapshot creates new objects, and replaces each reference with one to the new object.
 
 Copies share functions, so functions must not hold state. A state that contains a closure is refused.
 """
@@ -148,7 +148,7 @@ class Objects:
     """All mutable objects that can be reached from the roots.
 
     Attributes:
-        groups: the groups of objects.
+        groups: the groups of objects that are read together.
         first: the number of objects at the start. Objects that become unreachable are kept until `pruned` is called.
     """
 
@@ -156,7 +156,7 @@ class Objects:
         """Find the objects that can be reached from the roots.
 
         Args:
-            roots: the roots.
+            roots: the objects from which all other objects are found.
             former: objects of the same roots, whose states at the last snapshot are kept; None to read everything.
         """
         self.roots = roots
@@ -279,7 +279,7 @@ class Snapshot(Generic[Root]):
 
     Attributes:
         root: the simulation that the snapshot was taken from.
-        weight: the approximate number of objects whose states it does not share with the previous snapshot.
+        weight: the approximate number of objects whose states this snapshot does not share with the previous one.
         objects: the objects, shared with the snapshots before and after.
     """
 
@@ -354,7 +354,7 @@ class Snapshots:
         return self._objects is not None
 
     def take(self, root: Root, *also: object) -> Snapshot[Root]:
-        """Take a snapshot of a simulation between two steps, and of further objects that belong to it.
+        """Take a snapshot of a simulation between two steps, and of additional objects that belong to the simulation.
 
         Raises:
             TypeError: an object cannot be read; the message names its class.
