@@ -70,7 +70,7 @@ class Action(ReprMixin):
         return self.check(context)
 
     def words(self, context: ActionContext) -> str:
-        """Return the help sentence. If the action is currently possible, the sentence also describes its effect."""
+        """Return the sentence for the help screen. If the action is currently possible, the sentence also describes its effect."""
         if self.effect is None or self.refuse(context) is not None:
             return self.help
         return f"{self.help} Now: {self.effect(context)}"

@@ -89,7 +89,8 @@ class Selection:
         return in_order(view, self.worst_first, self.filter_name, self.words)
 
     def toggle_order(self, view: ClusterView) -> str:
-        """Switch to the other order of the list and select the first partition. Return a message that describes the new list."""
+        """Switch to the other order of the list and select the first partition. Return a message that describes how the list is filtered or
+        sorted now."""
         self.worst_first = not self.worst_first
         self.partition = next((p.tp for p in self.listed(view)), self.partition)
         return "partitions sorted with the worst first" if self.worst_first else "partitions sorted by name"
@@ -97,7 +98,7 @@ class Selection:
     def next_filter(self, view: ClusterView) -> str:
         """Switch to the next kafka-topics filter.
 
-        After the last filter, list all partitions again. Return a message that describes the new list.
+        After the last filter, list all partitions again. Return a message that describes how the list is filtered or sorted now.
         """
         names = ["", *FILTERS]
         self.filter_name = which = names[(names.index(self.filter_name) + 1) % len(names)]

@@ -1,1 +1,1 @@
-"""Analysis of frozen views and events: faults, ISR reasons, and metrics over time. No module here depends on a widget."""
+"""Analysis of frozen views and events: faults, ISR reasons, and metrics over time. The modules of this package do not depend on widgets."""

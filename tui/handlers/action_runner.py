@@ -30,7 +30,7 @@ class ActionRunner:
         calls: Mapping[str, Callable[[], object]],
         open_page: Callable[[str], object],
     ) -> None:
-        """Create the runner.
+        """Create the runner of actions.
 
         Args:
             loaded: the session that executes the acts.

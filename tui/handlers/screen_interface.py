@@ -24,7 +24,7 @@ class ScreenInterface(Protocol):
 
     @property
     def view(self) -> ClusterView:
-        """The view on the screen."""
+        """The view of the cluster that is on the screen."""
 
     @property
     def paint(self) -> Palette:

@@ -142,7 +142,7 @@ class MainScreen(Screen[None]):
 
     @property
     def view(self) -> ClusterView:
-        """The view on the screen."""
+        """The view of the cluster that is on the screen."""
         return self.source.view
 
     @property

@@ -196,7 +196,7 @@ class DurabilityPage(Page):
         return self._entries
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Return the lines to show."""
+        """Return the lines of the page."""
         entries = self._gather()
         return paint_durability(
             self.screen.view, entries, self.screen.session.event_buffer.find, self.paint, (width, height), self._selected

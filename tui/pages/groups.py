@@ -226,7 +226,7 @@ class GroupsPage(Page):
     _count = 0
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Return the lines to show."""
+        """Return the lines of the page."""
         groups = self.screen.session.reports.group_report()
         self._count = len(groups)
         self._selected = max(0, min(self._selected, self._count - 1))

@@ -1,7 +1,7 @@
 """Paints the logs of a partition's replicas side by side, as runs of leader epochs. The lines show where the logs agree, where they
 diverge, and where they lack records.
 
-Only the end of each log is drawn, but enough of it to show the latest differences. Each run starts with its epoch.
+Only the end of each log is drawn, but enough of it to show the latest differences. Each run of records starts with its leader epoch.
 """
 
 from __future__ import annotations

@@ -182,7 +182,7 @@ class MessagesPage(Page):
         return lane
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Return the lines to show."""
+        """Return the lines of the page."""
         paint, lane = self.paint, self._update()
         if lane is None:
             return [Row().add(" There are no partitions.", paint.muted).strip(width)]

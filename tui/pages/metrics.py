@@ -232,7 +232,7 @@ class MetricsPage(Page):
         return self._folded is not None and self._folded.progress < 1
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Return the lines to show."""
+        """Return the lines of the page."""
         lines = self.gather()
         self._order = tuple(line.metric.name for line in lines)
         if self._selected not in self._order and not self.unfinished:

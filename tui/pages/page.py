@@ -107,7 +107,7 @@ class Page:
     # --- the state of a page ---------------------------------------------------------------------------------------
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Return the lines to show, at most `height` of them."""
+        """Return the lines of the page, at most `height` lines."""
         raise NotImplementedError
 
     @property
@@ -127,7 +127,7 @@ class Page:
         return None
 
     def select(self, seq: int) -> bool:
-        """Select an event. Return False if the page does not show that event."""
+        """Select an event. Return False if the page does not show the given event."""
         return False
 
     # --- keys and clicks -------------------------------------------------------------------------------------------

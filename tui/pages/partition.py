@@ -382,7 +382,7 @@ class PartitionPage(Page):
     name: ClassVar[str] = "partition"
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Return the lines to show."""
+        """Return the lines of the page."""
         screen = self.screen
         tp = screen.selection.partition
         if tp is None:

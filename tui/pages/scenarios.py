@@ -195,7 +195,7 @@ class ScenariosPage(FilteredPage):
         return self.screen.loaded.title
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Return the lines to show."""
+        """Return the lines of the page."""
         entries = self._shown()
         total = len(self._entries or ())
         return paint_scenarios(entries, self.paint, (width, height), self._at(entries), self.wanted, self.playing, total)

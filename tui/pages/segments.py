@@ -14,7 +14,7 @@ from tui.rendering.tables import Cell, Column, paint_table
 
 
 def lookup_target(text: str) -> tuple[int | None, int | None]:
-    """Parse the target of a lookup: an offset such as `1234`, a time such as `4s`, or nothing. Return the offset and the timestamp (ms).
+    """Parse the target of a lookup: an offset such as `1234`, a time such as `4s`, or nothing. Return the offset and the timestamp in ms.
 
     Raises:
         ValueError: the text is neither an offset nor a time, or the time has a fraction of a millisecond.

@@ -307,7 +307,7 @@ class SettingsPage(FilteredPage):
         return next((n for n, each in enumerate(self._known) if each.setting.name == self._selected), 0)
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Return the lines to show."""
+        """Return the lines of the page."""
         settings = self.screen.session.settings()
         self._known = gather(settings, self.place, self.wanted)
         at = self._at()

@@ -319,7 +319,7 @@ class Brokers(Lines, can_focus=True):
         self._painted: object = None
 
     def update(self, view: ClusterView, *, selected: int | None, note: str = "", heartbeats: bool = True, words: str = "") -> None:
-        """Show a new view."""
+        """Show a new view of the cluster."""
         of = len(view.brokers)
         if words:
             view = matching_brokers(view, words, self.paint)

@@ -183,5 +183,5 @@ class TotalsPanel(Lines):
         self.headline = False
 
     def update(self, view: ClusterView) -> None:
-        """Show a new view."""
+        """Show a new view of the cluster."""
         self.show(paint_totals(view, self.paint, (self.box.width, self.box.height), headline=self.headline))

@@ -145,7 +145,7 @@ class AllRows:
 
     @property
     def total(self) -> int:
-        """The index of the next event in the ring."""
+        """The index of the next event in the event buffer."""
         return self.ring.total
 
     def update(self) -> bool:
@@ -247,7 +247,7 @@ class FoldedRows:
         return moved
 
     def _take(self, event: EventTuple) -> bool:
-        """Add an event. Return whether any existing lines have moved."""
+        """Add an event to the lines. Return whether any existing lines have moved."""
         seq, now, cause = event[:3]
         folds = bool(cause) and event[3] in _NAMES
         group = self._joins.get(cause) if folds else None

@@ -133,5 +133,5 @@ class Header(Lines):
     """The widget that shows the header."""
 
     def update(self, clock: Clock) -> None:
-        """Show the given data."""
+        """Show the given data in the header."""
         self.show([paint_header(clock, self.paint, self.box.width)])

@@ -69,7 +69,7 @@ class Lines(Widget):
 
     @property
     def lines(self) -> Sequence[Strip]:
-        """The current lines."""
+        """The lines that the panel shows now."""
         return self._lines
 
     def show(self, lines: list[Strip]) -> None:

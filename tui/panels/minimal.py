@@ -54,5 +54,5 @@ class Minimal(Lines):
     """The widget that shows the minimal view."""
 
     def update(self, view: ClusterView, last: EventTuple | None, selected: int | None) -> None:
-        """Show a new view."""
+        """Show a new view of the cluster."""
         self.show(paint_minimal(view, last, selected, self.paint, (self.box.width, self.box.height)))

@@ -431,7 +431,7 @@ class PartitionGrid(Lines, can_focus=True):
         broker: int | None,
         note: str,
     ) -> None:
-        """Show a new view."""
+        """Show a new view of the cluster."""
         shown = self.bring_into_sight(view, worst_first=worst_first, which=which, words=words, partition=partition)
         self.painter.use(self.paint)
         width, height = self.box
@@ -468,7 +468,7 @@ class PartitionGrid(Lines, can_focus=True):
         return PartitionsInOrder(view.partitions, self._sorted[1]), self._sorted[2]
 
     def _plan(self, view: ClusterView, width: int, shown: Sequence[PartitionView]) -> Columns:
-        """Return the columns.
+        """Return the columns of the grid.
 
         The columns are computed again only if something other than offsets has changed, or if a visible offset needs another digit.
         """

@@ -233,7 +233,7 @@ def paint_timeline(
 
 
 def _line(row: Row, begin: int, end: int, lived: int, paint: Palette) -> None:
-    """Paint the part of the axis between two cells. Up to the end of the branch, the line is solid."""
+    """Paint the part of the axis between two cells. The part of the axis up to the end of the branch is a solid line."""
     solid = max(0, min(end, lived + 1) - begin)
     row.add("─" * solid, paint.faint).add("·" * (end - begin - solid), paint.faint)
 

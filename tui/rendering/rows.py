@@ -25,7 +25,7 @@ Part = tuple[tuple[Segment, ...], int]
 """A finished part of a line and its width in cells."""
 
 _REMEMBERED: Final = 4
-"""The size of each of a line's caches. Textual caches the results of several strip methods in every line."""
+"""The size of each cache of a line. Textual caches the results of several strip methods in every line."""
 
 
 class Line(Strip):

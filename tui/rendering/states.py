@@ -1,4 +1,4 @@
-"""The glyph, word, and style for each state of a broker, a partition, or a replica. All panels use these definitions."""
+"""The glyph, word, and style for each state of a broker, a partition, or a replica. All panels use the definitions of this module."""
 
 from __future__ import annotations
 

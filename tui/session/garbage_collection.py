@@ -62,7 +62,7 @@ class GarbageCollection:
                 self.due = True
 
     def cluster_replaced(self) -> None:
-        """Record that a cluster was replaced. After many replacements, collect garbage immediately."""
+        """Record that a cluster was replaced. If many clusters have been replaced, collect garbage immediately."""
         self.due = True
         self._left += 1
         if self._own and self._left % _CLUSTERS == 0 and not gc.isenabled():

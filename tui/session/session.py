@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """A history with playback.
+    """The history of a cluster, with playback.
 
     Attributes:
         history: the cluster and its past, with branches and bookmarks.
@@ -70,7 +70,7 @@ class Session:
 
     @property
     def event_buffer(self) -> EventBuffer:
-        """The events in memory."""
+        """The buffer with the latest events."""
         return self.history.event_buffer
 
     def view(self) -> ClusterView:

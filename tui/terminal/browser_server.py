@@ -5,8 +5,8 @@ token. The server creates a new token each time it starts, and prints the token.
 The server accepts a websocket only from its own pages and only under its own host name, and no other page can embed its pages in a frame.
 The pages load nothing from other hosts.
 
-The path of each tab contains a name. When a tab is reloaded, the server recognizes the tab by the name, and a new process replaces the old
-one.
+The path of each tab contains the name of the tab. When a tab is reloaded, the server recognizes the tab by the name, and a new process
+replaces the old one.
 """
 
 from __future__ import annotations
