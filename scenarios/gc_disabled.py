@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def gc_disabled() -> Iterator[None]:
-    """Disable garbage collection within the block. The block must not create cyclic garbage. For example, the block can import modules."""
+    """Disable garbage collection within the block. The block must not create cyclic garbage; a block that imports modules is suitable."""
     was_on = gc.isenabled()
     gc.disable()
     try:

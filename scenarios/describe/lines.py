@@ -41,10 +41,10 @@ _EITHER: Final = frozenset({"markedfordeletion"})
 
 _ESCAPES: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[()][0-9A-B]")
 _DESCRIBE: Final = re.compile(r"(?:[A-Za-z0-9_.-]*[ \t]*\|)?[>\s]*(?=(?:Topic|Partition):)")
-"""Matches the text before a describe line: spaces, quote marks, and the prefix of a container's log."""
+"""Matches the text before a describe line: spaces, quote marks, and the prefix that container tools add to each log line."""
 
 _BLANK: Final = re.compile(r"(?:[A-Za-z0-9_.-]+[ \t]*\|)?[>\s]*")
-"""Matches a line that is empty apart from quote marks and the prefix of a container's log."""
+"""Matches a line that contains only quote marks and the prefix that container tools add to each log line."""
 
 _DESCRIBES: Final = re.compile(r"(?:^|\s)(?:Topic|Partition):")
 """Matches `Topic:` or `Partition:` anywhere in a line."""
@@ -296,8 +296,8 @@ class _OpenConfigs:
     def take(self, piece: str) -> str | None:
         """Append a piece to the column.
 
-        Decide whether the next piece of text continues the column. If the piece certainly continues the column, return an empty string. If
-        it probably continues the column, return a note. Otherwise, return None.
+        Decide whether the next piece of text continues the column. Return an empty string if the piece certainly continues the column, a
+        note if the piece probably continues the column, or None if the piece does not continue the column.
         """
         if " " in piece.replace(", ", ",") or "\t" in piece or not ("=" in piece or "," in piece or piece.isdecimal() or self.after_comma):
             return None

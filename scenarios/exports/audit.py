@@ -101,8 +101,8 @@ def account_sentence(report: AuditReport) -> str:
     account = report.account
     lost = f"{account.lost_acknowledged} acknowledged {'record' if account.lost_acknowledged == 1 else 'records'}"
     copies = f"; {account.copies} of them are still in the log as copies" if account.copies else ""
-    same = "the same records" if account.equal else "OTHER records than this audit"
-    return f"The durability account finds {lost} lost{copies}: {same}."
+    same = "the same records as" if account.equal else "NOT the same records as"
+    return f"The durability account finds {lost} lost{copies}, {same} this audit."
 
 
 def audit_data(report: AuditReport) -> dict[str, Any]:

@@ -27,7 +27,7 @@ MAX_FILES: Final = 1_100_000
 """The maximum number of files in a tree: one for each of a million replicas, and several for each log directory."""
 
 MAX_BYTES: Final = 32 * 1024 * 1024
-"""The maximum size of a file in a tree, in bytes. A file with the offsets of 200,000 partitions takes a quarter of this size."""
+"""The maximum size of a file in a tree, in bytes. A file with the offsets of 200,000 partitions is about 8 MB in size."""
 
 _DEEPEST: Final = 3
 _DIRECTORY: Final = re.compile(r"broker-(\d{1,10})/log-dir-(\d{1,3})")

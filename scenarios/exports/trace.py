@@ -39,7 +39,7 @@ def check_trace(trace: RecordTrace, view_partitions: dict[str, Any]) -> None:
         raise InputError(f"--record: no partition '{str(trace.tp)[:80]}'; {did_you_mean(str(trace.tp), view_partitions)}")
     if not trace.lives:
         end = trace.log_end()
-        words = f"the log ends at {end}" if trace.offset >= end else "its log does not say what was there"
+        words = f"the log ends at {end}" if trace.offset >= end else "the event log does not show which record was at this offset"
         raise InputError(f"--record: no record was written at offset {trace.offset} of {trace.tp}; {words}")
 
 

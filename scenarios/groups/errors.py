@@ -13,7 +13,7 @@ FAILED: Final = "Error: Executing consumer group command failed due to "
 """The beginning of most error messages."""
 
 ERRORS: Final = "org.apache.kafka.common.errors."
-"""The Java package of the exceptions in the messages, with a trailing dot."""
+"""The Java package of the exceptions in the tool's error messages, with a trailing dot."""
 
 
 def failed(reason: str, *trace: str) -> Printed:

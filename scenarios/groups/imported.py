@@ -1,5 +1,5 @@
 """Adds the groups in the output of `kafka-consumer-groups --describe` to a cluster that was built from the output of `kafka-topics
---describe` (the topics text).
+--describe`.
 
 The log end offsets and the committed offsets become the state of the cluster at time 0. The members become consumers that join at time 0. A
 note reports each fact that this module inferred, and each part of the text that the cluster cannot reproduce.
@@ -27,11 +27,13 @@ from scenarios.groups.parse import MAX_NOTES
 from scenarios.groups.subscriptions import subscriptions
 
 OFFSETS_PARTITIONS: Final = 50
-"""The number of partitions of `__consumer_offsets` if the topics text doesn't have this topic (offsets.topic.num.partitions)."""
+"""The number of partitions of `__consumer_offsets` if the output of `kafka-topics` doesn't contain this topic
+(offsets.topic.num.partitions).
+"""
 
 OFFSETS_REPLICAS: Final = 3
-"""The number of replicas of `__consumer_offsets` if the topics text doesn't have this topic and the cluster has enough brokers
-(offsets.topic.replication.factor).
+"""The number of replicas of `__consumer_offsets` if the output of `kafka-topics` doesn't contain this topic and the cluster has enough
+brokers (offsets.topic.replication.factor).
 """
 
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9._-]")
@@ -58,7 +60,7 @@ def add_groups(spec: ClusterSpec, imported: GroupsImport, release: Release) -> W
     """Return the cluster with the groups.
 
     Args:
-        spec: the cluster, as the topics text describes it.
+        spec: the cluster, as the output of `kafka-topics` describes it.
         imported: the result of `parse_groups`, whose notes are not repeated.
         release: the release under which the cluster is to run.
 
@@ -93,7 +95,7 @@ def _known_partitions(spec: ClusterSpec, imported: GroupsImport, notes: list[str
             unknown.setdefault(f"topic {tp.topic}" if tp.topic not in counts else f"partition {tp}", []).append(place)
     for name, places in list(unknown.items())[:MAX_NOTES]:
         more = f" (and {len(places) - 1} more rows)" if len(places) > 1 else ""
-        notes.append(f"{places[0]}: the topics text has no {name}, so the row is ignored{more}")
+        notes.append(f"{places[0]}: the output of kafka-topics has no {name}, so the row is ignored{more}")
     if len(unknown) > MAX_NOTES:
         notes.append(f"{imported.source}: and {len(unknown) - MAX_NOTES:,} more notes on unknown topics and partitions")
 
@@ -148,7 +150,7 @@ def _with_logs(spec: ClusterSpec, groups: Sequence[Group], imported: GroupsImpor
 
 
 def _placed(spec: ClusterSpec, topic: TopicSpec, number: int) -> PartitionSpec:
-    """Return a placement for a partition of a topic that the topics text describes only by its summary line."""
+    """Return a placement for a partition of a topic for which `kafka-topics` printed only the summary line."""
     brokers = [broker.id for broker in spec.brokers]
     return PartitionSpec(tuple(brokers[(number + place) % len(brokers)] for place in range(topic.replication_factor)))
 
@@ -225,7 +227,7 @@ def _with_offsets_topic(spec: ClusterSpec, groups: Sequence[Group], notes: list[
         placed.append(PartitionSpec(tuple(brokers[(start + place) % len(brokers)] for place in range(replicas))))
     config = (("compression.type", "producer"), ("cleanup.policy", "compact"), ("segment.bytes", "104857600"))
     topic = TopicSpec(GROUP_METADATA_TOPIC, OFFSETS_PARTITIONS, replicas, tuple(placed), config)
-    notes.append(f"the topics text has no {GROUP_METADATA_TOPIC}; it starts with {OFFSETS_PARTITIONS} partitions")
+    notes.append(f"the output of kafka-topics has no {GROUP_METADATA_TOPIC}; the topic starts with {OFFSETS_PARTITIONS} partitions")
     return attrs.evolve(spec, topics=(*spec.topics, topic))
 
 
@@ -279,7 +281,8 @@ def _assignors(group: Group, release: Release, notes: list[str]) -> tuple[str, .
     if not group.assignor or group.assignor in known:
         return (group.assignor,) if group.assignor else ()
     notes.append(
-        f"release {release.name} has no assignor {shown(group.assignor)} here; the members of group {shown(group.name)} use the default"
+        f"isrlab has no assignor {shown(group.assignor)} for release {release.name}; "
+        f"the members of group {shown(group.name)} use the default"
     )
     return ()
 

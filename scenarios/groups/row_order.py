@@ -13,7 +13,7 @@ from scenarios.describe.scala_hash_map import scala_hash_order, scala_table_orde
 from scenarios.groups.facts import CONSUMER, Group, Member
 
 COORDINATOR_IN_JAVA: Final = GroupsTool.EPOCHS
-"""The first version of the tool whose releases have a group coordinator that is written in Java (4.0)."""
+"""The first version of the tool from a release whose group coordinator is written in Java (4.0)."""
 
 
 def members_in_order(tool: GroupsTool, group: Group) -> list[Member]:

@@ -15,18 +15,18 @@ from scenarios.groups.facts import Group, Member
 def subscriptions(
     group: Group, assignors: Sequence[str], counts: Mapping[str, int], release: Release, notes: list[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the topics of each member, by member ID. If the text shows no topics for a member, the member has an empty tuple.
+    """Return the topics of each member, by member ID. If the imported output shows no topics for the group, each member has an empty tuple.
 
     Either of two assumptions is possible: all members subscribe to every topic of the group, or each member subscribes only to the topics
-    whose partitions it owns. The function uses the first assumption under which the assignor gives each member the partitions that the text
-    shows for that member.
+    whose partitions it owns. The function uses the first assumption under which the assignor gives each member the partitions that the
+    imported output shows for that member.
 
     Args:
         group: the group, with the partitions that its members own.
-        assignors: the assignors that the text names; if empty, the default of the release is used.
+        assignors: the assignors that the imported output names; if empty, the default of the release is used.
         counts: the number of partitions of each topic.
         release: the release under which the group is to run.
-        notes: the list that gets a note if the assignment by the assignor differs from the assignment in the text.
+        notes: the list that gets a note if the assignment by the assignor differs from the assignment in the imported output.
     """
     owned = {tp.topic for member in group.members for tp in member.assignment}
     shared = tuple(sorted(owned or {tp.topic for tp in group.offsets}))
@@ -48,7 +48,7 @@ def subscriptions(
 def _assigns_the_same(
     members: Sequence[Member], topics: Mapping[str, tuple[str, ...]], name: str, counts: Mapping[str, int], release: Release
 ) -> bool:
-    """Whether an assignor gives new members the partitions that the text shows for them."""
+    """Whether an assignor gives new members the partitions that the imported output shows for them."""
     by_id = {
         member.member_id: subscription.Member(
             f"{member.instance_id or member.client}-{member.member_id}", topics[member.member_id], instance_id=member.instance_id

@@ -64,7 +64,7 @@ MAX_LINE: Final = 100_000
 
 _TITLE: Final = re.compile(r"COORDINATOR \(ID\)|(?:CURRENT|LOG END) OFFSET|[#A-Z][A-Z-]*")
 _PREFIX: Final = re.compile(r"(?:[A-Za-z0-9_.-]+[ \t]+\|[ \t])?[>\s]*")
-"""Matches the prefix of a container's log, and quote marks."""
+"""Matches quote marks and the prefix that container tools add to each log line."""
 
 
 @attrs.frozen
@@ -131,7 +131,7 @@ class Table:
 
 
 def body(line: str) -> str:
-    """Return a line without quote marks, and without the prefix of a container's log."""
+    """Return a line without quote marks and without the prefix that container tools add to each log line."""
     start = _PREFIX.match(line)
     return line[start.end() :] if start is not None else line
 

@@ -124,7 +124,8 @@ def escaping_streams() -> Iterator[None]:
 def _fill_descriptors() -> None:
     """Open the null device for each closed standard stream.
 
-    If the descriptor of a closed stream stayed free, the next file that is opened would get it, and therefore also the stream's output.
+    If the descriptor of a closed stream remained unused, the next opened file would get this descriptor, and the stream's output would go
+    to that file.
     """
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass

@@ -45,7 +45,7 @@ from scenarios.language.values import (
 )
 
 MAX_CONTROLLERS: Final = 15
-"""The maximum number of dedicated controllers in a cluster. Clusters in production usually have three or five."""
+"""The maximum number of dedicated controllers in a cluster. Production clusters usually have three or five dedicated controllers."""
 
 DEFAULTS: Final = ClusterSpec(brokers=())
 """A cluster with the default values."""

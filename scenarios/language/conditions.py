@@ -267,7 +267,7 @@ class Order(Condition):
         if not reached:
             return f"no {self.patterns[0].text}"
         if len(reached) == len(self.patterns):
-            return "all in this order"
+            return "all events happened in this order"
         return f"no {self.patterns[len(reached)].text} after {_shown(reached[-1])}"
 
 

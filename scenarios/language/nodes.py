@@ -274,7 +274,7 @@ def parse(text: str, source: str) -> Fields:
 
 
 def from_data(data: object, source: str) -> Fields:
-    """Build the root mapping from decoded JSON data. The place of every value is line 1.
+    """Build the root mapping from decoded JSON data. Decoded data has no line numbers, so every value gets line 1 as its place.
 
     Raises:
         ScriptError: the data is not a mapping, or is nested too deeply.

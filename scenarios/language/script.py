@@ -7,7 +7,7 @@ without: [maximal-isr]              # guards (core.kafka.release.GUARDS) that ar
 seed: 0
 cluster: {...}                      # scenarios.language.cluster
 timeline:                           # or `steps:`, at the pace `by-hand`, where time advances only with `wait`
-  - at: 1s                          # when: `at` a time, after a `wait`, or `until` a condition is true (`within` a time limit)
+  - at: 1s                          # the step is due `at` a time, after a `wait`, or when `until` becomes true (`within` a time limit)
     kill: 2                         # one act (scenarios.language.acts)
     expect: {...}                   # expectations that are checked after the act (scenarios.language.expectations)
     under: {before: "0.11"}         # the releases in which the step applies

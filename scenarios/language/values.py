@@ -108,7 +108,7 @@ def as_duration(node: Node) -> int:
 
 
 def as_ppm(node: Node) -> int:
-    """Read a percentage, and return it in parts per million. For example, `5%` is 50,000."""
+    """Read a percentage, and return it in parts per million. For example, return 50,000 for `5%`."""
     text = as_text(node, "write a percentage, for example 5% or 0.1%")
     match = _PERCENT.fullmatch(text)
     if match is None:

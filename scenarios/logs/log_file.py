@@ -16,8 +16,7 @@ SUFFIX: Final = ".zst"
 """The suffix of a compressed log."""
 
 MAX_LINE: Final = 32 * 1024 * 1024
-"""The maximum length of a line in an event log, in bytes. A header that lists the replicas of 200,000 partitions takes half of this length.
-"""
+"""The maximum length of a line in an event log, in bytes. A header that lists the replicas of 200,000 partitions is about 16 MB long."""
 
 _MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _LEVEL: Final = 3
@@ -31,7 +30,7 @@ Event logs have a compression ratio of 10 to 20, and a file of zeros has a ratio
 """
 
 MOST_UNPACKED: Final = 1 << 24
-"""The uncompressed size, in bytes, up to which any ratio is accepted."""
+"""The uncompressed size, in bytes, up to which any compression ratio is accepted."""
 
 
 def is_packed_name(path: str | Path) -> bool:
@@ -87,7 +86,9 @@ class _Unpacked(io.RawIOBase):
         self._came = False
         """Whether any content has been returned."""
         self._most = MOST_UNPACKED
-        """The number of further decompressed bytes that the reader accepts. This number grows with each compressed byte that is read."""
+        """The number of further decompressed bytes that the reader accepts. Each compressed byte that is read increases the number of
+        accepted bytes.
+        """
 
     def readable(self) -> bool:
         return True

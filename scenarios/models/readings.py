@@ -30,12 +30,12 @@ WORD: Final = "word"
 NAMES: Final = "list of names"
 
 NONE: Final = "none"
-"""The value of a reading that names a server, if there is no such server."""
+"""The value that a reading returns instead of the name of a server if there is no such server."""
 
 
 class Moment:
-    """The present state of a replication system, from which expectations take readings. The report and the copies are computed on first
-    use.
+    """The present state of a replication system, from which expectations take readings. The report and the views of the servers' data are
+    computed on first use.
 
     Attributes:
         system: the replication system.
@@ -161,8 +161,8 @@ COUNTS: Final[dict[str, Reading]] = {
     "failed": Reading(NUMBER, lambda m: m.report.failed, "refused writes"),
     "unknown": Reading(NUMBER, lambda m: m.report.unknown, "writes whose outcome the client doesn't know"),
     "lost": Reading(NUMBER, lambda m: m.report.lost, "acknowledged writes that the final data lacks"),
-    "phantom": Reading(NUMBER, lambda m: m.report.phantom, "refused writes that the final data has"),
-    "unknown-present": Reading(NUMBER, lambda m: m.report.unknown_present, "writes of unknown outcome that the final data has"),
+    "phantom": Reading(NUMBER, lambda m: m.report.phantom, "refused writes that the final data contains"),
+    "unknown-present": Reading(NUMBER, lambda m: m.report.unknown_present, "writes of unknown outcome that the final data contains"),
     "unknown-absent": Reading(NUMBER, lambda m: m.report.unknown_absent, "writes of unknown outcome that the final data lacks"),
     "duplicates": Reading(NUMBER, lambda m: m.report.duplicates, "additional copies of rows in the final data"),
     "reads": Reading(NUMBER, lambda m: m.report.reads, "reads that returned a value"),

@@ -6,7 +6,7 @@ model: mysql                        # one model with its `settings:`, or `models
 settings: {semi-sync: true}
 clients: {c: [n1], r: }             # each with the servers that it can connect to, in order of preference; by default, all
 timeline:
-  - at: 1ms                         # when: `at` a time since the start, after a `wait`, or `until` a table of expectations is true
+  - at: 1ms                         # the step is due `at` a time since the start, after a `wait`, or when the table in `until` is true
     write: c                        # acts (scenarios.models.acts)
     expect: {n2: {stored: 1}}       # what must be true right after the acts (scenarios.models.expectations)
     under: [mysql]                  # the systems that the step applies to
@@ -156,7 +156,7 @@ def _read_systems(root: Fields) -> tuple[System, ...]:
     if several is not None:
         for word in ("model", "settings"):
             if word in root.values:
-                raise root.key_error(word, f"'{word}' is not allowed with 'models'", f"write '{word}' for each of the models")
+                raise root.key_error(word, f"'{word}' is not allowed with 'models'", f"write '{word}' for each model under 'models'")
         return read_systems(several)
     model = root.need("model", "write one of " + ", ".join(SETTINGS))
     return (system_of(as_text(model), model, root.get("settings")),)

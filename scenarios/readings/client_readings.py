@@ -90,7 +90,7 @@ TRANSACTION_STATES: Final = {
     "Empty": "empty", "Ongoing": "ongoing", "PrepareCommit": "prepare-commit", "PrepareAbort": "prepare-abort",
     "CompleteCommit": "complete-commit", "CompleteAbort": "complete-abort", "PrepareEpochFence": "prepare-epoch-fence", "Dead": "dead",
 }  # fmt: skip
-"""The word by which conditions name each state of a transactional.id."""
+"""The words that conditions use for the states of a transactional.id."""
 
 
 def _transaction_state(moment: Moment, transactional_id: str) -> Any:

@@ -54,8 +54,8 @@ def _lag(*, stable: bool = False) -> Callable[..., Any]:
 
 
 def _time_lag(moment: Moment, group: str, tp: TopicPartition | None = None) -> Any:
-    """Return how long consumers have been able to read the oldest record that a group has not committed, in µs. Without a partition, return
-    the longest of these times over all partitions.
+    """Return how long consumers have been able to read the oldest record that a group has not committed, in µs. If no partition is given,
+    return the maximum over all partitions.
     """
     ends, now = LogEnds(moment.events("high-watermark")), moment.view().now
     for view in moment.view().groups:
@@ -118,10 +118,10 @@ ACTIVITIES: Final = {
     "processing": "processing", "committing": "committing", "closing": "closing", "stopped after an exception": "stopped",
     "ended": ENDED,
 }  # fmt: skip
-"""The word by which conditions name each phase of a consumer of a group."""
+"""The words that conditions use for the phases of a consumer in a group."""
 
 GROUP_STATES: Final = {state.value: state.name.lower().replace("_", "-") for state in (*GroupState, *ConsumerGroupState)}
-"""The word by which conditions name each state of a group."""
+"""The words that conditions use for the states of a group."""
 
 GROUP_READINGS: Final = (
     Reading("committed-offset", ("group", "partition"), NUMBER, "the committed offset of a group", _committed_offset),

@@ -29,7 +29,7 @@ from scenarios.models.systems import System
 from scenarios.running.runner import Check, State
 
 ONCE: Final = 10**12
-"""The interval for a request loop that must send only one request, in µs. This interval is longer than any run."""
+"""The interval, in µs, for a request loop that must send only one request; no run lasts this long."""
 
 
 @attrs.frozen

@@ -43,7 +43,7 @@ class PlayableScenario:
 
     @property
     def stepwise(self) -> bool:
-        """Whether the next step belongs to a script at the pace `by-hand`, and therefore takes no virtual time."""
+        """Whether the next step belongs to a script with the pace `by-hand`, and therefore takes no virtual time."""
         return self._by_hand and not self.run.finished
 
     @property

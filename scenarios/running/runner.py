@@ -195,8 +195,8 @@ class Run:
         """Build the cluster, or continue from a saved state of a run of the same script.
 
         Args:
-            resumed: where the run resumes: a keyframe of the cluster, the saved state of the run, and whether the run restores the cluster
-                object itself instead of a copy.
+            resumed: the point at which the run resumes, as a tuple: a keyframe of the cluster, the saved state of the run, and whether the
+                run restores the cluster object itself instead of a copy.
 
         Raises:
             ScriptError: the cluster cannot be built. The message contains Kafka's reason.

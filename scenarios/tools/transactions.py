@@ -99,7 +99,7 @@ def describe_lines(cluster: Cluster, transactional_id: str) -> list[str]:
 
 
 def _why_unknown(cluster: Cluster, transactional_id: str) -> str:
-    """Return the reason why none of the brokers that answer knows an ID."""
+    """Return the reason why no broker that answers knows a transactional ID."""
     known = cluster.controller.replication.partitions
     count = sum(tp.topic == TRANSACTION_STATE_TOPIC for tp in known)
     if not count:

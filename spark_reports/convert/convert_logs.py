@@ -23,7 +23,8 @@ from spark_reports.spark.session import spark_session
 def convert_logs(paths: Sequence[str], out: str, master: str | None, settings: Mapping[str, str], print_line: PrintLine) -> None:
     """Convert logs to JSON Lines or to Parquet.
 
-    If `out` ends in `.jsonl` or `.jsonl.zst`, or if the input is a dataset, the output is JSON Lines. Otherwise, the output is Parquet.
+    The output is JSON Lines if `out` ends in `.jsonl` or `.jsonl.zst`, or if the input is a dataset; in all other cases, the output is
+    Parquet.
 
     Args:
         paths: the logs, in any form that `logs.find_logs` accepts.

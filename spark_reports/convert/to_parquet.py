@@ -81,8 +81,8 @@ def to_parquet(spark: SparkSession, logs: Sequence[tuple[Path, LogParts]], targe
     """Add logs to the dataset at the given path or URI. Each log becomes a session.
 
     Raises:
-        ReportError: the dataset already contains a session with that name, or Spark finds a different number of events. If the name already
-            exists, nothing is written.
+        ReportError: the dataset already contains a session with that name, in which case nothing is written, or Spark finds a different
+            number of events.
     """
     from pyspark.sql import functions as F
 

@@ -141,7 +141,7 @@ def _log(
 
 
 def _min_isr(header: Header, spec: ClusterSpec) -> dict[str, int]:
-    """Return the values of min.insync.replicas in the header, by topic. The key of the cluster-wide value is the empty string."""
+    """Return the values of min.insync.replicas in the header, keyed by topic; the key of the cluster-wide value is the empty string."""
     name = "min.insync.replicas"
     given = {"": header.settings.get(name)} | {topic.name: dict(topic.config).get(name) for topic in spec.topics}
     return {subject: int(value) for subject, value in given.items() if value is not None and value.isascii() and value.isdecimal()}

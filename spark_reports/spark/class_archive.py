@@ -2,9 +2,8 @@
 
 At every start, Java loads, verifies, and links about twenty thousand classes of Spark, which takes longer than a small report. Java can
 keep the linked classes in a file. Since Java 25, this file is the AOT cache (JEP 483, 514), and before that it is a class data sharing
-archive (JEP 350). If the file was created for another Java, other jars, or other options, Java silently ignores the file. The file
-therefore
-affects only speed. The file name identifies the Java runtime and the jars for which the file was created.
+archive (JEP 350). If the file was created for another Java, other jars, or other options, Java silently ignores the file. The archive
+therefore affects only speed. The file name identifies the Java runtime and the jars for which the file was created.
 """
 
 from __future__ import annotations
@@ -30,7 +29,9 @@ _SILENT: Final = "-Xlog:disable"
 
 
 def spark_jars(spark_home: Path) -> list[Path]:
-    """Return all jars of a PySpark installation, in the order of the archive. If the installation has no jars, the result is empty."""
+    """Return all jars of a PySpark installation, sorted by name, which is the order in the class archive. If the installation has no jars,
+    the result is empty.
+    """
     return sorted((spark_home / "jars").glob("*.jar"))
 
 
@@ -67,7 +68,9 @@ def stale(archive: Path) -> list[Path]:
 
 
 def _digest(words: Sequence[str], files: Sequence[Path]) -> str:
-    """Return a digest of strings and of the paths, sizes, and modification times of files. For a missing file, only its path is used."""
+    """Return a digest of strings and of the paths, sizes, and modification times of files. If a file is missing, the digest covers only its
+    path.
+    """
     told = [*words]
     for file in files:
         try:

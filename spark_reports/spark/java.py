@@ -114,7 +114,7 @@ def java_home(java: Java, scratch: Path, jars: Sequence[Path] = ()) -> Path:
 
     Args:
         jars: all jars of Spark. If the class path contains only Spark's jar directory and its configuration directory, the script replaces
-            the class path with these jars. The script does not change longer class paths.
+            the class path with these jars. The script does not change a class path that has other entries.
 
     Raises:
         ReportError: scripts in `scratch` cannot be run.

@@ -22,7 +22,7 @@ class Figure:
     Attributes:
         table: the summary (or `sessions`) from which the figure is computed.
         value: the value of each row, as an SQL expression; null if the row does not count.
-        worst: whether the figure is the maximum of these values instead of their sum.
+        worst: whether the figure is the maximum of the rows' values instead of their sum.
         known: whether all values must be known; if so, the figure is null if any value is null.
     """
 

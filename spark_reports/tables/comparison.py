@@ -20,7 +20,7 @@ OVERVIEW: Final = "overview"
 def for_people(tables: Sequence[Result]) -> list[Result]:
     """Return the tables in a form that is easy to read.
 
-    If there is a comparison, the overview is omitted. Otherwise, the figures of a single session become rows of the overview.
+    If there is a comparison, the overview is omitted. If there is only one session, the overview has a row for each figure.
     """
     compared = any(table.name == "comparison" for table in tables)
     return [_upright(table) for table in tables if table.name != OVERVIEW or not compared]

@@ -22,10 +22,10 @@ def high_watermark_stalls(events: DataFrame) -> DataFrame:
 
     A row means that the high watermark stayed below the log end without advancing for longer than `STALL_BOUND`.
 
-    If the high watermark has not advanced by the end of the log, `to_us` is null. In this case, even a short interval has a row. An
-    interval begins when an append moves the log end above the high watermark. An interval also begins when the high watermark advances or a
-    new leader takes over, if the high watermark is then still below the log end. An interval ends when the high watermark advances, or when
-    a new leader takes over. Events from a leader with an outdated epoch are ignored.
+    If the high watermark has not advanced by the end of the log, `to_us` is null. An interval that lasts until the end of the log has a row
+    even if the interval is short. An interval begins when an append moves the log end above the high watermark. An interval also begins
+    when the high watermark advances or a new leader takes over, if the high watermark is then still below the log end. An interval ends
+    when the high watermark advances, or when a new leader takes over. Events from a leader with an outdated epoch are ignored.
     """
     # This query sorts many events. It therefore uses a hash instead of names (`lag_counts`).
     history = Window.partitionBy("of_partition").orderBy("seq")

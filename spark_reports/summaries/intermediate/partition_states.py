@@ -2,7 +2,7 @@
 
 A state also ends when min.insync.replicas changes, because that setting decides whether the partition accepts acks=all writes. The topic's
 value takes precedence over the cluster's value, and the default is 1. Values that are set for single brokers are ignored. Since 3.7, the
-value is limited to the number of replicas.
+effective min.insync.replicas is at most the number of replicas.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def partition_states(events: DataFrame, sessions: DataFrame) -> DataFrame:
 def _min_isr_values(events: DataFrame, sessions: DataFrame) -> DataFrame:
     """Return rows `session, seq, t, subject, value` for all values to which min.insync.replicas was set.
 
-    The subject is a topic, or empty for the cluster.
+    `subject` is the name of a topic, or empty for the cluster-wide value.
     """
     at_start = sessions.select(
         "session", F.lit(0).cast("long").alias("seq"), F.lit(0).cast("long").alias("t"), F.explode("min_isr").alias("subject", "value")

@@ -4,7 +4,7 @@ An event log does not record when a transaction opens on a partition. The start 
 
 - `transaction-begun` says which producer ID a producer has. Every batch of such a producer belongs to a transaction.
 - `marker-appended` says where a transaction began and where it ended.
-- `became-leader` gives the offset at which the new leader's log ends. Batches and markers at or above this offset are lost.
+- `became-leader` gives the offset at which the new leader's log ends; batches and markers at or above this offset are lost.
 
 Batches and markers from a broker that is no longer the newest leader are ignored, because the newest leader's log decides.
 """
@@ -41,8 +41,8 @@ def partition_transactions(events: DataFrame, infrequent: DataFrame) -> DataFram
     The rows are `session, topic, partition, producer_id, transactional_id, first_offset, marker_offset, seq, since_us, valid_from,
     valid_to`. `marker_offset` is null for a transaction that is open at the end. Only an open transaction has `transactional_id` and
     `since_us`, which is the time of its first batch. `seq` is the sequence number of the event that records the marker or, for an open
-    transaction, the first batch. The transaction applies to each leader that was elected at or after the event `valid_from` and before the
-    event `valid_to`. If `valid_to` is null, the transaction applies until the end of the log.
+    transaction, the first batch. A transaction is in the log of each leader that was elected at or after the event `valid_from` and before
+    the event `valid_to`. If `valid_to` is null, the transaction is also in the logs of all later leaders.
 
     Args:
         events: all events; only their `append` events are used.

@@ -28,6 +28,6 @@ def with_ranks(counted: DataFrame, group: Sequence[str], value: str, count: str)
 
 def percentiles(value: str, suffix: str = "") -> list[Column]:
     """Return expressions for the percentiles of a group in the result of `with_ranks`. The columns are named `p50`, `p95`, and `p99`, each
-    followed by the suffix.
+    followed by `suffix`.
     """
     return [F.expr(f"min(CASE WHEN rank * 100 >= total * {p} THEN {value} END) AS p{p}{suffix}") for p in PERCENTILES]

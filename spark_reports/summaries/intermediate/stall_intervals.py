@@ -3,8 +3,7 @@
 `core.kafka.health` defines a stall. This module derives stalls from the events of the log. Three conditions block a partition:
 
 - A follower in the ISR cannot fetch: its process is down or paused, or its link to the leader is cut in either direction.
-- The high watermark stays below the log end for longer than `STALL_BOUND`. In this case, the stall starts when the high watermark stops
-advancing.
+- The high watermark stays below the log end for longer than `STALL_BOUND`; such a stall starts when the high watermark stops advancing.
 - The leader's disk is so slow that a write waits for longer than `STALL_BOUND`.
 
 A blocked partition is stalled only while the leader serves all clients of the topic and the ISR is not under min.insync.replicas.

@@ -40,7 +40,7 @@ LEADERSHIP: Final = Summary(
         "a partition, summed over all partitions. `share_percent` is the broker's share of all leadership time, rounded down. "
         "`preferred_us` is the "
         "part of `led_us` in which the broker was the preferred leader. `taken_over` counts the times that the broker became leader of a "
-        "partition that had a different leader or no leader before. The first leader of a partition does not count."
+        "partition that had a different leader or no leader before. `taken_over` does not count the first leader of a partition."
     ),
     kinds=STATE_KINDS,
     columns=STATE_COLUMNS,

@@ -38,7 +38,7 @@ Progress = Callable[[int, int, int], None]
 
 
 def rounds(runs: int, width: float | None) -> list[int]:
-    """Return the numbers of runs after which the cells' confidence intervals are checked. The last number is `runs`."""
+    """Return the numbers of runs after which the cells' confidence intervals are checked; the last number is `runs`."""
     if width is None:
         return [runs]
     found = []

@@ -121,7 +121,7 @@ _CHANGES: Final[dict[str, Change]] = {
     "replication-factor": _set_factor,
     "control-plane": _set_plane,
 }
-"""The words, other than Kafka's settings, that a cell can vary. The words are in the order in which their values are applied."""
+"""The words, other than Kafka's settings, that a cell can vary, in the order in which the values of a cell are applied."""
 
 
 def read_cells(root: Fields, spec: ClusterSpec, producers: tuple[ProducerLoad, ...]) -> Iterator[Cell]:
@@ -193,7 +193,9 @@ def _size(cell: Cell) -> int:
 
 
 def _check_cell(cell: Cell, seen: dict[object, int], place: Node) -> None:
-    """Reject a duplicate or impossible cell. Only the first such cell is reported, because most of the others fail for the same reason."""
+    """Reject a duplicate or impossible cell. Only the first invalid cell of a grid is reported, because other invalid cells usually fail
+    for the same reason.
+    """
     key = (cell.release.name, cell.spec, cell.producers)
     if key in seen:
         raise place.error(f"cell {cell.number} is the same as cell {seen[key]}", "each cell must be different")

@@ -73,7 +73,8 @@ def _cells(systems: Sequence[System]) -> tuple[ModelCell, ...]:
 
 
 def only_models(grid: ModelGrid, names: Sequence[str]) -> ModelGrid:
-    """Return a grid that contains only the named systems. They can be systems of the grid, or any systems that `isrlab run --model` knows.
+    """Return a grid that contains only the named systems. A name can be that of a system in the grid, or of any system that `isrlab run
+    --model` knows.
 
     Raises:
         InputError: there is no such system.

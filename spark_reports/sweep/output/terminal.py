@@ -13,7 +13,7 @@ from spark_reports.sweep.output.result_texts import HEADINGS, cell_values, notes
 from spark_reports.sweep.statistics.cell_results import SweepResult
 
 WIDTH = 200
-"""The width that is used if the output is not a terminal. At this width, nothing is truncated."""
+"""The width that is used if the output is not a terminal; it is large enough that nothing is truncated."""
 
 
 def render(outcome: SweepResult, file: IO[str]) -> None:

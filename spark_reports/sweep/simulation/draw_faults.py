@@ -2,8 +2,8 @@
 
 Each kind of fault has its own random streams, one for times and one for targets (`random.Random(f"{seed}:faults:…")`). Each fault uses the
 same number of random draws, regardless of its target. Therefore, a seed has the same faults in every cell with the same number of
-brokers, and nearly the same faults in other cells. If the target of a fault is already down, the fault has no effect. The exception is a
-rack outage, which can extend the downtime because it affects whole machines.
+brokers, and nearly the same faults in other cells. If the target of a fault is already down, the fault has no effect. A rack outage,
+however, can extend the downtime of a broker that is already down, because the outage affects whole machines.
 """
 
 from __future__ import annotations

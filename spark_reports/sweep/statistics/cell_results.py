@@ -31,7 +31,8 @@ class CellResult:
         loss: the probability of a loss within the horizon, estimated from the proportion of losing runs.
         lost_acknowledged: the mean number of lost acknowledged records per run.
         lost_acknowledged_most: the number of lost acknowledged records in the worst run.
-        lost_read, lost_read_most: the same numbers for lost records that a consumer had read, whether acknowledged or not.
+        lost_read, lost_read_most: the mean number, per run, of lost records that a consumer had read (acknowledged or not), and the number
+            of such records in the worst run.
         write_down, read_down, stalled: the mean time, in µs per partition and run, without writes, without reads, and with acks=all writes
             that wait, which is not part of `write_down`.
         unacknowledged: the sum of `write_down` and `stalled`, in µs.

@@ -45,7 +45,7 @@ def test_the_audit_of_a_log(log: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert data["account"] == {"lost_acknowledged": 0, "copies": 0, "equal": True}
     assert main(["audit", log]) == 0
     printed = capsys.readouterr().out.splitlines()
-    assert printed[-1] == "The durability account finds 0 acknowledged records lost: the same records."
+    assert printed[-1] == "The durability account finds 0 acknowledged records lost, the same records as this audit."
     assert printed[2].split()[:5] == ["topic", "bucket", "produced", "acked", "stored"]
 
 
@@ -54,7 +54,7 @@ def test_a_lost_record_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out.splitlines()
     assert printed[-2:] == [
         "lost: producer#1 of orders-0, written in leader epoch 0 and acknowledged by b2",
-        "The durability account finds 1 acknowledged record lost: the same records.",
+        "The durability account finds 1 acknowledged record lost, the same records as this audit.",
     ]
 
 

@@ -200,9 +200,9 @@ def test_the_event_log_has_the_offsets_of_the_start() -> None:
 def test_notes_name_what_is_left_out_or_concluded() -> None:
     assert imported(GROUPS).notes[1:] == (
         "g.txt:13: ignored, not a line of kafka-consumer-groups --describe: 'some other line'",
-        "g.txt:7: the topics text has no topic payments, so the row is ignored",
+        "g.txt:7: the output of kafka-topics has no topic payments, so the row is ignored",
         "the text doesn't say how many records a replica outside of the Isr lacks; such a replica starts with one record fewer: orders-1",
-        "the topics text has no __consumer_offsets; it starts with 50 partitions",
+        "the output of kafka-topics has no __consumer_offsets; the topic starts with 50 partitions",
     )
 
 
@@ -284,7 +284,7 @@ def test_commands_take_the_groups_beside_the_topics(files: tuple[str, str], caps
     assert main(["import", topics, "--groups", groups]) == 0
     captured = capsys.readouterr()
     assert "billing: {orders-0: 1200, orders-2: 900}" in captured.out
-    assert "the topics text has no topic payments" in captured.err
+    assert "the output of kafka-topics has no topic payments" in captured.err
     for arguments in (["groups", topics, "--list"], ["play", "j2-lag", "--groups", groups], ["import", "-", "--groups", "-"]):
         assert main(arguments) == 2
         assert "--groups" in capsys.readouterr().err
