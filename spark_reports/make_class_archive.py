@@ -112,7 +112,8 @@ def _simulate(path: Path) -> None:
 
 
 def main() -> int:
-    """Create the archive. If this fails, report the failure and return 0, because Spark also starts without the archive."""
+    """Create the archive. If the archive cannot be created, report the failure and return 0, because Spark also starts without the
+    archive."""
     print_messages("Creating the archive of Spark's Java classes (takes a minute, only once) …")
     try:
         with raise_on_signals():

@@ -24,7 +24,7 @@ INTERPRETED: Final = {
 
 
 def spark_settings(master: str) -> dict[str, str]:
-    """Return the settings of a session for reports. The user's settings override these settings."""
+    """Return the settings of a session for reports. Settings that the user gives take precedence."""
     chosen = {"spark.sql.sources.partitionColumnTypeInference.enabled": "false"}
     if is_local(master):
         chosen |= {
@@ -37,7 +37,7 @@ def spark_settings(master: str) -> dict[str, str]:
 
 
 def interpreting_session(spark: SparkSession) -> SparkSession:
-    """Return a second session that runs on the same Spark and interprets its query plans.
+    """Return a second session of the same Spark instance, which interprets its query plans instead of compiling them.
 
     If Spark is not running in the JVM of this process, return the given session.
     """

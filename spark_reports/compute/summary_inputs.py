@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def session_table(spark: SparkSession, logs: Sequence[SessionLog]) -> DataFrame:
-    """Return a frame with one row for each session. The row contains the session's header, length, and end."""
+    """Return a frame with the header, the length, and the end of each session, one session per row."""
     import msgspec
     from pyspark.sql import functions as F
 
@@ -67,8 +67,8 @@ def summary_inputs(frames: EventFrames, sessions: DataFrame, found: frozenset[st
 
 
 def _checkpoints(*frames: DataFrame) -> tuple[DataFrame, ...]:
-    """Compute the frames, and return them without the query plans that led to them. Otherwise, each query would contain the plans of its
-    inputs several times, and Spark would analyze all these plans."""
+    """Compute the frames, and return them without the query plans that led to them. If the frames kept their plans, each query would
+    contain the plans of its inputs several times, and Spark would analyze all of them."""
     return tuple(frame.localCheckpoint() for frame in frames)
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _ROW_GROUP_BYTES: Final = 8 << 20
 """The size of the row groups in a Parquet file, in bytes.
 
-This size is small enough for all cores to share the work on a file with 10^6 events.
+The row groups are small enough for all cores to share the work on a file with 10^6 events.
 """
 
 

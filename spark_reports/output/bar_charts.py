@@ -72,7 +72,7 @@ def _segment(each: Segment, at: int, top: int, name: str) -> str:
 
 
 def _marks(top: int) -> list[int]:
-    """Return the numbers at which the axis has marks. There are at most six of these numbers."""
+    """Return the numbers at which the axis has marks, at most six."""
     step = next(n * 10**power for power in range(19) for n in (1, 2, 5) if top <= 5 * n * 10**power)
     return list(range(0, top + 1, step))
 

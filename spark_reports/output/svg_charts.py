@@ -51,7 +51,8 @@ _PATTERNS: Final = {
     "u-stalled": '<circle cx="4" cy="4" r="1.7"/>',
     "u-writes": '<path d="M-2 8L8 -2M-2 18L18 -2"/>',
 }
-"""The pattern of each class (strokes, a grid, or dots), which distinguishes the class without color. Unlisted classes have no pattern."""
+"""The pattern of each CSS class (strokes, a grid, or dots), which distinguishes the class without color. CSS classes that are not listed
+here have no pattern."""
 
 Row = Mapping[str, Any]
 

@@ -74,7 +74,8 @@ def axis_label(number: int, at: int, end: int) -> str:
 
 
 def shortened(name: str) -> str:
-    """Return a name that fits beside the chart. The end of the name, which contains the number of the partition, is kept."""
+    """Return a name, shortened if necessary to fit beside the chart. The end of the name, which contains the number of the partition, is
+    kept."""
     return name if len(name) <= 28 else f"{name[:17]}…{name[-10:]}"
 
 

@@ -17,7 +17,7 @@ from spark_reports.output.cell_text import ALARM_COLUMNS, cell_text, heading
 from spark_reports.tables.result import Result
 
 PIPE_WIDTH: Final = 10_000
-"""The width that is used if the output is not a terminal. With this width, each row fits on one line."""
+"""The width that is used if the output is not a terminal, so that each row fits on one line."""
 
 
 def render(results: Sequence[Result], out: IO[str]) -> None:

@@ -90,7 +90,7 @@ def check_rows(table: pyarrow.Table, block: bytes, before: int, kinds: Collectio
     The first sequence number must be one more than `before`.
 
     Raises:
-        NotStageable: a check fails.
+        NotStageable: the rows fail a check.
     """
     import pyarrow as pa
     from pyarrow import compute as pc

@@ -15,7 +15,8 @@ from pyspark.sql.types import ArrayType, BooleanType, DataType, IntegerType, Lon
 from core.kafka.events import EVENTS, column_types
 
 SESSION: Final = "session"
-"""The column that contains the name of an event's session. This column is added when a log is read, because logs do not contain the name.
+"""The column that contains the name of an event's session. Because logs do not contain the session's name, the column is added when a log
+is read.
 """
 
 HEADER_FIELD: Final = "isrlab"
@@ -86,12 +87,11 @@ FREQUENT_KINDS: Final = frozenset(
 these kinds."""
 
 LINE: Final = "line"
-"""The name of the dataset column that contains the original text of a line. The column is null for an event whose line can be rebuilt
-exactly.
+"""The name of the dataset column that contains the original text of a line, or null for an event whose line can be rebuilt exactly.
 """
 
 DATASET_HEADER: Final = "log-header"
-"""The kind of the dataset row that contains the first line of the log. The `seq` of this row is 0."""
+"""The kind of the dataset row that contains the first line of the log, and whose `seq` is 0."""
 
 DATASET_TAIL: Final = "log-tail"
 """The kind of the dataset row with the text after the last event: an end line, an incomplete line, or nothing."""

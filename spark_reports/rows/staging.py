@@ -1,7 +1,7 @@
 """Staging, which converts logs on this machine to Parquet in a scratch directory while Spark starts.
 
-Spark's parser for JSON Lines is slow: for 10⁶ events, it takes several times longer than all summaries together. Staging therefore uses
-pyarrow's parser, which is faster.
+Spark's parser for JSON Lines is slow: for 10⁶ events, it takes several times longer than all summaries together. Staging therefore uses the
+faster parser of pyarrow.
 
 Infrequent events (a few percent) are also written to a separate dataset, because most summaries need only infrequent events.
 Without the separate dataset, Spark would have to scan all events before the first summary. Without pyarrow, nothing is staged.
@@ -114,7 +114,8 @@ def stage_logs(
 
 
 def escape_session(session: str) -> str:
-    """Escape the name of a session for use in the name of a partition directory. Spark unescapes the name."""
+    """Escape the name of a session for use in the name of a partition directory. Spark unescapes the session's name when it reads the
+    directory."""
     return _UNSAFE.sub(lambda found: f"%{ord(found[0]):02X}" if found[0].isascii() else found[0], session)
 
 

@@ -1,9 +1,9 @@
 """Java's archive of Spark's classes: a file that halves the work of starting Spark and of preparing the queries of a report.
 
-At every start, Java loads, verifies, and links about twenty thousand classes of Spark, which takes longer than a small report. Java can
-keep the linked classes in a file. Since Java 25, this file is the AOT cache (JEP 483, 514), and before that it is a class data sharing
-archive (JEP 350). If the file was created for another Java, other jars, or other options, Java silently ignores the file. The archive
-therefore affects only speed. The file name identifies the Java runtime and the jars for which the file was created.
+At every start, Java loads, verifies, and links about twenty thousand Spark classes, which takes longer than a small report. Java can keep
+the linked classes in a file: an AOT cache since Java 25 (JEP 483, 514), or a class data sharing archive in earlier versions (JEP 350). If
+the file was created for another Java, other jars, or other options, Java silently ignores the file. The archive therefore affects only
+speed. The file name identifies the Java runtime and the jars for which the file was created.
 """
 
 from __future__ import annotations

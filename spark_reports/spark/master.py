@@ -68,7 +68,7 @@ def read_conf(given: Iterable[str]) -> dict[str, str]:
 
 
 def check_master(master: str) -> None:
-    """Reject a master that is invalid or does not answer. This check is necessary because Spark itself would try to connect for minutes.
+    """Reject a master that is invalid or does not answer, because Spark itself would try to connect for minutes.
 
     Raises:
         ReportError: the master is rejected. The message contains examples of valid masters, or the address that does not answer.

@@ -1,6 +1,7 @@
 """Starts Spark on the cores of this machine, or on any `--master`. No other module starts Spark.
 
-The JVM writes its warnings to a file in a scratch directory. If Spark does not start, the error shows the end of that file.
+The JVM writes its warnings to a file in a scratch directory. If Spark does not start, the error message shows the end of the file with the
+JVM's warnings.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def occurring_kinds(events: DataFrame) -> frozenset[str]:
 def only_if_found(events: DataFrame, found: Container[str], kinds: Iterable[str]) -> DataFrame:
     """Return the events if at least one of the given kinds occurs in `found`, or an empty DataFrame otherwise.
 
-    If the result is empty, Spark drops everything that depends on it from its query plans.
+    Spark removes everything that depends on an empty DataFrame from its query plans.
     """
     return events if any(kind in found for kind in kinds) else events.where("false")
 
@@ -131,7 +131,7 @@ class SummaryInputs:
         return self.unowned_once()
 
     def can_occur(self, kinds: Collection[str]) -> bool:
-        """Whether at least one of the given event kinds occurs. Frequent kinds are always assumed to occur."""
+        """Whether at least one of the given event kinds occurs. Frequent event kinds are always assumed to occur."""
         return not (FREQUENT_KINDS.isdisjoint(kinds) and self.found.isdisjoint(kinds))
 
     def events_of(self, kinds: Iterable[str]) -> DataFrame:

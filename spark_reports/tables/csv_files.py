@@ -1,7 +1,7 @@
 """Writes tables as CSV files. A long table is split into several files.
 
-Columns keep their names, times are in µs, and a missing value is empty. A spreadsheet treats text that begins with `=`, `+`, `-`, or `@` as
-a formula. To prevent this, such text gets a leading apostrophe. Numbers are not changed. Control characters are replaced by visible escape
+Columns keep their names, times are in µs, and a missing value is empty. Text that begins with `=`, `+`, `-`, or `@` gets a leading
+apostrophe, so that a spreadsheet does not treat it as a formula. Numbers are not changed. Control characters are replaced by visible escape
 sequences.
 """
 

@@ -1,7 +1,8 @@
 """Tables that Spark has computed. A limited number of rows can be fetched for display, and all rows can be written to files.
 
 The driver never holds a whole table in memory, regardless of the number of sessions. If a table is too long, only its worst rows are
-fetched. Up to `PART_ROWS` sorted rows are written to one file. A longer table is written to several files of about that size.
+fetched. The sorted rows are written to one file if there are at most `PART_ROWS` rows, or to several files with about `PART_ROWS` rows
+each.
 """
 
 from __future__ import annotations

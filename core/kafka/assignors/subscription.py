@@ -19,7 +19,7 @@ class Member(NamedTuple):
     Attributes:
         member_id: the ID that the coordinator or the client has given to the member.
         topics: the topics that the member subscribes to.
-        owned: the partitions that the member owns. For server-side assignors, these are the partitions in the member's target assignment.
+        owned: the partitions that the member owns or, for server-side assignors, the partitions in the member's target assignment.
         generation: the generation in which the member got the owned partitions; NO_GENERATION if the member reports none.
         instance_id: the group.instance.id of a static member; empty for a dynamic member.
         rack: the client.rack of the member; empty if it has none.

@@ -32,7 +32,8 @@ MAX_RECONNECT_BACKOFF: Final = SECOND
 
 
 POLL_DELAY: Final = 10 * US_PER_MS
-"""The time that a client takes to notice that a request has timed out, µs. A response that arrives during this time still counts.
+"""The time that a client takes to notice that a request has timed out, µs. A response that arrives before the client notices the timeout is
+still handled.
 
 Kafka: `NetworkClient#poll` calls `#handleTimedOutRequests` after it has handled the responses.
 """
@@ -47,7 +48,7 @@ class Client(Node, metaclass=ABCMeta):
         brokers: the addresses of the bootstrap servers, in the order in which the client asks them.
         account: the durability account.
         leaders: (leader, leader epoch) by partition, from the last metadata.
-        other_leaders: the leaders for each other topic that the client writes to, in the same form.
+        other_leaders: (leader, leader epoch) by partition, for each other topic that the client writes to.
         config: the client's settings, which do not change after the client has started.
         clock: the client's own clock, which gives its records their timestamps.
         by_hand: whether the laboratory is in by-hand mode, in which metadata does not expire.
@@ -221,10 +222,10 @@ class Client(Node, metaclass=ABCMeta):
             self.refresh_metadata()
 
     def leaders_changed(self, partitions: list[int]) -> None:
-        """Handle metadata that contains new leaders or leader epochs for these partitions."""
+        """Handle metadata that contains new leaders or leader epochs for the given partitions of the main topic."""
 
     def other_leaders_changed(self, topic: str, partitions: list[int]) -> None:
-        """Handle metadata that contains new leaders or leader epochs for these partitions of another topic."""
+        """Handle metadata that contains new leaders or leader epochs for the given partitions of another topic."""
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
         self.connection_failed(message.node)

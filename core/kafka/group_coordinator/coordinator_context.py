@@ -28,7 +28,7 @@ class GroupCoordinatorContext(CoordinatorContext, Protocol):
     def verify_transaction(self, batch: TransactionalBatch, completion: VerificationCompletion, /) -> None:
         """Verify that a batch's partition belongs to its transaction or, with transaction.version 2, add the partition to the transaction.
 
-        If the batch needs neither of these steps, `completion` is called immediately.
+        If neither verifying nor adding the partition is necessary, `completion` is called immediately.
         """
 
     def append_offsets(

@@ -30,7 +30,7 @@ class Deferred:
     Attributes:
         sender: the address of the client.
         response: the response; None if another part of the coordinator sends it.
-        failure: the response to send instead if the wait fails. The error is filled in when the wait fails.
+        failure: the response to send instead if a write fails or the wait times out, without its error, which is filled in at that time.
         member: the member whose JoinGroup or SyncGroup request is waiting for the group; None for other requests.
         done: whether the wait has ended.
     """
@@ -111,7 +111,7 @@ class DeferredResponses:
     """The uncommitted writes to one partition of `__consumer_offsets`, and the responses that are waiting for them.
 
     Attributes:
-        writes: the writes, in the order in which they began.
+        writes: the uncommitted writes, in the order in which they began.
     """
 
     __slots__ = ("broker", "writes")
@@ -147,7 +147,8 @@ class DeferredResponses:
         return bool(self.writes) and self.broker.release.responses_wait_for_writes
 
     def respond(self, sender: str, response: object, failure: Any) -> None:
-        """Send a response when all writes that have begun are committed. If the wait fails, send `failure` with an error."""
+        """Send a response when all writes that have begun are committed. If one of these writes fails or the response has waited for too
+        long, send `failure` with the error instead."""
         if self._waits:
             self._defer(Deferred(self.broker, sender, response, failure, None))
         else:
@@ -156,7 +157,7 @@ class DeferredResponses:
     def limit(self, sender: str, failure: Any, member: ClassicGroupMember) -> None:
         """Fail a JoinGroup or SyncGroup request if it is still waiting for its group when offsets.commit.timeout.ms has elapsed.
 
-        The request reaches this timeout only if writes that began before it are still not committed.
+        A request can time out only while writes that began before the request are uncommitted.
         """
         if self._waits:
             self._defer(Deferred(self.broker, sender, None, failure, member))

@@ -66,8 +66,8 @@ class TxnOffsetCommitRequest(NamedTuple):
         group: the ID of the group.
         membership: the membership of the consumer; ignored before KIP-447.
         offsets: the offsets to commit.
-        version: the transaction.version of the client. With version 2, the group coordinator adds the group's `__consumer_offsets`
-            partition to the transaction.
+        version: the transaction.version of the client. With transaction.version 2, the group coordinator adds the group's
+            `__consumer_offsets` partition to the transaction.
     """
 
     correlation: int

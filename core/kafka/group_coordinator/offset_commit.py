@@ -68,8 +68,7 @@ class OffsetCommit:
 
     @property
     def retries_concurrent(self) -> bool:
-        """Whether the broker repeats the commit after CONCURRENT_TRANSACTIONS. The value is always False, because the client repeats the
-        commit."""
+        """Whether the broker repeats the commit after CONCURRENT_TRANSACTIONS: always False, because the client repeats the commit."""
         return False
 
     @property

@@ -20,7 +20,7 @@ from core.kafka.release import Release
 from core.sim.units import SECOND
 
 TIMER: Final = "expire-offsets"
-"""The name of the timer for the check."""
+"""The name of the timer for the periodic check for expired offsets."""
 
 
 def expiration_base(group: GroupMetadata, tp: TopicPartition, committed: CommittedOffset, release: Release) -> int | None:

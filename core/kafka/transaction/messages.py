@@ -118,8 +118,8 @@ class EndTxnRequest(NamedTuple):
 
 
 class EndTxnResponse(NamedTuple):
-    """The result of EndTxn. With transaction.version 2, it contains the producer ID and epoch for the next transaction; otherwise, both are
-    -1."""
+    """The result of EndTxn. With transaction.version 2, the response contains the producer ID and epoch for the next transaction;
+    otherwise, both are -1."""
 
     correlation: int
     error: str

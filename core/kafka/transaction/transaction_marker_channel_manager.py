@@ -216,7 +216,8 @@ class TransactionMarkerChannelManager:
             self._send_all()
 
     def _written(self, pending: PendingMarkers, tp: TopicPartition) -> None:
-        """Record that a partition needs no more markers. If this was the last partition that needed a marker, the transaction is complete."""
+        """Record that a partition needs no more markers. If no other partition of the transaction needs a marker, the transaction is
+        complete."""
         left = tuple(each for each in pending.entry.partitions if each != tp)
         pending.entry = pending.entry._replace(partitions=left)
         metadata = self.states.get(pending.transactional_id)

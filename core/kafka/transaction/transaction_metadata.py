@@ -1,7 +1,7 @@
 """The coordinator's state for one transactional.id, and its transitions (Kafka: `TransactionMetadata`, `TxnTransitMetadata`).
 
-When a request prepares a transition, the target state becomes pending and is written to the transaction log. The target becomes the current
-state only when the write is committed. While a transition is pending, other requests for the ID get CONCURRENT_TRANSACTIONS.
+When a request prepares a transition, the target state becomes pending and is written to the transaction log. The target state becomes the
+current state only when the write is committed. While a transition is pending, other requests for the ID get CONCURRENT_TRANSACTIONS.
 """
 
 from __future__ import annotations
@@ -159,7 +159,8 @@ class TransactionMetadata:
         )
 
     def prepare_add_partitions(self, added: tuple[TopicPartition, ...], now: int, *, version: int) -> TransactionTransit:
-        """Prepare to add partitions. If these partitions are the first ones, the transaction begins (`#prepareAddPartitions`)."""
+        """Prepare to add partitions to a transaction. The transaction begins when the first partitions are added
+        (`#prepareAddPartitions`)."""
         begins = self.state is TransactionState.EMPTY or self.state.is_complete
         partitions = tuple(dict.fromkeys((*self.partitions, *added)))
         return self._prepare(
@@ -176,7 +177,7 @@ class TransactionMetadata:
         """Prepare PREPARE_ABORT for an open transaction whose producer is fenced (`#prepareFenceProducerEpoch`, `#prepareAbortOrCommit`).
 
         The producer epoch rises by one. With transaction.version 2, the former epoch is kept as the last epoch, so that the producer can
-        recognize the abort and continue. In earlier versions, the epoch rises in memory even if the write fails.
+        recognize the abort and continue. With transaction.version 0 or 1, the epoch rises in memory even if the write fails.
 
         Args:
             now: the current time, µs.
@@ -200,7 +201,7 @@ class TransactionMetadata:
     def prepare_end(
         self, state: TransactionState, now: int, *, version: int, next_producer_id: int = NO_PRODUCER_ID, empty: bool = False
     ) -> TransactionTransit:
-        """Prepare PREPARE_COMMIT or PREPARE_ABORT. With transaction.version 2, this transition bumps the producer epoch
+        """Prepare the transition to PREPARE_COMMIT or PREPARE_ABORT, which bumps the producer epoch if transaction.version is 2
         (`#prepareAbortOrCommit`).
 
         Args:
@@ -257,7 +258,7 @@ class TransactionMetadata:
     # --- completing a transition -----------------------------------------------------------------------------------
 
     def complete_transition(self, target: TransactionTransit) -> None:
-        """Make the target the current state, because it has been committed to the log (`TransactionMetadata#completeTransitionTo`).
+        """Make a target state the current state after it has been committed to the log (`TransactionMetadata#completeTransitionTo`).
 
         Raises:
             ValueError: this target is not the pending target.

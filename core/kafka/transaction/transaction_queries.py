@@ -1,6 +1,6 @@
 """Brokers' answers to ListTransactions and DescribeTransactions, and the search for hanging transactions (KIP-664).
 
-The functions in this module change nothing. Kafka: `TransactionStateManager#listTransactionStates`,
+The functions in this module do not change any state. Kafka: `TransactionStateManager#listTransactionStates`,
 `TransactionCoordinator#handleDescribeTransactions`, `TransactionsCommand.FindHangingTransactionsCommand`.
 """
 

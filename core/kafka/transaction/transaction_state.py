@@ -24,7 +24,7 @@ class TransactionState(enum.Enum):
     DEAD = "Dead"
     """The ID has expired. The tombstone of the transactional.id is being written."""
     PREPARE_EPOCH_FENCE = "PrepareEpochFence"
-    """The coordinator fences the producer before it aborts the transaction. This state is never written to the log."""
+    """The coordinator is fencing the producer before it aborts the transaction. The log never contains the state PrepareEpochFence."""
 
     @property
     def is_prepared(self) -> bool:

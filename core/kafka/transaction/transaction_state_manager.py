@@ -208,8 +208,8 @@ class TransactionStateManager:
     ) -> None:
         """Write a prepared state to the log, and then perform the next step (`#appendTransactionToLog`).
 
-        If the state cannot be stored, the transition stays pending. In Kafka, the transition also stays pending, because the exception is
-        thrown after the transition has been prepared.
+        If the state cannot be stored, the transition stays pending, because Kafka throws the corresponding exception only after it has
+        prepared the transition.
         """
         check_transit(transit)
         partition = self.partition_for(transactional_id)

@@ -1,7 +1,7 @@
 """ZooKeeper as one node that never fails: a tree of znodes, conditional writes, sessions, ephemeral znodes, and one-shot watches.
 
 A session expires when ZooKeeper has not heard from its client for the session timeout. Then ZooKeeper deletes the session's ephemeral
-znodes, and their watches fire. These watches are the only way in which a controller learns that a broker has failed.
+znodes, and their watches fire. A controller learns about the failure of a broker only through a watch.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Observer = Callable[[str, object, int, int], int]
 """A function that is called for every write with the path, the data, the version (-1 if the znode was deleted), and the zxid of the znode's
 creation.
 
-The function returns the sequence number of the event that records the write; 0 if there is none.
+The observer returns the sequence number of the event that records the write; 0 if there is none.
 """
 
 

@@ -1,8 +1,9 @@
 """A broker in ZooKeeper mode. The broker registers by creating an ephemeral znode, gets its roles from the controller, and can be the
 controller itself.
 
-Every request from a controller carries the controller epoch. If this epoch is older than the newest epoch that a broker has seen, the
-broker refuses the request (STALE_CONTROLLER_EPOCH). Therefore, a controller that does not know that it has been replaced has no effect.
+Every request from a controller carries the controller epoch. If the controller epoch in a request is older than the newest one that the
+broker has seen, the broker refuses the request (STALE_CONTROLLER_EPOCH). Therefore, a controller that does not know that it has been
+replaced has no effect.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ if TYPE_CHECKING:
     pass
 
 LOCAL_DELIVERY_DELAY: Final = 1
-"""The delay of a message to the controller on the same broker, µs.
+"""The time that a broker's message to the controller on the same broker takes, µs.
 
-The delay ensures that the effect of an act comes after the act itself.
+The delivery delay ensures that the effects of an act occur after the act itself.
 """
 
 SHUTDOWN_TRIES: Final = 3
@@ -145,7 +146,7 @@ class ZooKeeperBroker(Broker):
         self.channel.epoch = 0
 
     def bounce(self, keep: tuple[tuple[TopicPartition, int], ...], *, clean: bool) -> None:
-        """Restart the process in by-hand mode so quickly that its session survives. After that, the controller sends the broker its
+        """Restart the process in by-hand mode so quickly that its session survives. After the restart, the controller sends the broker its
         roles."""
         super().stop("power-loss" if keep else "shutdown" if clean else "killed")
         if keep:
@@ -246,8 +247,8 @@ class ZooKeeperBroker(Broker):
         """Do nothing, because the session's pings serve as heartbeats."""
 
     def propagate_directory_failure(self, directory: str) -> None:
-        """Report the failure in ZooKeeper (`KafkaZkClient#propagateLogDirEvent`). After that, the controller asks for the offline
-        replicas."""
+        """Report the failure of a log directory in ZooKeeper, so that the controller asks the broker for its offline replicas
+        (`KafkaZkClient#propagateLogDirEvent`)."""
         self.zk.submit((Create(f"{paths.LOG_DIR_EVENTS}/log_dir_event_", self.id, sequential=True),), _ignore_results)
 
     # --- shutdown --------------------------------------------------------------------------------------------------
@@ -293,7 +294,7 @@ class ZooKeeperBroker(Broker):
     # --- the controller's requests ---------------------------------------------------------------------------------
 
     def _is_stale(self, request: LeaderAndIsrRequest | StopReplicaRequest | UpdateMetadataRequest, what: str) -> bool:
-        """Return whether an earlier request had a newer controller epoch. If so, the broker refuses the request
+        """Return whether an earlier request had a newer controller epoch, in which case the broker refuses the current request
         (STALE_CONTROLLER_EPOCH)."""
         if request.controller_epoch < self.channel.epoch and self.release.controller_epoch_fencing:
             self.journal.emit(

@@ -1,7 +1,7 @@
 """A broker's ZooKeeper client (Kafka: `ZooKeeperClient`). The client has one session, and sends one request at a time, in order.
 
-While the link to ZooKeeper is cut, requests wait. The client learns only from ZooKeeper that its session has expired. The client then drops
-all requests in that session.
+While the link to ZooKeeper is cut, requests wait. The client learns only from ZooKeeper that its session has expired. When ZooKeeper
+reports the expiration of the session, the client drops all requests in the session.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class ZooKeeperClient:
         self._broker.send(ZOOKEEPER, ConnectRequest(nominal))
 
     def adopt(self, session: int) -> None:
-        """Start to use a session and to send its pings. The session is new, or it exists at the start of the simulation."""
+        """Start to use a session that was just opened or that exists at the start of the simulation, and start to send its pings."""
         self.session = session
         self._arm_ping()
 
@@ -100,8 +100,8 @@ class ZooKeeperClient:
         self._queue.clear()
 
     def submit(self, ops: tuple[Op, ...], callback: Callback, *about: object) -> None:
-        """Send operations, and call `callback(results, *about)` when the response arrives. If the session expires before that, the callback
-        is not called."""
+        """Send operations, and call `callback(results, *about)` when the response arrives. If the session expires before the response
+        arrives, the callback is not called."""
         self._queue.append((ops, callback, about))
         self._send_next()
 

@@ -47,7 +47,7 @@ class ZooKeeperReplication(TopicRegistry):
         self._placement = RandomStream(f"{seed}:placement")
 
     def create_topic(self, spec: TopicSpec) -> None:
-        """Write a new topic's assignment to ZooKeeper. After that, the controller elects leaders.
+        """Write a new topic's assignment to ZooKeeper, so that the controller elects leaders for the topic's partitions.
 
         Raises:
             KafkaError: Kafka refuses the topic.
@@ -62,8 +62,8 @@ class ZooKeeperReplication(TopicRegistry):
         self.zookeeper.apply(Create(topic_path(spec.name), tuple(ReplicaAssignment(self.partitions[tp].replicas) for tp in tps)))
 
     def delete_topic(self, name: str) -> None:
-        """Request the deletion of a topic in ZooKeeper (`TopicCommand`, `AdminManager#deleteTopics`). After that, the controller deletes
-        the topic."""
+        """Request the deletion of a topic in ZooKeeper, so that the controller deletes the topic (`TopicCommand`,
+        `AdminManager#deleteTopics`)."""
         for tp in self.topics[name].partitions:
             self.account.partition_deleted(tp)
         self.zookeeper.apply(Create(deletion_path(name)))
@@ -83,7 +83,7 @@ class ZooKeeperReplication(TopicRegistry):
                 )
 
     def topic_removed(self, name: str) -> int:
-        """Record that the controller has deleted a topic. Return the sequence number of the event."""
+        """Record that the controller has deleted a topic, and return the sequence number of the event that records the deletion."""
         topic = self.topics[name]
         event = self.journal.emit(events.TopicDeleted.kind, name, topic.topic_id, len(topic.partitions))
         self.forget_topic(name)
@@ -163,7 +163,8 @@ class ZooKeeperReplication(TopicRegistry):
     def elect_leaders(self, tp: TopicPartition | None, election: ElectionMode) -> list[tuple[TopicPartition, str]]:
         """Request elections in ZooKeeper. Return an error code for each partition.
 
-        If an election is not necessary, the request is refused immediately. Events report the results of the other elections.
+        If an election is not necessary, the request is refused immediately. Events report the results of the elections that are not
+        refused.
         """
         wanted = []
         answers = []

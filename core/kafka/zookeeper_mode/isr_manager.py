@@ -76,7 +76,7 @@ class ZooKeeperIsrManager:
         self.changes.clear()
 
     def disconnected(self) -> None:
-        """Do nothing, because these writes do not go through the controller."""
+        """Do nothing, because ISR writes to ZooKeeper do not go through the controller."""
 
     def session_expired(self) -> None:
         """Revert each partition that has a pending write to its last known ISR, because the response might never arrive."""

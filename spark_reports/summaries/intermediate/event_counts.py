@@ -24,7 +24,7 @@ HARMED: Final = ("records-lost", "lost-records-seen", "records-recovered", "reco
 """The event kinds that report harm to records, or the recovery of harmed records."""
 
 LOST: Final = ("lost_acknowledged", "lost_read")
-"""The columns that count lost records. Logs from earlier isrlab versions lack these columns."""
+"""The columns that count lost records, which logs from earlier isrlab versions lack."""
 
 SUMS: Final = ("records", "span", "bytes", *LOST)
 """The columns whose values are summed."""

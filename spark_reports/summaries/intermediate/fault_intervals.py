@@ -113,8 +113,8 @@ def leadership_intervals(events: DataFrame) -> DataFrame:
 def slow_disk_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
     """Return rows `in, broker, slow_from, slow_until` for the intervals in which writes waited longer than `STALL_BOUND` for a disk.
 
-    The column `in` contains the session. As long as nothing is written, the wait for a busy disk decreases over time, but the duration of a single write
-    does not.
+    The column `in` contains the session. While nothing is written, the wait for a busy disk becomes shorter, but the duration of each write
+    stays the same.
     """
     life = Window.partitionBy("session", "broker").orderBy("seq")
     slowed = F.last(F.expr("CASE WHEN kind = 'disk-slowed' THEN delay_us END"), ignorenulls=True).over(

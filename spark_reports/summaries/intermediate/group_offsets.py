@@ -1,8 +1,8 @@
 """Computes the lag of each group in each partition. Each row covers the time from one change to the next.
 
-The lag is the high watermark of the partition's leader minus the committed offset of the group. An event log contains every change to these
-two offsets, so the lag is exact at every moment. The lag is negative if the leader's log is shorter than the committed offset, for example
-after an unclean election. Before a group's first commit, the group has no lag.
+The lag is the high watermark of the partition's leader minus the committed offset of the group. An event log contains every change to the
+high watermark and to the committed offset, so the lag is exact at every moment. The lag is negative if the leader's log is shorter than the
+committed offset, for example after an unclean election. Before a group's first commit, the group has no lag.
 """
 
 from __future__ import annotations

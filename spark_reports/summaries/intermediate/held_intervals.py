@@ -67,7 +67,7 @@ def _terms(infrequent: DataFrame, sessions: DataFrame) -> DataFrame:
     start`.
 
     `term` is the number of the event with which the term began, and `start` is the high watermark at that time. `lasts` says whether the
-    term lasts until the end of the log.
+    leader's term lasts until the end of the log.
     """
     process = Window.partitionBy("session", "broker").orderBy(F.desc("seq")).rowsBetween(Window.unboundedPreceding, Window.currentRow)
     role = Window.partitionBy(*PARTITION, "broker").orderBy("seq")
@@ -101,7 +101,7 @@ def _steps(terms: DataFrame, advanced: DataFrame) -> DataFrame:
 
 
 def _passed(points: DataFrame, steps: DataFrame) -> DataFrame:
-    """For each offset `at`, return the time at which the high watermark passed the offset during the term, and the previous high
+    """For each offset `at`, return the time at which the high watermark passed the offset during the leader's term, and the previous high
     watermark."""
     rows = points.withColumn("step", F.lit(None).cast("struct<passed_us: bigint, before: bigint>")).unionByName(
         steps.select(*_TERM, F.col("reached").alias("at"), F.struct(F.col("t").alias("passed_us"), "before").alias("step"))

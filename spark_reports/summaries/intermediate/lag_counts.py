@@ -23,12 +23,12 @@ _OWN_END: Final = (
 
 
 def lag_counts(events: DataFrame) -> DataFrame:
-    """For each topic, return in how many `samples` a `follower` or the high watermark (follower -1) was `behind` by a given number of
-    records.
+    """For each topic and each `follower` (-1 for the high watermark), return the number of `samples` in which the follower was `behind` by
+    a given number of records.
 
-    The query has to sort about half of all events. To save time, events are shuffled only once, and hashes replace names: `of_topic` is a
-    hash of session and topic, and another hash identifies the partition. With 10^5 partitions, two partitions have the same hash in one of
-    3·10^9 sessions.
+    Computing the lag requires sorting about half of all events. To save time, events are shuffled only once, and hashes replace names:
+    `of_topic` is a hash of session and topic, and another hash identifies the partition. With 10^5 partitions, two partitions have the same
+    hash in one of 3·10^9 sessions.
     """
     known = events.where(F.col("kind").isin(*LAG_KINDS)).selectExpr(
         "xxhash64(session, topic, partition) AS of_partition",

@@ -19,7 +19,7 @@ STATE_KINDS: Final = ("partition-changed", "setting-changed", "act")
 """The event kinds that `partition_states` needs."""
 
 STATES_FROM: Final = ("partition-changed",)
-"""The event kinds that create partition states. If there are no such events, there are no states."""
+"""The event kinds that create partition states; a log without such events has no partition states."""
 
 STATE_COLUMNS: Final = ("topic", "partition", "leader", "replicas", "isr", "adding", "name", "subject", "new", "act", "args")
 """The event columns that `partition_states` needs."""

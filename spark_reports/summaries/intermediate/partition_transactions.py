@@ -2,7 +2,7 @@
 
 An event log does not record when a transaction opens on a partition. The start of a transaction is derived from three kinds of events:
 
-- `transaction-begun` says which producer ID a producer has. Every batch of such a producer belongs to a transaction.
+- `transaction-begun` says which producer ID a producer has. Every batch of a transactional producer belongs to a transaction.
 - `marker-appended` says where a transaction began and where it ended.
 - `became-leader` gives the offset at which the new leader's log ends; batches and markers at or above this offset are lost.
 
@@ -22,7 +22,7 @@ TRANSACTION_KINDS: Final = ("append", "became-leader", "marker-appended", "topic
 """The event kinds that `partition_transactions` needs."""
 
 TRANSACTIONS_FROM: Final = ("transaction-begun", "marker-appended")
-"""The event kinds that transactions are derived from. If none of these events occurs, there are no transactions."""
+"""The event kinds that transactions are derived from; a log without such events has no transactions."""
 
 TRANSACTION_COLUMNS: Final = (
     "topic", "partition", "broker", "producer", "from_offset", "offset", "marker_offset", "first_offset", "producer_id", "transactional_id",
@@ -107,7 +107,8 @@ def _of_newest_leader(rows: DataFrame, leaders: DataFrame) -> DataFrame:
 
 
 def _open_transactions(rows: DataFrame) -> DataFrame:
-    """Return the transactions that are open at the end: each begins with the first kept batch after the last kept marker."""
+    """Return the transactions that are open at the end. Each begins with the first batch after the last marker, ignoring batches and
+    markers that a later leader lacks."""
     kept = rows.where("kept")
     ended = kept.where("is_marker").groupBy(*_OF).agg(F.max("seq").alias("ended"))
     return (

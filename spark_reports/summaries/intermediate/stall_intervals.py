@@ -116,7 +116,8 @@ def _count(intervals: DataFrame, name: str) -> DataFrame:
 def _intervals_where(facts: dict[str, DataFrame], condition: str) -> DataFrame:
     """Return rows `session, topic, partition, from_us, to_us` for the intervals in which a condition is true.
 
-    The condition is SQL on the counts of open intervals. Each row covers the time between two successive changes of the counts.
+    The condition is an SQL expression over the counts of open intervals. Each row covers the time between two successive changes of the
+    counts.
     """
     ends = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), (_count(*fact[::-1]) for fact in facts.items()))
     order = Window.partitionBy(*PARTITION).orderBy("at")

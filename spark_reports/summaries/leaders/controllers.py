@@ -45,8 +45,8 @@ CONTROLLERS: Final = Summary(
     notes=(
         "`event` is the sequence number of the election in the log. `before` is the previous active controller, and is empty for the "
         "first election. "
-        "`without_us` is the time since the previous controller first resigned, stopped, or paused while it was active. If the log has no "
-        "event of this kind, `without_us` is 0. A single controller that cannot fail (3.3 and later without a quorum) is never elected, so "
+        "`without_us` is the time since the previous controller first resigned, stopped, or paused while it was active, or 0 if the log "
+        "does not contain such an event. A single controller that cannot fail (3.3 and later without a quorum) is never elected, so "
         "this table is empty for such a cluster."
     ),
     kinds=("controller-elected", *_GONE),

@@ -66,8 +66,8 @@ class Checkpoint:
             raise ReportError(f"{directory / MARK}: this file is damaged ({failure}); name another directory") from failure
 
     def _keep_grid(self, path: Path, text: str) -> None:
-        """Keep the grid next to its runs, so that the runs can be repeated. The file already exists if the sweep is being continued, or if
-        the grid was read from it."""
+        """Keep the grid next to its runs, so that the runs can be repeated. The grid's file already exists if the sweep is being continued,
+        or if the grid was read from that file."""
         if not path.exists():
             write_atomically(path, text)
         elif path.read_text(encoding="utf-8-sig") != text:

@@ -3,8 +3,7 @@ runs.
 
 Without a target width, there is one round with all seeds. With a target width, a round ends when each remaining cell has a fixed number of
 runs, and this number doubles from round to round. A cell whose confidence interval is narrow enough at the end of a round gets no more
-runs. This rule
-depends only on seeds, never on the speed of workers.
+runs. The number of runs that a cell gets therefore depends only on seeds, never on the speed of workers.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ FIRST_ROUND: Final = 100
 """The number of runs that a cell gets before its confidence interval is checked for the first time."""
 
 CHUNK_SECONDS: Final = 4.0
-"""The intended processor time of a chunk, in seconds. Starting a chunk takes only a small part of this time."""
+"""The intended processor time of a chunk, in seconds, which is much longer than the time that starting a chunk takes."""
 
 MAX_CHUNK: Final = 1_000
 """The maximum number of runs in a chunk."""

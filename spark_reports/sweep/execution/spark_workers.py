@@ -28,7 +28,7 @@ SETTINGS: Final = {
 }
 """The settings of a session for sweeps.
 
-Spark's code generation is off, because each job has few rows. The user's own settings override these settings.
+Spark's code generation is off, because each job has few rows. Settings that the user gives take precedence.
 """
 
 JOBS: Final = 2
@@ -81,7 +81,7 @@ class SparkWorkers:
 
 
 def _only(grid: AnyGrid, cells: set[int]) -> AnyGrid:
-    """Return a copy of a grid with only the needed cells and without its text. The cells keep their numbers."""
+    """Return a copy of a grid with only the needed cells and without its text. The needed cells keep their numbers."""
     import attrs
 
     if isinstance(grid, ModelGrid):
@@ -93,7 +93,7 @@ def _only(grid: AnyGrid, cells: set[int]) -> AnyGrid:
 def _cores(spark: SparkSession) -> int:
     """Return the number of tasks that run at the same time, as far as Spark knows.
 
-    On Spark Connect, this is the default number of partitions.
+    On Spark Connect, the result is the default number of partitions.
     """
     from pyspark.errors import PySparkException
     from pyspark.sql import functions as F

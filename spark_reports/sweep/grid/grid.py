@@ -22,7 +22,7 @@ class ProducerLoad:
         rate: the number of records per second.
         every: the interval, in µs, between batches near the beginning and the end of a fault.
         between: the interval between batches at all other times. The number of records per second stays the same.
-        acks: the producer's setting acks, which a cell can override.
+        acks: the acks setting of the producer, which a cell can override.
         bytes: the size of a record.
         idempotence: enable.idempotence, which a cell can override.
     """
@@ -39,7 +39,7 @@ class ProducerLoad:
 
 @attrs.frozen
 class FaultWindow:
-    """The windows around faults. If the horizon is long, only these windows are simulated.
+    """The windows around faults, which are the only parts of a long horizon that are simulated.
 
     Attributes:
         before: the warm-up before the first fault of a window.

@@ -30,7 +30,7 @@ from spark_reports.sweep.simulation.episodes import episodes_of
 MAX_SIZE: Final = 50_000
 """The maximum total size of all cells. The size of a cell is its number of partitions plus twice its number of brokers.
 
-The sum is limited because the sweep builds every cell's cluster once before it starts.
+The total size is limited because the sweep builds every cell's cluster once before it starts.
 """
 
 

@@ -36,7 +36,7 @@ _ROOT: Final = ("sweep", "about", "models", "faults", "horizon", "load", "operat
 
 
 def read_model_grid(root: Fields, text: str, source: str) -> ModelGrid:
-    """Read a grid of models from the root of its file.
+    """Read a grid of models from the top-level fields of its file.
 
     Raises:
         ScriptError: the grid is invalid. The error contains all mistakes.

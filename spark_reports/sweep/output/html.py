@@ -2,7 +2,8 @@
 names are escaped.
 
 The chart is an SVG image with a point for each cell. The horizontal axis is the time without acknowledgments (no writes, or stalled). The
-vertical axis is the probability of a loss. Both values have confidence intervals. Cells at the same position share a point and a label.
+vertical axis is the probability of a loss. Both the time and the probability have confidence intervals. Cells at the same position share a
+point and a label.
 """
 
 from __future__ import annotations
@@ -135,6 +136,7 @@ def picture(outcome: SweepResult) -> str:
 
 
 def _round_time(us: float) -> float:
-    """Return the shortest length of the time axis that suffices for all values, in µs. The length is five times one of `_STEPS`."""
+    """Return the shortest length of the time axis, in µs, that suffices for all values: five times one of `_STEPS` or, if all of these are
+    too short, a round number."""
     step = next((seconds for seconds in _STEPS if 5e6 * seconds >= us), None)
     return 5e6 * step if step is not None else round_up(us)

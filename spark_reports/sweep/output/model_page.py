@@ -130,7 +130,8 @@ def _point(cell: ModelCellResult, px: float, py: float) -> str:
 
 
 def _labels(outcome: ModelSweepResult, places: dict[int, tuple[float, float]], picture_width: int) -> list[str]:
-    """Return the names, placed beside their points. A name that would overlap another is moved up and joined to its point by a line."""
+    """Return the names of the systems, each placed beside the system's point. A name that would overlap another is moved up and joined to
+    its point by a line."""
     parts = []
     taken: list[tuple[float, float, float]] = []
     for cell in sorted(outcome.cells, key=lambda each: (-places[each.cell.number][1], places[each.cell.number][0])):

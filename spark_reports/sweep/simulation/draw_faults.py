@@ -130,7 +130,8 @@ def draw_faults(faults: tuple[Fault, ...], spec: ClusterSpec, seed: int, horizon
 
 
 def dedicated_controllers(spec: ClusterSpec) -> list[str]:
-    """Return the voters of the metadata quorum that have a process of their own. Any other voter dies with its broker."""
+    """Return the voters of the metadata quorum that have a process of their own. A voter that shares its process with a broker dies
+    together with the broker."""
     return [name for name in spec.controllers if name.startswith("c")]
 
 

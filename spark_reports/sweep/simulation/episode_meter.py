@@ -1,10 +1,11 @@
 """Measures an episode: how long partitions cannot be read or written, and how long producers wait.
 
-The state that clients experience is determined by `core.lab.views.partition_health.partition_health`. The meter calls this function after
-each event that can change its result. A partition cannot be read while the property `readable` of its status is false. If the workload
+The state that clients experience is determined by `core.lab.views.partition_health.partition_health`. The meter calls `partition_health`
+after each event that can change the state. A partition cannot be read while the property `readable` of its status is false. If the workload
 writes with acks=all, the partition cannot be written while the property `served` of its status is false. While the partition is *stalled*,
 writes with acks=all wait instead of failing. The periods without writes and the stalled periods do not overlap. A high watermark that does
-not advance is reported only after `STALL_BOUND`. Like the tables of a report, the meter counts such a stall from its beginning.
+not advance is reported only after `STALL_BOUND`. Like the tables of a report, the meter counts the stall of a high watermark from the
+beginning of the stall.
 """
 
 from __future__ import annotations

@@ -29,13 +29,13 @@ LOAD_GRAIN: Final = 10 * US_PER_MS
 SOON_EVERY: Final = SECOND
 """The interval, in µs, between batches while a cluster might still be handling a fault (`FaultWindow.soon`).
 
-If the workload specifies a longer interval, the longer interval is used instead.
+A longer interval in the workload takes precedence over `SOON_EVERY`.
 """
 
 MAX_DRAIN: Final = 10 * SECOND
 """The maximum time, in µs, from the moment when producers stop to the end of an episode.
 
-During this time, the last records of the producers can be answered.
+After the producers stop, brokers can still answer their last records.
 """
 
 

@@ -60,8 +60,8 @@ class Histogram:
         """For each given share, return the smallest value such that at least this share of all values is less than or equal to it. Return
         None if the histogram is empty.
 
-        `waits` contains lower bounds of values that are unknown. If any bound in `waits` is at or below a percentile, the percentile is
-        also only a lower bound.
+        `waits` contains lower bounds for values that are not known exactly. If any bound in `waits` is at or below a percentile, the
+        percentile is also only a lower bound.
         """
         unknown = {} if waits is None else waits.counts
         both = Histogram(dict(self.counts))

@@ -24,7 +24,7 @@ from spark_reports.sweep.simulation.draw_faults import HealLinks, draw_faults
 from spark_reports.sweep.simulation.histogram import Histogram
 
 SERVERS: Final = ("n1", "n2", "n3")
-"""The servers that faults can affect. These servers exist in all systems."""
+"""The servers that faults can affect, which exist in all systems."""
 
 TICK: Final = SECOND
 """The interval, in µs, at which the MySQL operator checks the servers."""
@@ -32,7 +32,7 @@ TICK: Final = SECOND
 
 @attrs.frozen
 class ModelRun:
-    """The result of one system with one seed, which is one row.
+    """The result of one system with one seed, which becomes one row of the output.
 
     Attributes:
         cell, seed: the cell and the seed of the run.

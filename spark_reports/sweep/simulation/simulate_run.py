@@ -185,5 +185,5 @@ def from_row(row: Iterable[Any]) -> Run:
 
 
 def run_of(grid: AnyGrid, row: Iterable[Any]) -> AnyRun:
-    """Convert plain data to a run of either kind of grid."""
+    """Build a run from the values of a row, for either kind of grid."""
     return model_run_of(row) if isinstance(grid, ModelGrid) else from_row(row)

@@ -18,7 +18,7 @@ RESAMPLES: Final = 1_000
 MAX_BLOCKS: Final = 400
 """The maximum number of values that a bootstrap draws from.
 
-If there are more values, they are first averaged in blocks of equal size, which preserves the spread of the mean.
+More than `MAX_BLOCKS` values are first averaged in blocks of equal size, which preserves the spread of the mean.
 """
 
 

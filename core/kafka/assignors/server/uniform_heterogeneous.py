@@ -81,9 +81,7 @@ class UniformHeterogeneousAssignmentBuilder:
                     self.sizes[member] += 1
 
     def _balance(self) -> None:
-        """For each topic, balance the load of its subscribers. Repeat this until a pass over all topics moves no partition
-        (`#balanceTopics`).
-        """
+        """Balance the load of each topic's subscribers, and repeat until a pass over all topics moves no partition (`#balanceTopics`)."""
         topics = [topic for topic in self._sorted_topics() if len(self.subscribers[topic]) >= 2]
         last_rebalanced = -1
         for _ in range(MAX_ITERATION_COUNT):

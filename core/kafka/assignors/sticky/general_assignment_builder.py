@@ -17,7 +17,7 @@ from core.kafka.assignors.subscription import Assignment, Members, Topics
 from core.kafka.ids import TopicPartition
 
 ROUNDS_IN_VAIN: Final = 10
-"""If this number of rounds does not improve the balance, the builder stops preferring to move back partitions that have already moved.
+"""The number of rounds without an improvement after which the builder stops preferring to move back partitions that have already moved.
 """
 
 
@@ -159,8 +159,8 @@ class GeneralAssignmentBuilder:
         return performed
 
     def _sum_of_squares(self) -> int:
-        """Return a measure of the imbalance of the assignment. The measure decreases when a partition moves to a member that has at least
-        two fewer partitions than the former owner.
+        """Return a measure of the assignment's imbalance, which decreases when a partition moves to a member that has at least two fewer
+        partitions than the former owner.
         """
         return sum(len(tps) ** 2 for tps in self.assignment.values())
 

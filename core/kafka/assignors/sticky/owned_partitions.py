@@ -66,7 +66,8 @@ def owned_partitions(topics: Topics, members: Members, *, claims_by_partition: b
 
 
 def _subscriptions_equal(members: Members) -> bool:
-    """Return whether all members subscribe to the same topics. As in Kafka, members without topics are ignored if they come first."""
+    """Return whether all members subscribe to the same topics. As in Kafka, members that have no topics are ignored if they precede all
+    members that have topics."""
     first = frozenset[str]()
     for member in members:
         if not first:

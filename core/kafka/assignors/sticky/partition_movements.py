@@ -42,8 +42,8 @@ class PartitionMovements:
         self._by_topic.setdefault(tp.topic, {}).setdefault((source, target), _Moved()).add(tp)
 
     def actual_partition_to_move(self, tp: TopicPartition, source: str, target: str) -> TopicPartition:
-        """Return a partition that has already moved in the opposite direction, and that must move back instead of moving `tp`. If no such
-        partition exists, return `tp`.
+        """Return the partition to move: `tp` or, if another partition of the topic has already moved in the opposite direction, that
+        partition.
 
         Kafka: `#getTheActualPartitionToBeMoved`.
         """

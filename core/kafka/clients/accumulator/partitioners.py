@@ -95,8 +95,8 @@ class StickyPartitioner(Partitioner):
 
 
 class BuiltInPartitioner(Partitioner):
-    """A partitioner that keeps a partition for batch.size bytes, and then chooses another one by the lengths of the queues
-    (`BuiltInPartitioner`, since 3.3)."""
+    """A partitioner that keeps a partition for batch.size bytes, and then chooses another one according to the lengths of the partitions'
+    queues (`BuiltInPartitioner`, since 3.3)."""
 
     __slots__ = ("_batch_size", "_current", "_produced", "_random", "_switches")
 

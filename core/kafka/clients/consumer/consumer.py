@@ -1,7 +1,7 @@
 """A consumer without a group (Kafka: `KafkaConsumer#assign`). The consumer reads every partition of a topic and keeps its own positions.
 
 The consumer reads records below the high watermark from the leader or from the follower that the leader selects (KIP-392). With the
-isolation level read_committed, it reads up to the last stable offset, and skips the records of aborted transactions.
+isolation level read_committed, the consumer reads up to the last stable offset, and skips the records of aborted transactions.
 """
 
 from __future__ import annotations
@@ -207,8 +207,7 @@ class Consumer(Client):
     # --- where to read (KIP-392) -----------------------------------------------------------------------------------
 
     def select_read_replica(self, partition: int) -> int:
-        """Return the broker to fetch from. For up to metadata.max.age.ms, the result is the broker that the leader selected; otherwise, it
-        is the leader.
+        """Return the broker to fetch from: the broker that the leader selected, for up to metadata.max.age.ms; otherwise, the leader.
 
         Kafka: `AbstractFetch#selectReadReplica`.
         """
@@ -258,8 +257,9 @@ class Consumer(Client):
 
     def _has_old_metadata(self, partition: int) -> bool:
         """Return whether the leader epoch is older than the epoch of the last record that was read. A committed offset can contain an epoch
-        that is newer than the known leader epoch. If the leader epoch is older, the consumer ignores the leader and waits for newer
-        metadata. Kafka: `Metadata#updateLastSeenEpochIfNewer`, `ConsumerUtils#refreshCommittedOffsets`.
+        that is newer than the known leader epoch. Until the known leader epoch is at least the epoch of the last record that was read, the
+        consumer ignores the leader and waits for newer metadata. Kafka: `Metadata#updateLastSeenEpochIfNewer`,
+        `ConsumerUtils#refreshCommittedOffsets`.
         """
         return self.validates and self._read_epochs.get(partition, NO_EPOCH) > self.epoch_of(partition)
 

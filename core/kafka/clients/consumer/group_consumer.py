@@ -178,7 +178,8 @@ class GroupConsumer(Consumer):
         self._advance()
 
     def _advance(self) -> None:
-        """Send the next request for the call: look up the coordinator, or send it the request."""
+        """Send the next request for the application's call: a coordinator lookup if the coordinator is unknown; otherwise, the request
+        itself."""
         if self.call is GroupCall.NOTHING or self.correlation:
             return
         if not self.leaders:

@@ -50,10 +50,10 @@ class Application(CallingClient, Protocol):
         """The number of partitions of each given topic; None if the metadata for any of these topics is missing."""
 
     def partitions_gone(self, tps: Partitions, /) -> None:
-        """Stop reading these partitions."""
+        """Stop reading the given partitions."""
 
     def partitions_added(self, tps: Partitions, /) -> None:
-        """Begin to read these partitions."""
+        """Begin to read the given partitions."""
 
     def left(self) -> None:
         """Continue after the response to LeaveGroup."""
@@ -90,7 +90,7 @@ class AbstractMembership:
         client.timers.update({"find-coordinator": self._find_again, "call-timeout": self.calls.timed_out})
 
     def emit(self, kind: str, *columns: object) -> None:
-        """Record an event of this member. This event becomes the cause of the events that follow."""
+        """Record an event of this member, and make it the cause of the events that follow."""
         journal = self.client.journal
         journal.cause = journal.emit(kind, self.client.name, self.does.group, *columns)
 

@@ -77,7 +77,7 @@ def by_topic(tps: Partitions) -> Partitions:
 
 
 def is_cooperative(names: tuple[str, ...]) -> bool:
-    """Return whether a consumer with these assignors rebalances cooperatively. All of its assignors must support cooperative rebalancing
+    """Return whether a consumer rebalances cooperatively, which requires that all of its assignors support cooperative rebalancing
     (`ConsumerCoordinator`)."""
     return all(ASSIGNORS[name].cooperative for name in names)
 

@@ -1,7 +1,8 @@
 """A consumer's membership in its group: joining, syncing, heartbeats, and leaving (Kafka: `AbstractCoordinator`, `ConsumerCoordinator`).
 
 A consumer in Kafka has two threads. The application's thread joins the group, but only in poll(). The heartbeat thread sends heartbeats,
-even while the application is processing records. If the application does not call poll() again in time, this thread leaves the group.
+even while the application is processing records. If the application does not call poll() again in time, the heartbeat thread makes the
+consumer leave the group.
 """
 
 from __future__ import annotations

@@ -56,16 +56,15 @@ class GroupMember(Client):
         running: whether the process is running.
         closing: whether the application closes the consumer after its current step.
         failure: the exception that the next poll() throws; empty if there is none.
-        closes_on_error: whether the application closes the consumer after an exception. Otherwise, the application only stops calling
-            poll().
+        closes_on_error: whether the application closes the consumer after an exception; if not, the application only stops calling poll().
         commit_requested: whether an act has requested a commit.
         poll_time: the time that the application spends on each poll that returns records, µs.
         record_time: the time that the application spends on each record, µs.
         batch: the records that the application is processing.
         batch_began: the time when the application began to process the batch, µs.
         batch_time: the time that processing the batch takes, µs.
-        batch_number: the number of polls that returned records. This number distinguishes the timers of the current batch from those of
-            earlier batches.
+        batch_number: the number of polls that returned records, which distinguishes the timers of the current batch from those of earlier
+            batches.
         processed: the number of records processed.
         crash_after: how many more records the application processes before it crashes; -1 if it does not crash.
         auto_commit_due: the time when the next automatic commit is due, µs.
@@ -236,7 +235,7 @@ class GroupMember(Client):
             self._dispatch(*self.unread.pop(0))
 
     def _dispatch(self, message: object, sender: str) -> bool:
-        """Pass a message or a timer to the components that it concerns. Return False if nothing has changed as a result."""
+        """Pass a message or a timer to the components that it concerns. Return False if the message or timer changed nothing."""
         if isinstance(message, Timer):
             topic, colon, name = message.name.partition(":")
             if colon:
@@ -428,7 +427,8 @@ class GroupMember(Client):
             self._return_to_poll()
 
     def thawed(self, duration: int) -> None:
-        """Continue after the process was frozen for some time (µs). The application's current work ends later by this duration."""
+        """Continue after the process was frozen for `duration` µs, and postpone the end of the application's current work by the same
+        duration."""
         if self.phase is Phase.PROCESSING:
             self.batch_number += 1
             self.batch_began += duration
@@ -526,12 +526,12 @@ class GroupMember(Client):
         return {reader.topic: len(reader.leaders) for reader in readers if reader.leaders} if all(r.has_metadata for r in readers) else None
 
     def partitions_gone(self, tps: Partitions) -> None:
-        """Stop reading these partitions."""
+        """Stop reading the given partitions."""
         for tp in tps:
             self._reader(tp.topic).revoke(tp.partition)
 
     def partitions_added(self, tps: Partitions) -> None:
-        """Begin to read these partitions. The interval for automatic commits starts again."""
+        """Begin to read the given partitions. The interval for automatic commits starts again."""
         for tp in tps:
             self._reader(tp.topic).assign(tp.partition)
         self._schedule_auto_commit()

@@ -1,7 +1,8 @@
 """The consumer of a process that can be a member of a group: the group coordinator assigns some partitions of the topic to it, and can take
 them away.
 
-Kafka: `KafkaConsumer#subscribe`, `ConsumerRebalanceListener`. Without a membership, it reads all partitions (`KafkaConsumer#assign`).
+Kafka: `KafkaConsumer#subscribe`, `ConsumerRebalanceListener`. Without a membership, the consumer reads all partitions of the topic
+(`KafkaConsumer#assign`).
 """
 
 from __future__ import annotations
@@ -186,7 +187,7 @@ class MemberConsumer(GroupConsumer):
             self.member.check_metadata()
 
     def tp(self, partition: int) -> TopicPartition:
-        """Return the partition of the topic with the given number."""
+        """Return the topic's partition that has the given number."""
         return TopicPartition(self.topic, partition)
 
     def partitions_to_read(self) -> Iterable[int]:
@@ -298,7 +299,7 @@ class MemberConsumer(GroupConsumer):
         return dict.fromkeys(topics, len(self.leaders))
 
     def partitions_gone(self, tps: Partitions) -> None:
-        """Stop reading these partitions, and forget their records."""
+        """Stop reading the given partitions, and forget their records."""
         for tp in tps:
             self.assigned.pop(tp.partition, None)
             self.initializing.pop(tp.partition, None)
@@ -310,7 +311,7 @@ class MemberConsumer(GroupConsumer):
         self.process.partitions_revoked(tuple(tp.partition for tp in tps))
 
     def partitions_added(self, tps: Partitions) -> None:
-        """Begin to read these partitions."""
+        """Begin to read the given partitions."""
         for tp in tps:
             self.assigned[tp.partition] = self.initializing[tp.partition] = None
             while len(self.positions) <= tp.partition:

@@ -2,8 +2,8 @@
 `ConsumerHeartbeatRequestManager`).
 
 The background thread sends heartbeats and receives the assignment. The application gives up partitions and takes over new ones in poll(),
-where each call runs one callback. After that, the background thread immediately sends a heartbeat, which tells the coordinator what the
-consumer owns.
+where each call runs one callback. When the application has taken over the new partitions, the background thread immediately sends a
+heartbeat that tells the coordinator which partitions the consumer owns.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from core.kafka.release import Release
 from core.sim.units import US_PER_MS
 
 POLL_TIME: Final = 100 * US_PER_MS
-"""The duration of a call to poll() that returns no records, µs. When this time has elapsed, the application calls poll() again."""
+"""The duration of a call to poll() that returns no records, µs, after which the application calls poll() again."""
 
 FATAL_HEARTBEATS: Final = {
     errors.INVALID_REQUEST: "InvalidRequestException",
@@ -150,7 +150,7 @@ class MembershipManager(AbstractMembership):
 
     @property
     def is_rebalancing(self) -> bool:
-        """Whether a commit fails because of a rebalance. In the consumer protocol, this never happens."""
+        """Whether a commit fails because of a rebalance: always False in the consumer protocol."""
         return False
 
     @property

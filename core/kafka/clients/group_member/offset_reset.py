@@ -34,7 +34,7 @@ class Target(NamedTuple):
 
     Attributes:
         option: the name of the tool's option.
-        number: the value of `to-offset` or `shift-by`. For `to-datetime` and `by-duration`, the number is the target time, µs.
+        number: the value of `to-offset` or `shift-by`, or the target time in µs for `to-datetime` and `by-duration`.
         offsets: the offsets in the file of `from-file`.
     """
 

@@ -281,7 +281,7 @@ class TopicReader(Consumer):
         return broker not in self.owner.buffered_brokers()
 
     def buffered_brokers(self) -> set[int]:
-        """Return the brokers that serve the partitions whose records are waiting for poll(). Paused partitions do not count
+        """Return the brokers that serve the partitions whose records are waiting for poll(), excluding paused partitions
         (`AbstractFetch#bufferedNodes`)."""
         waiting = {each.tp.partition for each in self.buffer if each.tp.partition not in self.paused}
         return {self.select_read_replica(each) for each in waiting if self._is_fetchable(each)}
@@ -328,7 +328,7 @@ class TopicReader(Consumer):
     # --- positions that are not in the log -------------------------------------------------------------------------
 
     def _request_offset(self, partition: int, error: str) -> None:
-        """Request the position that auto.offset.reset requires. If there is no policy, poll() fails."""
+        """Request the position that auto.offset.reset requires. If auto.offset.reset is `none`, poll() fails."""
         if self.policy is Reset.NONE:
             self.owner.poll_fails(f"OffsetOutOfRangeException: {TopicPartition(self.topic, partition)} at {self.positions[partition]}")
             return
@@ -361,8 +361,8 @@ class TopicReader(Consumer):
                 self._confirm(tp.partition)
 
     def truncated(self, partition: int, end: int, epoch: int, read: int) -> None:
-        """Go back to the offset where the new leader's log diverges from the log that the member has read. If there is no policy, poll()
-        fails (`SubscriptionState#maybeCompleteValidation`)."""
+        """Go back to the offset where the new leader's log diverges from the log that the member has read. If auto.offset.reset is `none`,
+        poll() fails (`SubscriptionState#maybeCompleteValidation`)."""
         if self.policy is Reset.NONE:
             where = f"{TopicPartition(self.topic, partition)} at {self.positions[partition]}, divergent offset {end}"
             self.owner.poll_fails(f"LogTruncationException: {where}")

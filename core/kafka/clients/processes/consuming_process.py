@@ -151,7 +151,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
     def _transaction_failed(self) -> bool:
         """Handle an error in the transaction, if there is one. Return whether there was an error.
 
-        After a fatal error, the instance ends. Otherwise, the transaction is aborted.
+        A fatal error ends the instance; any other error aborts the transaction.
         """
         transactions = self.transactions
         if transactions is None:

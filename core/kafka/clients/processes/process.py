@@ -138,7 +138,8 @@ class Process(ConsumingProcess):
             self._complete()
 
     def _poll_group(self) -> bool:
-        """Perform the group-related part of poll(). Return whether another step began. All earlier rounds have committed their offsets."""
+        """Perform the group-related part of poll(), before which all earlier rounds have committed their offsets. Return whether another
+        step began."""
         member = self.consumer.member
         if self.step is not ProcessStep.POLL or member is None:
             return False
@@ -154,7 +155,7 @@ class Process(ConsumingProcess):
         self._begin(ProcessStep.FETCH_OFFSETS)
 
     def partitions_revoked(self, partitions: tuple[int, ...]) -> None:
-        """Do nothing: between two rounds, the process holds no records."""
+        """Do nothing, because the process holds no records between two rounds."""
 
     @property
     def is_polling(self) -> bool:
@@ -237,7 +238,7 @@ class Process(ConsumingProcess):
             case ProcessStep.COMMIT_OFFSETS:
                 consumer.commit_offsets(consumer.offsets_to_commit(self.polled))
             case _:
-                assert transactions is not None, "the other steps need transactions"
+                assert transactions is not None, "only transactional processes have the other steps"
                 if step is ProcessStep.INIT:
                     transactions.init()
                 elif step is ProcessStep.BEGIN:

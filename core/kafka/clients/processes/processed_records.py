@@ -1,4 +1,4 @@
-"""The content of a batch that a process wrote. The content identifies the input records from which the process made the batch."""
+"""The content of a batch that a process wrote, which identifies the input records from which the process made the batch."""
 
 from __future__ import annotations
 

@@ -133,8 +133,8 @@ class CoordinatorRequests:
         client.timer(client.config.request_timeout + POLL_DELAY, "transaction-timeout", self.correlation)
 
     def take_answered(self, correlation: int) -> TxnRequest | None:
-        """If the request in flight has this correlation ID, return it, and record that it is no longer in flight. Otherwise, return
-        None."""
+        """Return the request with the given correlation ID, and record that it is no longer in flight. Return None if no such request is in
+        flight."""
         request = self.in_flight
         if request is None or correlation != self.correlation:
             return None

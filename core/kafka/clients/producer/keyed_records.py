@@ -15,7 +15,7 @@ MAX_KEYS: Final = 100_000
 
 
 class KeyedRecords(NamedTuple):
-    """A rule that gives keys and values to records. Each record gets the next key in turn.
+    """A rule that assigns keys and values to records. Each record gets the next key in turn.
 
     `value` is the value of each record. If `value` is empty, the value of each record is its number.
     """

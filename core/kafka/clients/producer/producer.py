@@ -171,7 +171,7 @@ class Producer(Sender):
         self.send_all()
 
     def start_load(self, rate: int, every: int, record_bytes: int) -> None:
-        """Produce `rate` records per second. Every `every` µs, send one batch to the next partition in turn."""
+        """Produce `rate` records per second by sending a batch every `every` µs, each to the next partition in turn."""
         self.rate, self.every, self.record_bytes = rate, every, record_bytes
         self.resume_load()
 
@@ -321,7 +321,7 @@ class Producer(Sender):
     # --- what the sender asks --------------------------------------------------------------------------------------
 
     def keeps_checking(self) -> bool:
-        """Return whether to check timeouts even if no batch is incomplete, which is necessary while a load is running."""
+        """Return whether to continue the timeout checks after all batches are complete, which is necessary while a load is running."""
         return self.rate > 0
 
     def metadata_updated(self) -> None:

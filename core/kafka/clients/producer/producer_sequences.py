@@ -1,8 +1,8 @@
 """The producer ID, epoch, and sequence numbers of an idempotent producer (Kafka: `TransactionManager`, `TxnPartitionMap`).
 
 A batch gets its sequence numbers when it is sent for the first time, and keeps them until it is acknowledged or given up. If it is not
-known whether a batch was appended, the batch's sequence numbers cannot be used again. Instead, the producer starts a new producer epoch
-(since 2.5, KIP-360) or gets a new producer ID (before 2.5).
+known whether a batch was appended, the batch's sequence numbers cannot be used again, so the producer starts a new producer epoch (since
+2.5, KIP-360) or gets a new producer ID (before 2.5).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class PartitionSequences:
 
     Attributes:
         producer_id: the producer ID that the sequence numbers belong to.
-        producer_epoch: the producer epoch that the sequence numbers belong to. This epoch can be older than the producer's own epoch while
-            old batches are in flight.
+        producer_epoch: the producer epoch that the sequence numbers belong to, which can be older than the producer's own epoch while old
+            batches are in flight.
         next_sequence: the sequence number of the next record.
         last_acked: the sequence number of the last acknowledged record; NONE if there is none.
         last_acked_offset: the offset of the last acknowledged record; NONE if there is none.
@@ -65,8 +65,7 @@ class ProducerSequences:
 
     Attributes:
         transactional: whether the producer has a transactional.id.
-        bumps_epoch: whether the producer starts a new epoch by itself (KIP-360, since 2.5). If not, the producer needs a new producer ID
-            instead.
+        bumps_epoch: whether the producer starts a new epoch by itself (KIP-360, since 2.5) instead of requesting a new producer ID.
         producer_id: the producer ID; NONE while the producer has none.
         producer_epoch: the producer epoch; NONE while the producer has none.
         partitions: the sequence numbers by partition.
@@ -225,8 +224,8 @@ class ProducerSequences:
         (`TransactionManager#maybeResolveSequences`).
 
         Returns:
-            The partitions in which records are missing. An idempotent producer restarts the sequence numbers for these partitions. A
-            transactional producer must abort its transaction.
+            The partitions in which records are missing. Because of the missing records, an idempotent producer restarts the sequence
+            numbers for these partitions, and a transactional producer aborts its transaction.
         """
         missing = []
         for partition in [each for each in self.unresolved if not self.of(each).in_flight]:

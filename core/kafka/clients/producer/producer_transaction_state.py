@@ -62,7 +62,7 @@ TARGETS: Final = {
     COMMIT: _S.COMMITTING_TRANSACTION,
     ABORT: _S.ABORTING_TRANSACTION,
 }
-"""The state that the producer enters when the application makes each of these calls."""
+"""For each transactional call (initialize, begin, commit, or abort), the state that the producer enters."""
 
 
 class IllegalStateError(ValueError):

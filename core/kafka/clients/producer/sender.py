@@ -169,7 +169,7 @@ class Sender(RecordAccumulator):
 
     def _report_batch(self, batch: BufferedBatch) -> None:
         """Record that a batch of collected records is complete."""
-        assert self.batching is not None, "only batching makes such batches"
+        assert self.batching is not None, "only producers with batching create buffered batches"
         full, size = batch.full, self.batching.sent(batch, self.journal.now)
         self.journal.emit(
             events.BatchCompleted.kind,
@@ -314,8 +314,8 @@ class Sender(RecordAccumulator):
     def _expire(self, batch: ProducerBatch, *, in_retry: bool) -> None:
         """Give up a batch whose delivery.timeout.ms has elapsed (`Sender#sendProducerData`).
 
-        If the batch was being retried, nothing new is sent to the partition until it is known whether the batch was appended. Kafka has no
-        such rule for a batch that expires during its first attempt.
+        If a batch expires during a retry, the producer sends nothing new to the partition until it knows whether the batch was appended. As
+        in Kafka, the producer does not wait for the outcome of a batch that expires during its first attempt.
         """
         if self.sequences is not None and in_retry:
             self.sequences.mark_unresolved(batch)
@@ -396,7 +396,7 @@ class Sender(RecordAccumulator):
         self.refresh_metadata_soon()  # leaders might have changed (`NetworkClient.DefaultMetadataUpdater#handleServerDisconnect`)
 
     def keeps_checking(self) -> bool:
-        """Return whether to check timeouts even if no batch is incomplete, which is necessary if more batches will follow."""
+        """Return whether to continue the timeout checks after all batches are complete, which is necessary if more batches will follow."""
         return False
 
     def abort_batches(self, error: str, *, unsent_only: bool) -> None:
@@ -415,7 +415,7 @@ class Sender(RecordAccumulator):
     def _check_timeouts(self, _: object) -> None:
         """Check request and delivery timeouts, and report overdue batches.
 
-        While there are incomplete batches or a load, this check runs once a second and when the next timeout is due.
+        While there are incomplete batches or a load is running, timeouts are checked once a second and when the next timeout is due.
         """
         self.report_overdue_batches()
         now, timeout = self.journal.now, self.config.request_timeout + POLL_DELAY

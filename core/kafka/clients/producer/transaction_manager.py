@@ -175,8 +175,8 @@ class TransactionManager:
         self.client.journal.emit(events.TransactionBegun.kind, self.name, self.transactional_id, self.producer_id, self.producer_epoch)
 
     def add_partition(self, tp: TopicPartition) -> None:
-        """Record that the application sends records to a partition (`#maybeAddPartition`). After that, `advance` requests that the
-        coordinator add the partition."""
+        """Record that the application sends records to a partition (`#maybeAddPartition`). Before transaction.version 2, `advance` then
+        asks the coordinator to add the partition to the transaction."""
         if tp in self.partitions or tp in self.new_partitions:
             return
         if self.version >= 2:  # the leader of the partition adds it
@@ -188,7 +188,7 @@ class TransactionManager:
     def send_offsets(self, group: str, offsets: tuple[OffsetToCommit, ...], membership: GroupMembership = NOT_A_MEMBER) -> None:
         """Include the offsets of a group in the transaction. The call has ended when `sends_offsets` is False.
 
-        Kafka: `#sendOffsetsToTransaction`. By default, the client is not a member of the group.
+        Kafka: `#sendOffsetsToTransaction`. The default `membership` is that of a client that is not a member of the group.
 
         Raises:
             IllegalStateError: the producer's current state does not allow the call.
@@ -362,7 +362,7 @@ class TransactionManager:
         self._transition(_S.READY)
 
     def partitions_added(self, partitions: tuple[TopicPartition, ...]) -> None:
-        """Record that the coordinator added partitions. After that, `advance` sends their batches."""
+        """Record that the coordinator added partitions to the transaction, so that `advance` can send the batches for these partitions."""
         self.partitions.update(dict.fromkeys(partitions))
         self.started = True
 

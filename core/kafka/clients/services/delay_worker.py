@@ -3,8 +3,9 @@
 If levels are chained, the worker of the longest level sends a record whose requested delay is longer to the level for the rest of the
 delay.
 
-If the real topic never accepts a record, for example because the record is too large, the worker tries to send it again and again. With a
-dead-letter topic, the worker sends the record there instead, so that the commit point can advance.
+If the real topic never accepts a record, for example because the record is too large, the worker tries to send it again and again. If there
+is a dead-letter topic, a record that the real topic never accepts goes to the dead-letter topic instead, so that the worker can commit
+later offsets.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class DelayWorker(ServiceWorker):
     def _forwarded(self, records: HeldRecords, batch: ProducerBatch) -> None:
         """Report the lateness, which is the time from when the records were due until they were acknowledged.
 
-        If the records were sent to another level, they have no rounding yet.
+        If the records were sent to another level instead of their real topic, the reported rounding is 0.
         """
         content = batch.content
         if isinstance(content, RetriedRecords):
@@ -138,7 +139,7 @@ class DelayWorker(ServiceWorker):
         self._forward(records, content, does.dead_letters)
 
     def _report_dead(self, content: RetriedRecords, records: int) -> None:
-        """Report records that have reached the dead-letter topic. In a transaction, the records count only when the transaction is
+        """Report records that have reached the dead-letter topic. Records in a transaction are reported only when the transaction is
         committed."""
         tp = content.source
         self.account.records_dead_lettered(self.does.service, tp, content.start, content.start + records)

@@ -83,8 +83,8 @@ class HoldingProcess(ConsumingProcess):
     # --- holding records -------------------------------------------------------------------------------------------
 
     def _poll(self) -> None:
-        """Hold fetched records, but at most `bound` records for each partition. Pause partitions that have reached this limit, and resume
-        partitions that have fewer than `resume_at` held records."""
+        """Hold fetched records, but at most `bound` records for each partition. Pause each partition that has `bound` held records, and
+        resume each partition that has fewer than `resume_at` held records."""
         consumer, queue, does = self.consumer, self.queue, self.does
         for number in range(len(consumer.positions)):
             if number in consumer.paused and queue.count(number) < does.resume_at:

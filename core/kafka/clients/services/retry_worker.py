@@ -5,7 +5,7 @@ retries, there are no retry topics. The worker tries the record again in place, 
 
 A record that kills the process is never sent to another topic. If the worker counts tries before it starts them, it first commits the
 offset and the number of the try as the metadata of the offset, so that the next instance knows both. When all tries of a record have been
-started, the record goes to the dead-letter topic. Counting tries in this way requires one commit for each record.
+started, the record goes to the dead-letter topic. Counting tries before they start requires a separate commit for each record.
 
 The laboratory determines which tries fail (`FailureRule`). Exactly the requested share of records fails: in each batch, the first records
 fail.
@@ -90,7 +90,7 @@ class RetryWorker(ServiceWorker):
         started: for each partition, the last record whose tries were counted, and how many of its tries were started.
         counted: the partitions for which the worker has committed the number of the next try, but has not started that try yet.
         counting: the partition for which the worker must commit the number of the next try; -1 if there is none.
-        count_sent: whether this commit has been sent.
+        count_sent: whether the commit of the number of the next try has been sent.
     """
 
     __slots__ = ("blocked", "count_sent", "counted", "counting", "owed", "plan", "reports", "rule", "started")
@@ -165,8 +165,8 @@ class RetryWorker(ServiceWorker):
     # --- counting tries before they start --------------------------------------------------------------------------
 
     def _is_counted(self, records: HeldRecords) -> bool:
-        """Return whether the number of the first record's next try has been committed. If the number has not been committed, hold the
-        records, and commit the number of the try. If all tries have been started, send the record to the dead-letter topic."""
+        """Return whether the number of the first record's next try has been committed. If the number of the next try has not been
+        committed, hold the records, and commit that number. If all tries have been started, send the record to the dead-letter topic."""
         partition, offset, starts = records.partition, records.start, self.plan.starts
         known, tries = self.started.get(partition) or _tries_in(self.consumer.metadata.get(partition, ""))
         if known != offset:
@@ -218,7 +218,7 @@ class RetryWorker(ServiceWorker):
         return min(failing, records.size)
 
     def _block_partition(self, failed: HeldRecords, failed_tries: int) -> None:
-        """Try the records again in place after the next delay."""
+        """Block the partition, and try the records again after the next delay."""
         again = failed._replace(due=self.journal.now + self.plan.blocking[failed_tries])
         self.blocked[failed.partition] = (again, failed_tries + 1)
         self.queue.push(again, again=True)
@@ -249,7 +249,7 @@ class RetryWorker(ServiceWorker):
     # --- reports ---------------------------------------------------------------------------------------------------
 
     def _report_try(self, records: HeldRecords, number: int, *, failed: bool) -> int:
-        """Report a try. Return the sequence number of the event."""
+        """Report a try, and return the sequence number of the event that records it."""
         journal, does = self.journal, self.does
         self.account.records_tried(does.service, number, records.size, failed)
         before, journal.cause = journal.cause, records.event or journal.cause
@@ -273,7 +273,7 @@ class RetryWorker(ServiceWorker):
         )  # fmt: skip
 
     def _forwarded(self, records: HeldRecords, batch: ProducerBatch) -> None:
-        """Report records that have reached the next topic. In a transaction, the records count only when the transaction is committed."""
+        """Report records that have reached the next topic. Records in a transaction are reported only when the transaction is committed."""
         content, topic = batch.content, batch.tp.topic
         assert isinstance(content, RetriedRecords), "the worker sends records with these headers"
         if self.transactions is not None:

@@ -24,7 +24,7 @@ class ServiceStep(enum.StrEnum):
     SEND = "send"
     """The worker has sent records, but has not yet handled the response from the broker."""
     FORWARD = "forward"
-    """The broker has acknowledged records that the worker sent. The offsets of these records have not been committed."""
+    """The broker has acknowledged records that the worker sent, but the worker has not committed the offsets of these records yet."""
     COMMIT = "commit"
     """The offsets have been committed."""
 

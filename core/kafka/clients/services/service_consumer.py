@@ -58,8 +58,8 @@ class ServiceConsumer(MemberConsumer):
     # --- pausing ---------------------------------------------------------------------------------------------------
 
     def pause(self, partition: int) -> None:
-        """Stop fetching a partition. Unless `keeps_paused` is true, forget the records that have not been polled. The forgotten records
-        will be fetched again."""
+        """Stop fetching a partition. Unless `keeps_paused` is true, forget the partition's records that have not been polled, so that they
+        are fetched again later."""
         self.paused[partition] = None
         dropped = [] if self.keeps_paused else self.buffered.pop(partition, [])
         if dropped:
@@ -75,7 +75,7 @@ class ServiceConsumer(MemberConsumer):
         self.paused.clear()
 
     def partitions_gone(self, tps: Partitions) -> None:
-        """Stop reading these partitions, and forget their records."""
+        """Stop reading the given partitions, and forget their records."""
         for tp in tps:
             self.paused.pop(tp.partition, None)
             self.buffered.pop(tp.partition, None)

@@ -61,8 +61,8 @@ class RetriedRecords(NamedTuple):
 
 
 class HeldRecords(NamedTuple):
-    """Records [start, end) from one batch of a partition, which a service holds until they are due. Instances sort in the order in which a
-    priority queue returns them.
+    """Records [start, end) from one batch of a partition, which a service holds until they are due. Instances are sorted in the order in
+    which a priority queue returns them.
 
     Attributes:
         due: the time when the records are due, µs.

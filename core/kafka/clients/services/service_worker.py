@@ -1,8 +1,8 @@
 """A worker in a service. The worker fetches the records of one topic, holds them until they are due, handles them, and commits offsets.
 
 A worker keeps all of its state in memory, so the state is lost when the process ends. The next instance starts at the committed offsets.
-Because records can become due in a different order than their offsets, the worker does not commit its position. Instead, it commits the
-lowest offset that it has not finished handling.
+Because records can become due in a different order than their offsets, the worker commits the lowest offset that it has not finished
+handling, instead of its position.
 
 With a transactional.id, the records that the worker sends and the offsets that it commits during each commit interval form one transaction.
 
@@ -139,7 +139,7 @@ class ServiceWorker(HoldingProcess):
         transactions, consumer = self.transactions, self.consumer
         match self.phase:
             case Phase.INIT | Phase.ABORTING:
-                assert transactions is not None, "these phases belong to transactions"
+                assert transactions is not None, "only transactional workers enter these phases"
                 if transactions.state is not READY or transactions.call:
                     return False
                 self._return_to_committed()
@@ -163,14 +163,14 @@ class ServiceWorker(HoldingProcess):
             case Phase.FLUSHING:
                 return self._flush()
             case Phase.SENDING_OFFSETS:
-                assert transactions is not None, "this phase belongs to transactions"
+                assert transactions is not None, "only transactional workers enter this phase"
                 if transactions.sends_offsets:
                     return False
                 self.phase = Phase.COMMITTING
                 transactions.commit()
                 return True
             case Phase.COMMITTING:
-                assert transactions is not None, "this phase belongs to transactions"
+                assert transactions is not None, "only transactional workers enter this phase"
                 if transactions.state is not READY or transactions.call:
                     return False
                 self.phase = Phase.RUNNING
@@ -329,8 +329,8 @@ class ServiceWorker(HoldingProcess):
     # --- committing ------------------------------------------------------------------------------------------------
 
     def offset_to_commit(self, partition: int) -> int:
-        """Return the offset to commit for a partition: the lowest one that the worker has not finished handling, or the worker's
-        position."""
+        """Return the offset to commit for a partition: the lowest offset that the worker has not finished handling or, if there is none or
+        the worker commits its position, the position."""
         position = self.consumer.next_to_poll(partition)
         if self.does.commits is ServiceCommit.POSITION:
             return position
@@ -388,7 +388,7 @@ class ServiceWorker(HoldingProcess):
         """If all batches are acknowledged, commit the offsets in the transaction. If the worker is no longer a member of its group, abort the
         transaction."""
         transactions = self.transactions
-        assert transactions is not None, "this phase belongs to transactions"
+        assert transactions is not None, "only transactional workers enter this phase"
         if self.has_incomplete_batches() or transactions.call or transactions.state is not OPEN:
             return False
         if not self.consumer.can_commit:

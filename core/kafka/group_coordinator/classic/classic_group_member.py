@@ -78,7 +78,7 @@ class ClassicGroupMember:
     def has_satisfied_heartbeat(self, now: int) -> bool:
         """Return whether the member counts as alive when its session timer fires (`#hasSatisfiedHeartbeat`).
 
-        A member that is waiting for a response counts as alive. However, a new member does not wait longer than its deadline.
+        A member that is waiting for a response counts as alive, except for a new member whose deadline has passed.
         """
         if not self.is_new and (self.join is not None or self.sync is not None):
             return True

@@ -19,7 +19,7 @@ from core.kafka.group_coordinator.group_metadata_manager import GroupCache
 
 
 class NewGroup:
-    """A response that carries a new member ID. Since 4.0, this response waits until the new group is in the log."""
+    """A response that carries a new member ID. Since 4.0, a response with a new member ID waits until the new group is in the log."""
 
     __slots__ = ("broker", "parked", "response")
 

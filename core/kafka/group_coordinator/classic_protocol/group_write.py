@@ -27,7 +27,7 @@ class Stored(Protocol):
 
 
 class Nothing:
-    """The step that follows the write of an empty group's record. This step does nothing."""
+    """A step that does nothing, which follows the write of an empty group's record."""
 
     __slots__ = ()
 
@@ -91,7 +91,7 @@ class GroupWrite:
         self._end(APPEND_ERRORS.get(error, error))
 
     def timed_out(self) -> None:
-        """End the write, because offsets.commit.timeout.ms has elapsed. The record might still be committed later."""
+        """End the write, because offsets.commit.timeout.ms has elapsed. The group's record might still be committed later."""
         self._end(APPEND_ERRORS[errors.REQUEST_TIMED_OUT])
 
     def _end(self, error: str) -> None:

@@ -53,7 +53,7 @@ class Rebalances:
         return self.broker.release
 
     def emit(self, kind: str, *columns: object) -> None:
-        """Record an event of this coordinator. This event becomes the cause of the events that follow."""
+        """Record an event of this coordinator, and make it the cause of the events that follow."""
         journal = self.broker.journal
         journal.cause = journal.emit(kind, self.broker.id, *columns)
 
@@ -71,7 +71,7 @@ class Rebalances:
         return cache, cache.groups[name].classic, detail
 
     def dissolve(self, group: ClassicGroup) -> None:
-        """Fail the waiting requests, because the group is becoming a consumer group. After that, the members join again."""
+        """Fail the waiting requests so that the members join again, because the group is becoming a consumer group."""
         for member in group.members.values():
             self.answer_join(member, JoinGroupResponse(0, errors.REBALANCE_IN_PROGRESS, member.member_id))
             parked, member.sync = member.sync, None

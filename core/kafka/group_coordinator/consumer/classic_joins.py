@@ -2,7 +2,7 @@
 
 Kafka: `GroupMetadataManager#classicGroupJoinToConsumerGroup`, `#classicGroupHeartbeatToConsumerGroup`, `#classicGroupSyncToConsumerGroup`.
 
-The functions do not change the group. Instead, the functions return records, which the coordinator writes and then applies to the group.
+The functions in this module do not change the group, but return records, which the coordinator writes and then applies to the group.
 """
 
 from __future__ import annotations

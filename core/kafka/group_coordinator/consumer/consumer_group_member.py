@@ -51,7 +51,7 @@ class ConsumerGroupMember(NamedTuple):
         previous_epoch: the member epoch before the current one.
         state: the state of the member's reconciliation.
         assigned: the partitions that the member has and keeps.
-        pending_revocation: the partitions that the member must give up. The partitions to give up still count as owned.
+        pending_revocation: the partitions that the member must give up, which still count as owned.
         classic: what is known about a member that uses the classic protocol; None for other members.
     """
 

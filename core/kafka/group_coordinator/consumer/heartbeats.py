@@ -1,6 +1,6 @@
 """How a coordinator handles a ConsumerGroupHeartbeat request (Kafka: `GroupMetadataManager#consumerGroupHeartbeat`).
 
-The functions do not change the group. Instead, the functions return records, which the coordinator writes and then applies to the group.
+The functions in this module do not change the group, but return records, which the coordinator writes and then applies to the group.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class HeartbeatResult(NamedTuple):
     """The result of a heartbeat.
 
     Attributes:
-        error: the error, or NONE. If there is an error, there are no records.
+        error: the error, or NONE. If `error` is not NONE, `records` is empty.
         records: the records to write.
         member: the member after the heartbeat; None if the request failed.
         assignment: the partitions for the response; None if they have not changed.
@@ -122,7 +122,7 @@ def advance(
         member: the member before the request.
         updated: the member, updated from the fields in the request.
         owned: the partitions that the member reports that it owns; None if it does not report any.
-        records: the records that earlier steps have produced. The function appends its own records to this list.
+        records: the list of records that earlier steps have produced, to which this function appends its own records.
         rules: the coordinator's settings.
         now: the current time, µs.
 
@@ -275,7 +275,8 @@ def _leave(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, rules: 
 
 
 def fence_member(group: ConsumerGroup, member: ConsumerGroupMember, rules: ConsumerGroupRules) -> tuple[ConsumerGroupRecord, ...]:
-    """Return the records that remove a member. The next heartbeat of another member computes the target assignment (`#consumerGroupFenceMember`)."""
+    """Return the records that remove a member. On the next heartbeat of another member, the coordinator computes the target assignment
+    (`#consumerGroupFenceMember`)."""
     return fence_members(group, (member,), rules)
 
 

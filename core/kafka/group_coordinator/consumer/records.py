@@ -41,7 +41,7 @@ class EpochKey(NamedTuple):
 
 
 class EpochValue(NamedTuple):
-    """The epoch of a group, and the metadata of its topics. Since 4.1, Kafka stores a hash of this metadata
+    """The epoch of a group, and the metadata of its topics. Since 4.1, Kafka stores a hash of the topic metadata
     (`ConsumerGroupMetadataValue`)."""
 
     epoch: int
@@ -49,7 +49,8 @@ class EpochValue(NamedTuple):
 
 
 class PartitionMetadataKey(NamedTuple):
-    """The key of the metadata of a group's topics. Before 4.1, this metadata is a separate record (`ConsumerGroupPartitionMetadataKey`)."""
+    """The key of the record that contains the metadata of a group's topics, which exists only before 4.1
+    (`ConsumerGroupPartitionMetadataKey`)."""
 
     group: str
 

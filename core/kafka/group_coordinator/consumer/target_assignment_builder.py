@@ -18,7 +18,7 @@ def target_assignment(
 
     Args:
         group: the group, before `updated` is applied.
-        updated: the member whose heartbeat triggers the computation. This member might be new, or it might replace a static member.
+        updated: the member whose heartbeat triggers the computation. The updated member might be new, or it might replace a static member.
         metadata: the topics of the group.
         assignor: the name of the assignor, `uniform` or `range`.
         release: the release of the coordinator.

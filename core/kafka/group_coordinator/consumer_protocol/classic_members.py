@@ -30,7 +30,7 @@ from core.kafka.group_coordinator.group_metadata_manager import GroupCache, Grou
 from core.kafka.group_coordinator.messages import NO_GENERATION
 
 NO_ERROR_YET: Final = ""
-"""A placeholder for the error in a response that is sent only if waiting fails."""
+"""The placeholder for the error in a failure response, whose error is not known until the failure occurs."""
 
 
 class ClassicMembers:

@@ -47,7 +47,7 @@ class GroupChanges:
         self.rebalances = rebalances
 
     def emit(self, kind: str, *columns: object) -> None:
-        """Record an event of this coordinator. This event becomes the cause of the events that follow."""
+        """Record an event of this coordinator, and make it the cause of the events that follow."""
         journal = self.broker.journal
         journal.cause = journal.emit(kind, self.broker.id, *columns)
 

@@ -104,7 +104,7 @@ class MemberDeadlines:
     def time_revocation(self, cache: GroupCache, group: ConsumerGroup, member: ConsumerGroupMember) -> None:
         """Give a member its rebalance timeout to give up partitions (`#scheduleConsumerGroupRebalanceTimeout`).
 
-        A member that uses the classic protocol has a timeout for its JoinGroup request instead.
+        The revocation timeout does not apply to members that use the classic protocol, whose JoinGroup requests have a timeout.
         """
         timers = group.timers[member.member_id]
         if member.state is not MemberState.UNREVOKED_PARTITIONS or member.classic is not None:

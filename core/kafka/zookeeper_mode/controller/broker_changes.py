@@ -140,7 +140,7 @@ class BrokerChanges(ControllerComponent):
     def process_log_dir_event_notification(self) -> None:
         """Read the names of brokers that reported a failed log directory (`#processLogDirEventNotification`).
 
-        Then ask these brokers for their replicas.
+        Then ask the brokers that reported a failure for their replicas.
         """
         self.queue.submit((GetChildren(paths.LOG_DIR_EVENTS, watch=True),), self._log_dir_events_listed)
 
@@ -151,7 +151,7 @@ class BrokerChanges(ControllerComponent):
     def _log_dir_events_read(self, results: tuple[Result, ...], names: tuple[str, ...]) -> None:
         """Send LeaderAndIsr with the current state to the brokers that reported a failed log directory (`#onBrokerLogDirFailure`).
 
-        These brokers respond with KAFKA_STORAGE_ERROR for each offline replica.
+        Each broker responds with KAFKA_STORAGE_ERROR for its offline replicas.
         """
         brokers = dict.fromkeys(result.data for result in results if result.error == OK and result.data in self.context.live)
         self.requests.leader_and_isr((tp for tp in self.partitions.partitions_on_brokers(brokers) if tp in self.context.states), brokers)

@@ -23,9 +23,9 @@ class ControllerContext:
         states: the last known state of each partition.
         offline: the replicas in failed log directories, by broker (ordered sets; Kafka: `replicasOnOfflineDirs`).
         offline_partitions: the partitions that have lost their leader and have no new leader (state OfflinePartition; ordered set). When a
-            broker starts, only the partitions in this state get a leader. A partition whose leader was removed by a reassignment is not
-            included. A partition that is not included gets a leader when another broker fails, when a new controller starts, or when an
-            administrator requests an election.
+            broker starts, the controller elects leaders only for partitions in `offline_partitions`. A partition whose leader was removed
+            by a reassignment is not in `offline_partitions`, and gets a leader when another broker fails, when a new controller starts, or
+            when an administrator requests an election.
         topics_to_delete: for each topic that is being deleted and each of its partitions, the brokers that have deleted their replicas.
     """
 

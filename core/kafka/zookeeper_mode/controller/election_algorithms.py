@@ -38,7 +38,8 @@ def offline_partition_leader_election(
 
 
 def reassign_partition_leader_election(target: Sequence[int], isr: Sequence[int], live: Collection[int]) -> Elected | None:
-    """Elect the first target replica that is live and in the ISR (`#reassignPartitionLeaderElection`). The ISR stays the same."""
+    """Elect the first target replica that is live and in the ISR (`#reassignPartitionLeaderElection`). The election does not change the
+    ISR."""
     for replica in target:
         if replica in live and replica in isr:
             return Elected(replica, tuple(isr))
@@ -46,7 +47,7 @@ def reassign_partition_leader_election(target: Sequence[int], isr: Sequence[int]
 
 
 def preferred_replica_partition_leader_election(assignment: Sequence[int], isr: Sequence[int], live: Collection[int]) -> Elected | None:
-    """Elect the first assigned replica if it is live and in the ISR. The ISR stays the same.
+    """Elect the first assigned replica if it is live and in the ISR. The election does not change the ISR.
 
     Kafka: `#preferredReplicaPartitionLeaderElection`.
     """

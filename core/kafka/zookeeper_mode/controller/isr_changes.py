@@ -74,8 +74,8 @@ class IsrChanges(ControllerComponent):
         self.queue.submit(ops, self._altered, request, sender, refused, writes)
 
     def _is_in_effect(self, broker: int, item: AlterPartitionItem) -> bool:
-        """Return whether the proposal equals the current state. If the response to an earlier request was lost, the leader repeats a
-        proposal that has already taken effect (`LeaderAndIsr#equalsIgnoreZk`)."""
+        """Return whether an ISR proposal equals the current state of the partition. If the response to an earlier request was lost, the
+        leader repeats a proposal that has already taken effect (`LeaderAndIsr#equalsIgnoreZk`)."""
         state = self.context.states.get(item.tp)
         return state is not None and (broker, item.leader_epoch, item.isr) == (state.leader, state.leader_epoch, state.isr)
 

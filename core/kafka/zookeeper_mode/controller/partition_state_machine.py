@@ -52,10 +52,10 @@ class PartitionStateMachine(ControllerComponent):
     def _change(
         self, tps: list[TopicPartition], decide: Decide, reason: str, batch: _Batch | None, callback: Callback, about: tuple[object, ...]
     ) -> None:
-        """Change the states of partitions in the same way as `change`.
+        """Change the states of partitions as `change` does, but optionally collect the changes in a batch.
 
-        If there is a `batch`, send nothing yet. Instead, add the new changes to the batch, and pass the batch to `callback` as the first
-        argument.
+        If `batch` is not None, do not inform the brokers yet, but add the changes to the batch, and pass the batch to `callback` as the
+        first argument.
         """
         if tps:
             self.queue.submit((GetData(state_path(tp)) for tp in tps), self._states_read, tps, decide, reason, batch, callback, about)
@@ -210,8 +210,8 @@ class PartitionStateMachine(ControllerComponent):
     def remove_replicas_from_isr(
         self, gone: Iterable[int], tps: Iterable[TopicPartition], reason: str, callback: Callback, *about: object
     ) -> None:
-        """Remove the replicas on some brokers from the ISRs, but keep each ISR's last member. After that, the partitions that these brokers
-        led have no leader.
+        """Remove the replicas on some brokers from the ISRs, but keep each ISR's last member. Partitions that a removed broker led have no
+        leader afterward.
 
         The brokers are removed one at a time, in ascending order (in Kafka, ordered by the hash of their ids). Each removal raises the
         leader epoch, even if nothing else changes. A single round of requests informs the cluster of all removals. Kafka:

@@ -62,7 +62,7 @@ class PartitionReassignments(ControllerComponent):
         """Remove the replicas that an earlier reassignment was adding but that the new reassignment does not need
         (`#updateCurrentReassignment`).
 
-        These replicas lose leadership and leave the ISR immediately.
+        The removed replicas lose leadership and leave the ISR immediately.
         """
         reason = f"another move of {tp} does without" if self._is_reassigning(tp) else f"the move of {tp} is given up"
         self._stop_removed(tp, dropped, reason, self._dropped, (tp, rest))
