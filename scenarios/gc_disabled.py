@@ -1,6 +1,6 @@
 """Pauses the garbage collector while a large object graph is built.
 
-Each collection would traverse the whole graph and free almost nothing.
+Each garbage collection would traverse the whole object graph and free almost nothing.
 """
 
 from __future__ import annotations

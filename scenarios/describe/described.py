@@ -35,7 +35,7 @@ class DescribedPartition:
         replicas: the assigned replicas in order, including those being added or removed.
         isr: the in-sync replicas, in the order in which the tool prints them.
         elr, last_known_elr: the broker ids in the columns `Elr` and `LastKnownElr`; None if the column is absent or contains N/A.
-        elr_known: whether the text contains the column `Elr`, and if so, whether the column contains N/A or a list of broker ids.
+        elr_known: whether the pasted text contains the column `Elr`, and if so, whether the column contains N/A or a list of broker ids.
         adding, removing: the replicas that a reassignment in progress adds and removes.
         marked_for_deletion: whether the row ends with `MarkedForDeletion: true`.
         observers: the replicas that by design stay outside the ISR (`Observers` or `LiveObservers` of Confluent Server).
@@ -80,7 +80,7 @@ class DescribedTopic:
         config: the settings as (name, value as written), in the order in which the tool prints them.
         rows: the partitions in order; empty if only the summary line was printed (`--topics-with-overrides`).
         marked_for_deletion: whether the summary line ends with `MarkedForDeletion: true`.
-        headed: whether the text contains the topic's summary line; with a filter, Kafka's tool omits summary lines.
+        headed: whether the pasted text contains the topic's summary line; with a filter, Kafka's tool omits summary lines.
         aside: the columns of the summary line that Kafka's own tool does not print, as (name, value).
     """
 
@@ -97,7 +97,7 @@ class DescribedTopic:
 
 @attrs.frozen
 class DescribeImport:
-    """The result of parsing: the topics in order of appearance, and a note for each part of the text that could not be used."""
+    """The result of parsing: the topics in order of appearance, and a note for each part of the pasted text that could not be used."""
 
     topics: tuple[DescribedTopic, ...]
     notes: tuple[str, ...]

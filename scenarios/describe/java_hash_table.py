@@ -1,6 +1,6 @@
 """The order in which a Java hash table (`java.util.HashMap`) returns its keys.
 
-Kafka's tools print topics and transactions in this order.
+Kafka's tools print topics and transactions in the order of such a table.
 """
 
 from __future__ import annotations

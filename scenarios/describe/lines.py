@@ -147,7 +147,7 @@ class _Splitter:
         return self.found
 
     def take(self, number: int, line: str) -> None:
-        """Process the next line of the text."""
+        """Process the next line of the pasted text."""
         bare = line.strip()
         if self.in_command:
             self.in_command = bare.endswith("\\")

@@ -1,7 +1,7 @@
 """Parses the output of `kafka-topics --describe` from any release, as people copy it from terminals, web pages, and tickets.
 
-If the text contradicts itself, an error gives the line number and a remedy. A note reports each line or column that cannot be used. The
-parsing time is linear in the length of the text.
+If the pasted text contradicts itself, an error gives the line number and a remedy. A note reports each line or column that cannot be used.
+The parsing time is linear in the length of the pasted text.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def parse_describe(text: str, source: str = "<stdin>") -> DescribeImport:
     missing, a note lists the gaps.
 
     Raises:
-        DescribeError: the text has no describe line, a truncated line, a number out of range, or a contradiction.
+        DescribeError: the pasted text has no describe line, a truncated line, a number out of range, or a contradiction.
     """
     return _Reader(source).read(text)
 
@@ -288,7 +288,7 @@ class _Reader:
         return self._ids(value, column, line), ElrColumn.LISTED
 
     def _ids(self, text: str, column: str, line: int) -> tuple[int, ...]:
-        """Return the broker ids in a comma-separated list. An empty string is an empty list."""
+        """Return the broker ids in a comma-separated list. An empty string stands for an empty list."""
         known = self._lists.get(text)
         if known is not None:
             return known

@@ -5,8 +5,8 @@ that has a leader. A broker that is in no ISR is assumed to be alive if a reassi
 observers, because such replicas belong outside the ISR. If the `Offline` column of Confluent Server is present, every replica that it does
 not list is on a live broker. The ISR of a partition without a leader proves nothing: the controller keeps the last member in the ISR after
 its broker has failed, and would have elected it if the broker were alive (`ReplicationControlManager`,
-`KafkaController#doRemoveReplicasFromIsr`). A note reports each fact that this module inferred, and each part of the text that the cluster
-cannot reproduce.
+`KafkaController#doRemoveReplicasFromIsr`). A note reports each fact that this module inferred, and each part of the imported output that
+the cluster cannot reproduce.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NAMED: Final = 8
 """The maximum number of partitions that a note lists. If there are more partitions, the note gives only their count."""
 
 _MOST_PLACED: Final = 100_000
-"""The maximum number of partitions of a topic that can be placed on brokers if the text does not show their placement."""
+"""The maximum number of partitions of a topic that can be placed on brokers if the imported output does not show their placement."""
 
 _NETWORK: Final = NetworkSpec()
 
@@ -38,17 +38,18 @@ def to_cluster_spec(
     network: NetworkSpec = _NETWORK,
     pace: Pace = Pace.TIMELINE,
 ) -> tuple[ClusterSpec, tuple[str, ...]]:
-    """Return a cluster in the state that the text shows, with notes about the inferred facts and the omitted parts of the text.
+    """Return a cluster in the state that the imported output shows, with notes about the inferred facts and the omitted parts of the
+    output.
 
-    The cluster has one broker, without a rack, for each broker id in the text.
+    The cluster has one broker, without a rack, for each broker id in the imported output.
 
     Args:
-        imported: the result of `parse_describe`, whose notes are not repeated.
+        imported: the result of `parse_describe`; its notes are not repeated in the returned notes.
         settings, network, pace: the settings, the network model, and the pace of the cluster.
 
     Raises:
         DescribeError: a topic has rows for only some of its partitions, or a topic without rows cannot be placed on the brokers in the
-            text.
+            imported output.
     """
     rows = [row for topic in imported.topics for row in topic.rows]
     up = living(rows)
@@ -136,7 +137,7 @@ def _as_described(row: DescribedPartition) -> PartitionSpec:
 
 
 def _placed(brokers: list[int], factor: int, number: int) -> PartitionSpec:
-    """Return the placement of a partition that the text omits.
+    """Return the placement of a partition that the imported output omits.
 
     The replicas are on successive brokers, and the replicas on running brokers are in sync.
     """

@@ -18,7 +18,7 @@ def parse_record(text: str) -> tuple[TopicPartition, int]:
     """Parse `orders-0@137` as a partition and an offset.
 
     Raises:
-        InputError: the text is not in this form.
+        InputError: the text does not have the form PARTITION@OFFSET.
     """
     partition, at, offset = text.rpartition("@")
     if at and offset.isascii() and offset.isdecimal() and len(offset) <= _MOST_DIGITS:

@@ -13,7 +13,7 @@ from scenarios.groups.facts import Group
 
 
 class DescribedEnd(NamedTuple):
-    """The log end offset of a partition, and the place in the text that shows it, as `source:line`."""
+    """The log end offset of a partition, and the place in the pasted text that shows the offset, as `source:line`."""
 
     offset: int
     place: str
@@ -25,9 +25,9 @@ class GroupsImport:
 
     Attributes:
         groups: the groups in order of appearance.
-        places: for each group and partition, the place in the text that names them first, as `source:line`.
-        log_ends: the log end offset of each partition for which the text shows it; the largest one if rows differ.
-        notes: a note for each part of the text that could not be used.
+        places: for each group and partition, the place in the pasted text that names them first, as `source:line`.
+        log_ends: the log end offset of each partition for which the pasted text shows this offset; the largest one if rows differ.
+        notes: a note for each part of the pasted text that could not be used.
         source: the name of the first text.
     """
 

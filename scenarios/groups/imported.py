@@ -2,7 +2,7 @@
 --describe`.
 
 The log end offsets and the committed offsets become the state of the cluster at time 0. The members become consumers that join at time 0. A
-note reports each fact that this module inferred, and each part of the text that the cluster cannot reproduce.
+note reports each fact that this module inferred, and each part of the imported output that the cluster cannot reproduce.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class WithGroups:
     Attributes:
         spec: the cluster.
         joins: the acts that start the members.
-        notes: notes about inferred facts and about omitted parts of the text.
+        notes: notes about inferred facts and about omitted parts of the imported output.
     """
 
     spec: ClusterSpec
@@ -61,7 +61,7 @@ def add_groups(spec: ClusterSpec, imported: GroupsImport, release: Release) -> W
 
     Args:
         spec: the cluster, as the output of `kafka-topics` describes it.
-        imported: the result of `parse_groups`, whose notes are not repeated.
+        imported: the result of `parse_groups`; its notes are not repeated in the returned notes.
         release: the release under which the cluster is to run.
 
     Raises:

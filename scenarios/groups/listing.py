@@ -27,7 +27,7 @@ def states_named(tool: GroupsTool, text: str) -> frozenset[str]:
     """Return the states that the option `--state` selects. The version of the tool that is written in Java is case-insensitive.
 
     Raises:
-        ValueError: the text has a word that is not a state.
+        ValueError: the value of `--state` has a word that is not a state.
     """
     known = ALL_STATES if tool >= GroupsTool.EPOCHS else CLASSIC_STATES
     words = [word.strip() for word in text.split(",")]
@@ -43,7 +43,7 @@ def types_named(text: str) -> frozenset[str]:
     """Return the types that the option `--type` selects.
 
     Raises:
-        ValueError: the text has a word that is not a type.
+        ValueError: the value of `--type` has a word that is not a type.
     """
     by_word = {each.lower(): each for each in TYPES}
     words = [word.strip().lower() for word in text.split(",")]

@@ -1,7 +1,7 @@
 """Parses the output of `kafka-consumer-groups --describe` from any release, as people copy it from terminals, web pages, and tickets.
 
 The text can contain several groups and several views: offsets, `--members`, `--state`, each with or without `--verbose`. A note reports
-each line that cannot be used. The parsing time is linear in the length of the text.
+each line that cannot be used. The parsing time is linear in the length of the pasted text.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def parse_groups(texts: Sequence[tuple[str, str]]) -> GroupsImport:
             the same time.
 
     Raises:
-        GroupsError: one of the texts contains no row of a table.
+        GroupsError: one of the outputs contains no row of a table.
     """
     reader = _Reader()
     for text, source in texts:

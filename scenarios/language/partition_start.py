@@ -15,7 +15,7 @@ from scenarios.language.nodes import Fields, Items, Node
 from scenarios.language.values import as_broker, as_brokers, as_fields, as_int, as_items, as_leader, each
 
 _LOG_WORDS: Final = ("leo", "hw", "log-start", "epochs")
-"""The keys that describe a log. These keys apply to all replicas or to a single replica."""
+"""The keys that describe a log, either the logs of all replicas or the log of a single replica."""
 
 _WORDS: Final = ("replicas", "isr", "leader", "elr", "last-known-elr", "leader-epoch", "logs")
 

@@ -19,7 +19,7 @@ from scenarios.errors import did_you_mean
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
 
 MAX_COUNT: Final = 10**12
-"""The maximum count or size in a script. No count or size in Kafka is larger."""
+"""The maximum count or size in a script. Counts and sizes in Kafka are never larger than this maximum."""
 
 MAX_DURATION: Final = 10 * 365 * 86_400 * SECOND
 """The maximum duration in a script: ten years of virtual time, in µs."""
@@ -225,5 +225,5 @@ def write_ppm(ppm: int) -> str:
 
 
 def write_signed(value: int, write: Callable[[int], str]) -> str:
-    """Return a duration or a percentage in the notation of scripts. The value can be negative."""
+    """Return a duration or a percentage, which can be negative, in the notation of scripts."""
     return write(value) if value >= 0 else f"-{write(-value)}"

@@ -31,7 +31,7 @@ class LogReader:
     """
 
     def __init__(self, path: str | Path, source: str | None = None) -> None:
-        """Open a log. `source` is the name of the log in messages. By default, it is the path of the log."""
+        """Open a log. `source` is the name of the log in messages; the default is the path of the log."""
         self.source = str(path) if source is None else source
         self.end: End | None = None
         self.torn = 0

@@ -173,8 +173,8 @@ class LogWriter:
             self.flush()
 
     def close(self, now: int | None = None) -> None:
-        """Write the buffered events and the end line. `now` is the virtual time, in µs, at the end of the session. A second call has no
-        effect.
+        """Write the buffered events and the end line. `now` is the virtual time, in µs, at the end of the session. A second call of `close`
+        has no effect.
 
         Raises:
             InputError: a write failed.

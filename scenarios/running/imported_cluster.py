@@ -35,7 +35,7 @@ class ImportedCluster:
 
     Attributes:
         scenario: the cluster, and a step at time 0 for each member of a group.
-        notes: notes about what the import inferred, and about the parts of the texts that it did not use.
+        notes: notes about what the import inferred, and about the parts of the imported outputs that it did not use.
     """
 
     scenario: Scenario
@@ -43,7 +43,7 @@ class ImportedCluster:
 
 
 def import_cluster(topics: DescribeImport, groups: Sequence[tuple[str, str]], release: Release) -> ImportedCluster:
-    """Return the cluster that the texts describe.
+    """Return the cluster that the imported outputs describe.
 
     Args:
         topics: the parsed output of `kafka-topics --describe`.
@@ -51,7 +51,7 @@ def import_cluster(topics: DescribeImport, groups: Sequence[tuple[str, str]], re
         release: the release under which the cluster is to run.
 
     Raises:
-        InputError: one of the texts contradicts itself, or the cluster that the texts describe is not valid.
+        InputError: one of the imported outputs contradicts itself, or the cluster that the outputs describe is not valid.
     """
     spec, notes = to_cluster_spec(topics)
     notes = (*topics.notes, *notes)

@@ -39,7 +39,7 @@ class ModelResult:
     Attributes:
         scenario, source, seed, events, time, checks: the same as in the result of a Kafka scenario.
         system: the name of the system.
-        counts: the counts at the end.
+        counts: the counts of the run at its end.
     """
 
     scenario: str

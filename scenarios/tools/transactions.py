@@ -290,5 +290,5 @@ def _hanging(each: OpenTransaction, now: int) -> tuple[object, ...]:
 
 
 def _milliseconds(time: int) -> int:
-    """Convert a time from µs to ms. In both units, -1 means that the time is missing."""
+    """Convert a time from µs to ms. A missing time is -1 in both units."""
     return time // US_PER_MS

@@ -125,8 +125,8 @@ class Computation:
         self.progress(f"  {result.title}: {result.count:,} row{'' if result.count == 1 else 's'}")
 
     def _sessions(self, overview: Result) -> Result:
-        """Return the sessions by name. If there are too many sessions, return only the sessions in the overview, in the order of the
-        overview.
+        """Return the sessions, sorted by name. If there are too many sessions, return only the sessions in the overview, in the order of
+        the overview.
         """
         frame = self.inputs.sessions.select(*SESSION_SHOWN)
         if self.write:

@@ -26,7 +26,7 @@ ROWS: Final = 300
 """The maximum number of rows that the page shows for each table. The Parquet files contain all rows."""
 
 ALWAYS: Final = 4
-"""The number of figures that the page shows even if they are zero. These figures concern lost records and blocked clients."""
+"""The number of figures that the page shows even if they are zero: those about lost records and blocked clients."""
 
 CURVES: Final = 24
 """The maximum number of high watermark charts for each session."""

@@ -252,7 +252,7 @@ class _Progress:
         self.open = False
 
     def say(self, text: str) -> None:
-        """Write a line."""
+        """Write a line of progress messages."""
         if not self.quiet:
             self.end_line()
             print_messages(text)

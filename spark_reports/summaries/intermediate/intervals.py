@@ -12,7 +12,7 @@ def union_length(frame: DataFrame, by: Sequence[str], low: str, high: str, name:
     """Return a row for each group of intervals [low, high), with the number of offsets in at least one of its intervals.
 
     Args:
-        frame: the intervals.
+        frame: the intervals, one per row.
         by: the columns that identify a group of rows.
         low, high: the columns with the two ends of an interval.
         name: the name of the result's column.
