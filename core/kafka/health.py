@@ -245,7 +245,7 @@ class UncleanElection(enum.Enum):
     NOBODY_UP = enum.auto()
     """A leader is never elected, because none of the partition's replicas is up."""
     AT_ONCE = enum.auto()
-    """A ZooKeeper controller elects a leader as soon as the setting changes (`TopicUncleanLeaderElectionEnable`)."""
+    """A ZooKeeper controller elects a leader as soon as unclean.leader.election.enable changes (`TopicUncleanLeaderElectionEnable`)."""
     PERIODIC = enum.auto()
     """A KRaft controller elects a leader in its next periodic check (`ReplicationControlManager#maybeElectUncleanLeaders`)."""
     ON_CHANGE = enum.auto()

@@ -98,7 +98,7 @@ class Replica:
 
     def update_last_sent_high_watermark(self, high_watermark: int) -> bool:
         """Record the leader's high watermark at the time of a fetch. Return True if the last response contained a high watermark that is
-        older than this one.
+        older than the given one.
 
         Kafka: `Replica#lastSentHighWatermark`, since 2.4.
         """

@@ -180,7 +180,7 @@ class BrokerHeartbeatManager:
         return state.controlled_shutdown_offset if state is not None and state.controlled_shutdown_offset >= 0 else None
 
     def maybe_update_controlled_shutdown_offset(self, broker: int, offset: int) -> None:
-        """Put a broker in controlled shutdown, and set its offset unless the offset is already set (Kafka:
+        """Put a broker in controlled shutdown, and set its controlled shutdown offset unless this offset is already set (Kafka:
         `#maybeUpdateControlledShutdownOffset`).
 
         Raises:

@@ -139,11 +139,11 @@ class PartitionChanged(Event, kind="partition-changed", source="PartitionChangeB
 
 
 _ELECTED: Final = {
-    "clean": "it is the first live ISR member in replica order",
-    "preferred": "it is the preferred replica, and it is in the ISR",
-    "unclean": "the election was unclean, so the records that it lacks are lost",
-    "eligible": "it is an eligible leader replica (ELR), and the ISR was empty",
-    "last-known": "it is the last known leader, and the ISR and the ELR were empty",
+    "clean": "b{leader} is the first live ISR member in replica order",
+    "preferred": "b{leader} is the preferred replica, and it is in the ISR",
+    "unclean": "the election was unclean, so the records that b{leader} lacks are lost",
+    "eligible": "b{leader} is an eligible leader replica (ELR), and the ISR was empty",
+    "last-known": "b{leader} is the last known leader, and the ISR and the ELR were empty",
 }
 
 
@@ -163,7 +163,8 @@ class LeaderElected(
 
     def sentence(self) -> str:
         before = "a period without a leader" if self.old_leader < 0 else f"b{self.old_leader}"
-        return f"b{self.leader} leads {self.tp} in epoch {self.leader_epoch} after {before}: {_ELECTED[self.election]} ({_because(self.reason)})"
+        how = _ELECTED[self.election].format(leader=self.leader)
+        return f"b{self.leader} leads {self.tp} in epoch {self.leader_epoch} after {before}: {how} ({_because(self.reason)})"
 
 
 class PartitionOffline(Event, kind="partition-offline", source="PartitionChangeBuilder#electLeader", level=NOTABLE):

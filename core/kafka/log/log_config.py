@@ -27,8 +27,8 @@ class LogConfig(ReprMixin):
             at least this size. -1 means no limit.
         max_message_bytes: the maximum size of a record that a producer sends.
         index_interval_bytes: the number of bytes that are appended to a segment between two entries in its offset index.
-        segment_index_bytes: the size of the active segment's offset index and of its time index. When one of these indexes is full, the
-            next segment starts.
+        segment_index_bytes: the size of the active segment's offset index and of its time index. When the offset index or the time index is
+            full, the next segment starts.
         compact: whether cleanup.policy contains `compact`.
         delete: whether cleanup.policy contains `delete`, in which case retention applies.
         min_cleanable_ratio: the fraction of dirty bytes above which a log is cleaned.

@@ -39,7 +39,7 @@ def test_an_unclean_election_that_was_asked_for_is_not_said_to_be_by_the_setting
     run.do(acts.Elect("unclean", TopicPartition("t", 0)))
     run.run_until(run.now + SECOND)
     (sentence,) = [each for each in said(told, events.LeaderElected) if each.startswith("b2 leads t-0")]
-    assert "the election was unclean, so the records that it lacks are lost (as requested)" in sentence
+    assert "the election was unclean, so the records that b2 lacks are lost (as requested)" in sentence
 
 
 def test_a_partition_goes_offline_also_where_unclean_election_is_allowed() -> None:

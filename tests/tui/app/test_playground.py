@@ -363,7 +363,7 @@ async def test_all_panels_stand_at_every_size(size: tuple[int, int]) -> None:
             "lost 0",
             "k kill",
             "q quit",
-            "after b2: it is the first live ISR",
+            "after b2: b3 is the first live ISR",
         ):
             assert word in text, word
         assert main_screen.view.broker(2).state is BrokerState.STOPPED
