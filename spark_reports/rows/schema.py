@@ -2,7 +2,7 @@
 
 The schema is derived from `core.kafka.events`, where each kind of event declares its columns. A column has the same type in every event
 kind. The same schema is used for the header and the last line of a log, which `HEADER_FIELD` and `END_FIELD` distinguish from events. If a
-line is not JSON with these types, `CORRUPT_FIELD` contains its text.
+line is not JSON with the types of the schema, `CORRUPT_FIELD` contains the text of the line.
 """
 
 from __future__ import annotations

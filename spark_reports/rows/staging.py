@@ -61,8 +61,8 @@ class StagedLogs:
 
     Attributes:
         logs: the logs that are staged completely.
-        events: the dataset that contains the events of these logs.
-        infrequent: the dataset that contains the infrequent events of these logs.
+        events: the dataset that contains the events of the staged logs.
+        infrequent: the dataset that contains the infrequent events of the staged logs.
         datasets: the staged parts of each dataset, by the dataset's path or URI.
     """
 

@@ -62,7 +62,7 @@ def options_to_make(archive: Path) -> list[str]:
 
 
 def stale(archive: Path) -> list[Path]:
-    """Return the archives in the same directory that are no longer used, because they were created for other jars."""
+    """Return the archives in the directory of `archive` that are no longer used, because they were created for other jars."""
     jars = archive.name.partition("-java-")[0]
     return [other for other in archive.parent.glob("spark-*-java-*") if not other.name.startswith(f"{jars}-java-")]
 

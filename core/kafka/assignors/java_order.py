@@ -1,4 +1,5 @@
-"""The order in which Java iterates over a hash map (`java.util.HashMap`). The sticky and uniform assignors break ties by this order."""
+"""The order in which Java iterates over a hash map (`java.util.HashMap`). The sticky and uniform assignors break ties by the iteration
+order of Java's hash maps."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Producers and consumers. These clients find leaders in metadata, retry requests, and trust the brokers' responses."""
+"""Producers and consumers, which find leaders in metadata, retry requests, and trust the brokers' responses."""

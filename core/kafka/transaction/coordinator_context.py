@@ -16,7 +16,7 @@ class Completion(Protocol):
     """A callback for the result of an append."""
 
     def append_completed(self, error: str, /) -> None:
-        """Handle the result; NONE means that the records are committed."""
+        """Handle the result of an append; NONE means that the records are committed."""
 
 
 class CoordinatorContext(Protocol):

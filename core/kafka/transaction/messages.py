@@ -81,7 +81,7 @@ class AddPartitionsToTxnRequest(NamedTuple):
 
 
 class AddPartitionsToTxnResponse(NamedTuple):
-    """The result of AddPartitionsToTxn: (partition, error) for each partition."""
+    """The response to AddPartitionsToTxn: (partition, error) for each partition."""
 
     correlation: int
     transactional_id: str
@@ -99,7 +99,7 @@ class AddOffsetsToTxnRequest(NamedTuple):
 
 
 class AddOffsetsToTxnResponse(NamedTuple):
-    """The result of AddOffsetsToTxn."""
+    """The response to AddOffsetsToTxn."""
 
     correlation: int
     error: str
@@ -118,7 +118,7 @@ class EndTxnRequest(NamedTuple):
 
 
 class EndTxnResponse(NamedTuple):
-    """The result of EndTxn. With transaction.version 2, the response contains the producer ID and epoch for the next transaction;
+    """The response to EndTxn. With transaction.version 2, the response contains the producer ID and epoch for the next transaction;
     otherwise, both are -1."""
 
     correlation: int
@@ -146,7 +146,7 @@ class WriteTxnMarkersRequest(NamedTuple):
 
 
 class WriteTxnMarkersResponse(NamedTuple):
-    """The result of WriteTxnMarkers: (producer ID, partition, error) for each marker."""
+    """The response to WriteTxnMarkers: (producer ID, partition, error) for each marker."""
 
     correlation: int
     results: tuple[tuple[int, TopicPartition, str], ...]

@@ -21,7 +21,7 @@ NO_PRODUCER_EPOCH: Final = -1
 MAX_EPOCH: Final = 2**15 - 1
 """The largest producer epoch.
 
-Only a marker can have this epoch, because a producer gets a new producer ID before it reaches this epoch
+Only a marker can have the largest epoch, because a producer gets a new producer ID before it reaches the largest epoch
 (`TransactionMetadata#isEpochExhausted`).
 """
 
@@ -261,7 +261,7 @@ class TransactionMetadata:
         """Make a target state the current state after it has been committed to the log (`TransactionMetadata#completeTransitionTo`).
 
         Raises:
-            ValueError: this target is not the pending target.
+            ValueError: the transition to the target state is not pending, or the target's epoch is wrong.
         """
         if self.pending_state is not target.state:
             raise ValueError(f"{self.transactional_id}: {target.state.value} was not prepared")
@@ -283,7 +283,7 @@ class TransactionMetadata:
     # --- checks ----------------------------------------------------------------------------------------------------
 
     def error_of_expected(self, producer_id: int, epoch: int) -> str:
-        """Return the error for an InitProducerId request that contains this producer ID and epoch, or NONE
+        """Return the error for an InitProducerId request that contains the given producer ID and epoch, or NONE
         (`TransactionCoordinator#isValidProducerId`).
         """
         if producer_id == NO_PRODUCER_ID or self.producer_epoch == NO_PRODUCER_EPOCH or producer_id == self.producer_id:

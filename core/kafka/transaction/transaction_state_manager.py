@@ -1,8 +1,8 @@
 """The transactional.ids that a broker coordinates, and their log (Kafka: `TransactionStateManager`).
 
-A broker coordinates the IDs in those partitions of `__transaction_state` that it leads. For each of these partitions, the leader epoch is
-also the coordinator epoch. The broker loads a partition's IDs from the local log when its leadership begins, and drops them when its
-leadership ends.
+A broker coordinates the IDs in those partitions of `__transaction_state` that it leads. The leader epoch of a partition of
+`__transaction_state` is also the coordinator epoch for the partition's IDs. The broker loads a partition's IDs from the local log when its
+leadership begins, and drops them when its leadership ends.
 """
 
 from __future__ import annotations

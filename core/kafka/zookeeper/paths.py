@@ -90,7 +90,7 @@ def state_path(tp: TopicPartition) -> str:
 
 
 def partition_of(path: str) -> TopicPartition | None:
-    """Return the partition whose state znode has this path; None if the path does not belong to a state znode."""
+    """Return the partition whose state znode has the given path; None if the path does not belong to a state znode."""
     if not path.endswith("/state"):
         return None
     _, _, _, topic, _, number, _ = path.split("/")

@@ -1,7 +1,7 @@
 """Counts the frequent events in one pass, grouped by all columns that summaries distinguish.
 
-A million events become about ten thousand rows, which stay in memory. All summaries that need only counts read these rows instead of
-scanning all events.
+A million events become about ten thousand rows of counts, which stay in memory. All summaries that need only counts read the rows of counts
+instead of scanning all events.
 """
 
 from __future__ import annotations

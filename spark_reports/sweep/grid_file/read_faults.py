@@ -12,7 +12,7 @@ from spark_reports.sweep.grid.fault_model import Duration, Fault, FaultKind
 from spark_reports.sweep.grid_file.read_workload import read_positive_duration
 
 MAX_SLOW: Final = 10 * SECOND
-"""The maximum delay of a write to a slow disk, in µs. The delay of a slow disk has the same maximum in scripts."""
+"""The maximum delay of a write to a slow disk, in µs, which is the same as in scenario scripts."""
 
 _FAULT: Final = ("every", "each", "lasts")
 

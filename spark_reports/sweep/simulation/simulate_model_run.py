@@ -99,7 +99,7 @@ class RandomFaults(ComparisonRun):
     """A run of one system with the faults that are drawn for a seed.
 
     A MySQL operator promotes the best replica some time after the source has died or has been cut off from all replicas, directs clients to
-    it, and rebuilds the former source when it is back.
+    the promoted replica, and rebuilds the former source when it is back.
     """
 
     def __init__(self, grid: ModelGrid, cell: ModelCell, seed: int) -> None:

@@ -39,7 +39,8 @@ class Run:
         not_whole: the number of episodes that ended before the cluster had recovered.
         unanswered: the number of records without an answer at the end of an episode.
         latencies: the produce latencies of acknowledged records, in µs, as pairs of bucket and count.
-        waits: the waiting times of the other records until they were given up or the episode ended, in µs, as pairs of bucket and count.
+        waits: the waiting times of unacknowledged records until they were given up or the episode ended, in µs, as pairs of bucket and
+            count.
     """
 
     cell: int

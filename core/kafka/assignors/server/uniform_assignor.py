@@ -30,9 +30,9 @@ def assign(topics: Topics, members: Members, *, extra_goes_to_any_member: bool =
 def _assign_homogeneous(topics: Topics, members: Members, extra_goes_to_any_member: bool) -> Assignment:
     """Assign partitions to members that all have the same subscriptions (`UniformHomogeneousAssignmentBuilder#build`).
 
-    If the number of partitions is not divisible by the number of members, some members get one more partition: first those that already own
-    that many, and then those that come last. Each member keeps its own partitions up to its quota. Then the members below their quotas get
-    the remaining partitions: one member gets partitions up to its quota before the next member gets any.
+    If the number of partitions is not divisible by the number of members, some members get one more partition than others: first the
+    members that already own one more, and then the last members. Each member keeps its own partitions up to its quota. Then the members
+    below their quotas get the remaining partitions: one member gets partitions up to its quota before the next member gets any.
     """
     owned = {tp for member in members for tp in member.owned}
     every = (TopicPartition(topic, number) for topic, metadata in topics.items() for number in range(metadata.partitions))

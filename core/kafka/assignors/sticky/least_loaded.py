@@ -54,7 +54,7 @@ class LeastLoaded:
 
         Args:
             topic: the topic that the member must subscribe to.
-            racks: if given, only members that have no rack or are in one of these racks are considered.
+            racks: the racks to which to restrict the search, which also considers members that have no rack; None to consider all members.
         """
         best: tuple[int, str] | None = None
         for rack, heap in self._heaps.get(topic, {}).items():

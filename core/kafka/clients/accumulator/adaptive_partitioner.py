@@ -15,7 +15,7 @@ def cumulative_weights(queue_lengths: Sequence[int]) -> tuple[int, ...] | None:
     """Return the cumulative weights of partitions, given the lengths of their queues (`BuiltInPartitioner#updatePartitionLoadStats`).
 
     The weight of a queue is 1 more than the difference between its length and that of the longest queue. If there are fewer than two
-    partitions, or all queues have the same length, the choice is uniform, and the result is None.
+    partitions, or all queues have the same length, return None, which means a uniform choice.
     """
     if len(queue_lengths) < 2 or len(set(queue_lengths)) == 1:
         return None

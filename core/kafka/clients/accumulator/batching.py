@@ -1,7 +1,7 @@
 """The memory and the open batches of a producer that collects records in batches (Kafka: `RecordAccumulator`, `BufferPool`).
 
-A producer collects records if its configuration contains linger.ms, batch.size, or buffer.memory. Otherwise, each `produce` act, and each
-tick of a load, makes one batch for each partition, as if the application called flush() each time.
+A producer collects records if its configuration contains linger.ms, batch.size, or buffer.memory. If a producer does not collect records,
+each `produce` act and each tick of a load makes one batch for each partition, as if the application called flush() each time.
 """
 
 from __future__ import annotations

@@ -348,7 +348,8 @@ class Consumer(Client):
         self._fetch_all()
 
     def connection_lost(self, node: str) -> None:
-        """Drop the requests to a broker. For partitions that the consumer was reading from this broker, switch back to the leader."""
+        """Drop the requests to a broker, and switch back to the leader for each partition that the consumer was reading from this
+        broker."""
         if self.stopped:
             return
         self.in_flight.pop(node, None)

@@ -97,7 +97,7 @@ class MembershipManager(AbstractMembership):
         target: the last assignment from the coordinator; None if there is none.
         taking: the assignment that the consumer is now taking over.
         callback: the callback that runs in the next poll(); None if there is none.
-        callback_at: the earliest time when this callback can run, µs.
+        callback_at: the earliest time when `callback` can run, µs.
         prepared: whether the consumer has already committed the offsets that it must commit before it gives up partitions.
         acknowledged: whether the consumer has taken over an assignment since it joined.
         interval: the time between two heartbeats, µs; 0 until the coordinator has sent it.
@@ -165,7 +165,7 @@ class MembershipManager(AbstractMembership):
     # --- poll() ----------------------------------------------------------------------------------------------------
 
     def must_prepare(self) -> bool:
-        """Return whether the consumer must commit its offsets before it gives up partitions in this poll()
+        """Return whether the consumer must commit its offsets before it gives up partitions in the current poll()
         (`#maybeAutoCommitSyncBeforeRebalance`)."""
         return self.callback is CallbackKind.REVOKE and not self.prepared and self._callback_is_due()
 
@@ -174,7 +174,7 @@ class MembershipManager(AbstractMembership):
         return self.must_prepare() or (self.callback is CallbackKind.LOSE and self._callback_is_due())
 
     def prepare_join(self) -> None:
-        """Give up partitions in this poll(), because the offsets have been committed."""
+        """Give up partitions in the current poll(), because the offsets have been committed."""
         self.prepared = True
 
     def _callback_is_due(self) -> bool:

@@ -177,7 +177,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
     # --- messages --------------------------------------------------------------------------------------------------
 
     def handle(self, message: object, sender: str) -> None:
-        """Pass a message to the producer, to the consumer, or to both. Then continue with the current task."""
+        """Pass a message to the producer, to the consumer, or to both, and then continue with the current task of the process."""
         kind, consumer = type(message), self.consumer
         if isinstance(message, Timer):
             if message.name.startswith(TIMER_PREFIX):

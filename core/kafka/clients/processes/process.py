@@ -187,7 +187,8 @@ class Process(ConsumingProcess):
                 return True
 
     def _complete(self) -> None:
-        """Record that the current step is complete. Then crash if an act has requested a crash; otherwise, begin the next step."""
+        """Record that the current step is complete. If an act has requested a crash after the step, crash; otherwise, begin the next
+        step."""
         step, journal = self.step, self.journal
         if step is ProcessStep.POLL:
             self.polled = self.consumer.poll()

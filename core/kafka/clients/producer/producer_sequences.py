@@ -69,9 +69,9 @@ class ProducerSequences:
         producer_id: the producer ID; NONE while the producer has none.
         producer_epoch: the producer epoch; NONE while the producer has none.
         partitions: the sequence numbers by partition.
-        unresolved: the partitions for which the producer does not know whether a batch was appended. No new batch is sent to these
-            partitions until all of their other batches have been answered.
-        to_restart: the partitions whose sequence numbers restart at 0 with the next epoch, each with the error that caused this.
+        unresolved: the partitions for which the producer does not know whether a batch was appended. The producer sends no new batch to an
+            unresolved partition until all other batches for the partition have been answered.
+        to_restart: the partitions whose sequence numbers restart at 0 with the next epoch, each with the error that caused the restart.
     """
 
     __slots__ = ("bumps_epoch", "partitions", "producer_epoch", "producer_id", "to_restart", "transactional", "unresolved")

@@ -165,7 +165,7 @@ class TransactionManager:
             self.advance()
 
     def begin(self) -> None:
-        """Begin a transaction. At this point, no broker knows about the transaction (`#beginTransaction`).
+        """Begin a transaction, which no broker knows about yet (`#beginTransaction`).
 
         Raises:
             IllegalStateError: the producer's current state does not allow the call.

@@ -35,7 +35,7 @@ class CommitOffsets(TxnRequest):
         )  # fmt: skip
 
     def answered(self, manager: RequestContext, response: TxnOffsetCommitResponse) -> None:
-        """If the offsets have been written, record this; after a retriable error, repeat the request."""
+        """Record that the offsets have been written, or repeat the request after a retriable error."""
         if response.error == errors.NONE:
             manager.offsets_committed()
         elif response.error == errors.UNKNOWN_TOPIC_OR_PARTITION:

@@ -231,8 +231,8 @@ class AddPartitions(TxnRequest):
         )
 
     def answered(self, manager: RequestContext, response: AddPartitionsToTxnResponse) -> None:
-        """If the partitions were added, record this; after a retriable error, repeat the request. If a partition is refused, the
-        transaction fails."""
+        """Record that the partitions were added, or repeat the request after a retriable error. If a partition is refused, the transaction
+        fails."""
         found = [error for _, error in response.results if error not in (errors.NONE, errors.OPERATION_NOT_ATTEMPTED)]
         if errors.CONCURRENT_TRANSACTIONS in found:
             first = not manager.partitions and manager.release.retries_first_partition_soon

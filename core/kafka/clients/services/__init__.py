@@ -1,2 +1,1 @@
-"""Services that applications build on top of Kafka: delayed records, retries, and dead letters. Kafka itself does not provide these
-services."""
+"""Services that applications build on top of Kafka, which does not provide them itself: delayed records, retries, and dead letters."""

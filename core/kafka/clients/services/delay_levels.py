@@ -39,8 +39,8 @@ def level_topic(name: str) -> str:
 def level_for(wanted: int, levels: tuple[str, ...], *, chained: bool = False) -> str:
     """Return the shortest level that is at least as long as a requested delay in µs.
 
-    If the requested delay is longer than every level and levels are `chained`, return the longest level. The record then waits in another
-    level for the rest of its delay.
+    If the requested delay is longer than every level and levels are `chained`, return the longest level. The rest of the delay determines
+    the record's next level.
 
     Raises:
         ValueError: the requested delay is longer than every level, and levels are not chained.

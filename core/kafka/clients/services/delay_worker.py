@@ -1,7 +1,7 @@
 """A worker in a delay service. The worker reads the topic of one level, and sends each record to its real topic when the record is due.
 
-If levels are chained, the worker of the longest level sends a record whose requested delay is longer to the level for the rest of the
-delay.
+If levels are chained, and the requested delay of a record is longer than the longest level, the worker of the longest level sends the
+record on to the level that matches the rest of the delay.
 
 If the real topic never accepts a record, for example because the record is too large, the worker tries to send it again and again. If there
 is a dead-letter topic, a record that the real topic never accepts goes to the dead-letter topic instead, so that the worker can commit

@@ -1,5 +1,4 @@
-"""The consumer in a service. This consumer can pause partitions, and it keeps the timestamps and headers of the records that it has
-fetched.
+"""The consumer in a service, which can pause partitions and keeps the timestamps and headers of the records that it has fetched.
 
 Kafka: `KafkaConsumer#pause`, `#resume`.
 """

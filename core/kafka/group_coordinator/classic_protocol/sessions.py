@@ -50,7 +50,7 @@ class Sessions:
         self.arm(cache, group, member.deadline - self.broker.journal.now, "member-session", member.member_id)
 
     def has_expired(self, cache: GroupCache, group: ClassicGroup, member: ClassicGroupMember) -> bool:
-        """Return whether a member's session has ended. The timer calls this function when it fires
+        """Return whether a member's session has ended. The member's session timer calls this function
         (`#expireClassicGroupMemberHeartbeat`).
 
         If the broker was paused, its timers fire late, when it resumes.

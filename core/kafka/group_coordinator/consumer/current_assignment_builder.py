@@ -41,7 +41,7 @@ def next_assignment(
 
 
 def _owns_revoked_partitions(revoked: Partitions, owned: Partitions | None) -> bool:
-    """Return whether a member has not yet reported that it gave up these partitions (`#ownsRevokedPartitions`)."""
+    """Return whether a member has not yet reported that it gave up the revoked partitions (`#ownsRevokedPartitions`)."""
     return owned is None or not frozenset(revoked).isdisjoint(owned)
 
 

@@ -93,7 +93,7 @@ class GroupChanges:
             cache: the groups in the partition of `__consumer_offsets`.
             group: the group to change.
             records: the records to append and apply.
-            before: records to append first: those that remove the group that this group replaces, and those that convert the group.
+            before: the records to append first, which remove the group that `group` replaces, or convert the group.
         """
         if not records and not before:
             return errors.NONE
