@@ -1,7 +1,7 @@
 """The output of `kafka-topics --describe` as data: topics with their summary lines and their partition rows.
 
-`parse` creates this data from text. `render` prints it, and `render.from_view` creates it from a running cluster. Kafka source:
-`TopicCommand.TopicDescription` and `TopicCommand.PartitionDescription`.
+`parse` creates the data from pasted text, and `render.from_view` creates the data from a running cluster. `render` prints the data. Kafka
+source: `TopicCommand.TopicDescription` and `TopicCommand.PartitionDescription`.
 """
 
 from __future__ import annotations

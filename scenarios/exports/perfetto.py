@@ -19,7 +19,7 @@ from scenarios.io.output_files import Writes
 from scenarios.logs.log_reader import LogReader
 
 PROCESS: Final = 1
-"""The process id under which the trace shows the session. The tracks are threads of this process."""
+"""The process id under which the trace shows the session; each track is a thread of this process."""
 
 CONTROLLER: Final = 1_000_001
 PEOPLE: Final = 1_000_000

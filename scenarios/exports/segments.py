@@ -24,7 +24,8 @@ NOTES = (
 
 
 def replica_of(cluster: Cluster, partition: str, broker: int | None) -> tuple[TopicPartition, int, ReplicaLog]:
-    """Return a partition, a broker, and the log of the partition's replica on this broker. By default, the broker is the leader.
+    """Return a partition, a broker, and the log of the partition's replica on this broker. The default broker is the leader of the
+    partition.
 
     Raises:
         InputError: the partition, the broker, or the replica does not exist.

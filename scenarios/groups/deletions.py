@@ -47,7 +47,7 @@ def delete_offsets(
         name: the group ID.
         group: what is known about the group; None if it does not exist.
         topics: the values of `--topic`. Each value is a topic, or a topic with partition numbers, such as `orders:0,1`.
-        tps: the existing partitions of these topics.
+        tps: the existing partitions of the topics in `topics`.
         subscribed: the topics to which members of the group subscribe.
     """
     java = tool >= GroupsTool.JAVA

@@ -65,7 +65,7 @@ def list_text(
 
     Args:
         tool: the version of Kafka's tool, which determines the output format.
-        groups: all groups.
+        groups: all groups of the cluster.
         states: the states of the groups to list; None for all.
         types: the types of the groups to list; None for all.
         with_states: whether to print the states.

@@ -109,7 +109,7 @@ def read_offsets(text: str, groups: Sequence[str], *, several: bool) -> dict[str
 
     Args:
         text: the lines of the file.
-        groups: the groups whose lines are used.
+        groups: the groups whose lines in the file are used.
         several: whether each line must name its group. If the file resets only one group, a line can omit the name of the group.
 
     Raises:

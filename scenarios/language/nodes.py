@@ -22,7 +22,7 @@ from scenarios.gc_disabled import gc_disabled
 from scenarios.io import text_file
 
 MAX_DEPTH: Final = 24
-"""The maximum nesting depth of lists and mappings. The script language needs seven levels."""
+"""The maximum nesting depth of lists and mappings. The script language needs seven levels of nesting."""
 
 MAX_ITEMS: Final = MAX_PARTITIONS
 """The maximum number of entries in a list or mapping, and therefore the maximum number of partitions of a topic."""

@@ -17,7 +17,7 @@ from scenarios.logs.log_writer import LogWriter
 
 
 class BranchLog(BranchReplay):
-    """A replay of a whole branch. It writes all events of the branch to a file.
+    """A replay of a whole branch that writes all events of the branch to a file.
 
     Attributes:
         path: the path of the file.

@@ -19,7 +19,7 @@ from core.lab.spec import MAX_PARTITIONS, ClusterSpec
 from scenarios.errors import did_you_mean
 
 _MOST: Final = 2**63 - 1
-"""The maximum number in a log. All numbers fit into 64 bits, so that every reader can store them."""
+"""The maximum value of a number in a log. All numbers fit into 64 bits, so that every reader can store them."""
 
 _BOUNDS: Final = {
     "skew_us": (-_MOST - 1, _MOST), "drift_ppm": (-_MOST - 1, _MOST), "late_us": (-_MOST - 1, _MOST), "total_error_us": (-_MOST - 1, _MOST),

@@ -80,7 +80,7 @@ def written(value: Any, kind: str) -> str:
 
 @attrs.frozen
 class Expectation:
-    """An expected comparison.
+    """A comparison that is expected to hold.
 
     Attributes:
         place: the position of the expectation in the script file.

@@ -34,7 +34,7 @@ ACKS: Final = {"0": 0, "1": 1, "all": -1}
 
 @attrs.frozen
 class System:
-    """A system of a script.
+    """A replication system in which a script runs.
 
     Attributes:
         name: the name of the system in the script.

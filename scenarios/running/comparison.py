@@ -83,7 +83,7 @@ class Same:
             self._further(event)
 
     def difference(self) -> Difference | None:
-        """Return the first difference. Call this method only after the run has ended."""
+        """Return the first difference between the two runs. Call this method only after the run has ended."""
         reference = self._reference
         if self.found is not None:
             at, first, second = self.found

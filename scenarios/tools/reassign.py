@@ -2,7 +2,7 @@
 `--verify`, `--list`, and `--cancel`.
 
 The functions return what Kafka's tool would print at a given moment, and change nothing. To move partitions, a script uses the acts
-`reassign` and `cancel-reassignment`. `as_acts` converts a plan to such acts.
+`reassign` and `cancel-reassignment`. `as_acts` converts a plan to acts of a script.
 """
 
 from __future__ import annotations
