@@ -33,13 +33,13 @@ SIGNED: Final = frozenset({"skew", "drift_ppm"})
 """The fields of acts that can be negative."""
 
 MAX_DRIFT_PPM: Final = MILLION // 2
-"""The largest drift of a clock, parts per million: a clock runs at most 50% too fast or too slow."""
+"""The largest drift of a clock, in parts per million. A clock can run at most 50% too fast or too slow."""
 
 MAX_DISK_DELAY: Final = 10 * SECOND
 """The longest time that a slow disk can take for a write, µs: a third of replica.socket.timeout.ms."""
 
 MAX_RECORD_BYTES: Final = 2**31 - 1
-"""The largest size of a record."""
+"""The largest size of a record, bytes."""
 
 MIN_VALUES: Final[dict[str, int]] = {
     "records": 1, "rate": 1, "partitions": 1, "replication_factor": 1, "bytes": 1, "messages": 1, "dir": 1, "every": 1,

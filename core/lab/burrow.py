@@ -128,13 +128,13 @@ class LogEnds:
         return times[at] if at < len(ends) else None
 
     def passed_before(self, tp: TopicPartition, offset: int) -> bool:
-        """Whether the high watermark was above an offset before the first event. If this is the case, `passed` can return a time that is
+        """Whether the high watermark was above an offset before the first event. If the result is True, `passed` can return a time that is
         too late.
         """
         return self._first.get(tp, offset) > offset and all(end > offset for end in self._offsets[tp])
 
     def recent(self, tp: TopicPartition, now: int) -> list[int]:
-        """Return the last INTERVALS high watermarks that Burrow has read. Burrow reads the high watermark every REFRESH."""
+        """Return the last INTERVALS high watermarks that Burrow has read. Burrow reads the high watermark at intervals of `REFRESH`."""
         times = self._times.get(tp, ())
         found = [bisect.bisect_right(times, now - REFRESH * number) for number in range(INTERVALS)]
         return [self._offsets[tp][at - 1] for at in found if at]

@@ -1,8 +1,8 @@
 """Switches a running cluster to by-hand mode and back (the act `pace`).
 
 In by-hand mode, followers fetch and producers send only when an act tells them to. Messages arrive immediately, so when an act ends, all of
-its effects have happened. Virtual time stands still unless the caller advances it. Timers stay armed, so when time passes, brokers still
-send heartbeats and check their ISRs.
+its effects have happened. Virtual time does not advance unless the caller advances it. Timers stay armed, so when time passes, brokers
+still send heartbeats and check their ISRs.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _set_mode(cluster: ClusterNodes, *, by_hand: bool) -> None:
 
 
 def _make_messages_due(cluster: ClusterNodes) -> None:
-    """Make in-flight messages due now, in the order in which they would have arrived. Brokers that are starting also finish their start."""
+    """Make in-flight messages due now, in the order in which they would have arrived. Brokers that are starting also complete their start."""
     agenda = cluster.agenda
     in_flight = sorted((entry for entry in agenda.entries if _is_in_flight(entry)), key=_delivery_order)
     agenda.entries[:] = [entry for entry in agenda.entries if not _is_in_flight(entry)]

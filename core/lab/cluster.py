@@ -45,7 +45,8 @@ class Cluster(ClusterNodes):
             release: the Kafka release whose rules apply.
             seed: the seed of all random streams.
             sink: the function that receives every event.
-            elide: whether idle fetches are skipped (`core.sim.long_polling`). The events are the same either way; only the speed differs.
+            elide: whether idle fetches are skipped (`core.sim.long_polling`). The events are the same with and without elision; only the
+                speed differs.
 
         Raises:
             ValueError: the spec is not a valid cluster, or a setting is wrong.
@@ -77,7 +78,7 @@ class Cluster(ClusterNodes):
 
     @staticmethod
     def restore(snapshot: Snapshot[Cluster], sink: Sink | None = None) -> Cluster:
-        """Create a cluster that continues from a snapshot, byte for byte, and sends events to `sink`. The original does not change."""
+        """Create a cluster that continues from a snapshot, byte for byte, and sends events to `sink`. The original cluster does not change."""
         copy = snapshot.copy()
         copy.journal.sink = sink or null_sink
         return copy

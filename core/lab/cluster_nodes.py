@@ -53,7 +53,7 @@ class ClusterNodes(Simulation):
         seed: the seed of the cluster's random streams.
         release: the rules in force: those of the release, with the features that the spec turns on or off.
         by_hand: whether the cluster is in by-hand mode (`core.lab.by_hand_mode` switches it).
-        delivers_at_once: whether an act in by-hand mode includes all of its effects. If not, the caller chooses what happens next
+        delivers_at_once: whether an act in by-hand mode includes all of its effects. If it does not, the caller chooses what happens next
             (`core.sim.exploration.choices`).
         zookeeper: whether the cluster runs with ZooKeeper.
         account: the durability account of the cluster.
@@ -173,7 +173,7 @@ class ClusterNodes(Simulation):
     def create_internal_topic(self, name: str) -> None:
         """Try again to create an internal topic if its creation was refused (`AutoTopicCreationManager#createTopics`).
 
-        A broker calls this when a client looks for a coordinator and the topic does not exist.
+        A broker calls this function when a client looks for a coordinator and the internal topic does not exist.
         """
         refused = self.controller.replication.refused_internal_topics
         if name in refused and (self.quorum is None or self.quorum.active() is not None):

@@ -21,4 +21,4 @@ LAB_FIELDS: Final[Table] = {
         ),
     ),
 }  # fmt: skip
-"""The rules, by class."""
+"""The rules for the fields of each class, by class."""

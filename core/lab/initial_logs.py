@@ -1,8 +1,8 @@
 """The logs that partitions start with (`PartitionSpec.logs`), which reproduce a moment of a real cluster.
 
 The records in these logs were written before the start. Two replicas hold the same record at an offset if they have the same leader epoch
-at that offset. Records below the leader's high watermark count as acknowledged. If a later leader lacks such records, they are lost. The
-counters of the session's producers do not include the records in these logs.
+at that offset. Records below the leader's high watermark count as acknowledged. If a later leader lacks acknowledged records, these records
+are lost. The counters of the session's producers do not include the records in these logs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RECORD_BYTES: Final = 100
 MAX_BATCHES: Final = 1_000
 """The maximum number of batches for the records of one leader epoch.
 
-If an epoch has at most this many records, each record is its own batch.
+If a leader epoch has at most this many records, each record is in a separate batch.
 """
 
 MOST_BATCHES: Final = 200_000
@@ -94,11 +94,11 @@ def _write_checkpoints(broker: Broker, tp: TopicPartition, log: ReplicaLog) -> N
 
 
 def resume_leaderships(cluster: ClusterNodes) -> None:
-    """Continue the leader epochs in which leaders have already written, and record the committed records as acknowledged.
+    """Set the leader epochs to those in which leaders have already written, and record the committed records as acknowledged.
 
     The records below the committed offsets of groups are recorded as consumed, and the coordinators load these groups.
 
-    This function runs after the processes have started.
+    Call this function after the processes have started.
     """
     for topic in cluster.spec.topics:
         for number, partition in enumerate(topic.assignment):

@@ -45,9 +45,9 @@ class Pace(enum.StrEnum):
     """The pace of a cluster."""
 
     TIMELINE = "timeline"
-    """Virtual time passes. Fetchers, heartbeats, and checks run automatically."""
+    """Virtual time advances automatically. Fetchers, heartbeats, and checks run automatically."""
     BY_HAND = "by-hand"
-    """Each fetch, response, fencing, and check is a step. All other messages arrive immediately. Time passes only with `wait`."""
+    """Each fetch, response, fencing, and check is a separate step. All other messages arrive immediately. Time passes only with `wait`."""
 
 
 class ControlPlane(enum.StrEnum):
@@ -130,7 +130,7 @@ class ClusterSpec(ReprMixin):
         features: feature levels that differ from the feature levels of a new cluster (`core.kafka.features`).
         clients: default settings of producers and consumers, by Kafka name (`core.kafka.clients.client_config`).
         controller: the address of the controller that is active at the start, such as `b2` or `c2`; empty for the first running controller.
-        groups: the groups that have committed offsets at the start. Such groups need the topic `__consumer_offsets`.
+        groups: the groups that have committed offsets at the start. Groups with committed offsets need the topic `__consumer_offsets`.
     """
 
     brokers: tuple[BrokerSpec, ...]
@@ -149,7 +149,9 @@ class ClusterSpec(ReprMixin):
     groups: tuple[GroupSpec, ...] = ()
 
     def with_features(self, features: tuple[tuple[str, int], ...]) -> ClusterSpec:
-        """Return the same cluster with these feature levels added to its own. A given level replaces the cluster's own level."""
+        """Return the same cluster with these feature levels added to its own. If a feature has both levels, the given level replaces the
+        cluster's own level.
+        """
         return attrs.evolve(self, features=tuple({**dict(self.features), **dict(features)}.items())) if features else self
 
     def racks(self) -> dict[int, str | None]:
@@ -250,7 +252,7 @@ def reject_too_many(partitions: int, replicas: int) -> None:
     """Refuse more partitions or replicas than a cluster can have.
 
     Raises:
-        ValueError: there are too many partitions or replicas. The message gives their number and the maximum.
+        ValueError: there are too many partitions or replicas. The message gives the number of partitions or replicas, and the maximum.
     """
     if partitions > MAX_PARTITIONS:
         raise ValueError(f"{partitions:,} partitions in the cluster; use at most {MAX_PARTITIONS:,}")

@@ -92,7 +92,7 @@ class Advance(NamedTuple):
 
 
 class Floor(NamedTuple):
-    """The oldest versions that a read can return without violating a guarantee, as of its invocation."""
+    """The oldest versions that a read can return without violating a guarantee, at the time when the read is invoked."""
 
     acked: int
     own: int

@@ -72,8 +72,8 @@ class Cut(Act):
     """Cut the link between two nodes in both directions.
 
     Attributes:
-        closes: whether both ends notice that their connections are closed. If they don't notice, messages are lost without any notification
-            until the link heals.
+        closes: whether both ends notice that their connections are closed. If the ends don't notice, messages are lost without any
+            notification until the link heals.
     """
 
     word = "cut"

@@ -1,9 +1,9 @@
 """Exposure: the acknowledged writes that are missing from every copy that could replace the primary.
 
-If the primary were permanently lost at that moment, these writes would be missing. A copy can replace the primary if its process is running
-and the model would make it the primary without an operator. MySQL never promotes a replica without an operator. In MySQL, replicas of the
-current source therefore count, because an operator could promote them. While there is no primary, nothing is counted. A write that is
-already lost remains exposed. Writes by probes don't count.
+If the primary were permanently lost now, these writes would be missing. A copy can replace the primary if its process is running and the
+model would make it the primary without an operator. MySQL never promotes a replica without an operator. In MySQL, replicas of the current
+source therefore count, because an operator could promote them. While there is no primary, nothing is counted. A write that is already lost
+remains exposed. Writes by probes don't count.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Replicated(Protocol):
         """Return the time of the next step, µs; None if nothing is scheduled."""
 
     def run_until(self, time: int) -> None:
-        """Run until a time, µs."""
+        """Run until a given time, µs."""
 
     def authority(self) -> str:
         """Return the primary; empty if there is none."""
@@ -78,7 +78,7 @@ class Exposure:
         return len(self._exposed) if self._primary else 0
 
     def run_until(self, time: int) -> None:
-        """Run the system until a time, µs, and observe it after each moment at which something happens."""
+        """Run the system until a given time, µs, and observe it after each step."""
         system = self._system
         while (due := system.next_time()) is not None and due <= time:
             system.run_until(due)

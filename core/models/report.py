@@ -1,7 +1,7 @@
 """The counts of a run, which are defined in the same way for all models.
 
 Lost writes, dirty reads, and divergence follow from a comparison of the clients' results with the final state. Call `counts` only after the
-faults have ended and the system is at rest.
+faults have ended and the system is idle.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class Rows:
             self.latest[row.key] = row
 
     def reset(self, rows: Iterable[Row]) -> None:
-        """Make exactly these rows visible."""
+        """Make exactly the given rows visible."""
         self.latest.clear()
         self.uids.clear()
         for row in rows:

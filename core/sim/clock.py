@@ -26,7 +26,7 @@ class Clock(ReprMixin):
     since: int = 0
 
     def read(self, now: int) -> int:
-        """Return the time that the clock shows at a true time, µs. The result is never below 0."""
+        """Return the time that the clock shows at a true time, µs. The result is never negative."""
         return max(0, now + self.skew + (now - self.since) * self.drift_ppm // MILLION)
 
     def true_duration(self, duration: int) -> int:

@@ -1,6 +1,6 @@
 """Long polls. The kernel skips the polls that bring no news.
 
-A client polls a server repeatedly. The client sends a request. The server answers as soon as it has news. If the request has waited for as
+A client repeatedly polls a server. The client sends a request. The server answers as soon as it has news. If the request has waited for as
 long as the client allows, the server sends an empty answer. Then the client sends the next request. While neither side has news, the three
 stages of this cycle repeat indefinitely. The stages change nothing but the time of the last request:
 
@@ -18,9 +18,9 @@ is *elided*: none of its messages is in the agenda. From the time at which the e
 cycle's single message at any time, and the times at which the last request was sent and arrived.
 
 The elision ends before anything can break the cycle: a node withdraws its statement, pauses, or dies, a link changes, or a connection is
-given up. The kernel then makes up for what it skipped. The kernel tells each node the time of its last request. The kernel then puts the
-message that is in transit into the agenda, or makes the server let the request wait. The simulation continues as if every message had been
-sent. The events are the same with and without elision. Only the time that a run takes differs.
+given up. The kernel then restores the state that it would have reached without elision. The kernel tells each node the time of its last
+request. The kernel then puts the message that is in transit into the agenda, or makes the server let the request wait. The simulation
+continues as if every message had been sent. The events are the same with and without elision. Only the time that a run takes differs.
 
 For exact results, the order of entries that are due at the same time must not depend on when they were scheduled. Therefore, the
 empty messages of long polls and their timers have fixed places in the agenda: before everything else that is due at that time,
@@ -42,8 +42,8 @@ from core.sim.journal import Journal
 from core.sim.messages import Timer
 
 CLIENT_TIMERS: Final = -(1 << 96)
-"""The offset from a poll's order to the order of its client's timer. Because of this offset, the timers of clients come before the messages
-of all polls.
+"""The difference between the order of a poll in the agenda and the order of its client's timer. Because of this difference, the timers of
+clients come before the messages of all polls.
 """
 
 NOT_YET: Final = -1
@@ -255,7 +255,7 @@ class LongPoll:
 
     def _cycle(self) -> tuple[int, int]:
         """Return the time at which the current cycle began, which is when its empty answer would have been sent, and how many µs of the
-        cycle have passed. A stage that ends now counts as over if its turn in the agenda has come.
+        cycle have passed. A stage that ends at the current time counts as over if the agenda has already reached its position.
         """
         until = self.journal.now
         if self.order > self.polls.links.agenda.at and until > self.elided_at:

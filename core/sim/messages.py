@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Disconnected(NamedTuple):
-    """The notice that the connection to a node is gone: the node's process ended or refused the connection."""
+    """The notice that the connection to a node is closed: the node's process ended or refused the connection."""
 
     node: str
 

@@ -5,9 +5,9 @@ loss only adds a retransmission timeout, which doubles each time. On a cut link,
 retransmitting. Messages are dropped if the sender closes the connection or if a process at either end dies. A process that is not running
 refuses connections immediately.
 
-TCP delivers messages once and in order. But a proxy between a client and a server can repeat a request (`proxied`), or spread requests over
-several connections of its own. The server then receives a request twice, or receives requests out of order. Still, only one response to
-each request takes effect, because a client drops a response to a request that is not outstanding.
+TCP delivers messages once and in order. However, a proxy between a client and a server can repeat a request (`proxied`), or spread requests
+over several connections of its own. The server then receives a request twice, or receives requests out of order. Even then, only one
+response to each request takes effect, because a client drops a response to a request that is not outstanding.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class Network:
         """Return the number that identifies a message's connection. The number changes when the connection breaks. The number is odd for
         replies.
 
-        A request travels on the connection that its sender opened, a reply on the one that its receiver opened.
+        A request travels on the connection that its sender opened. A reply travels on the connection that its receiver opened.
         """
         if not self.deaths and not self.disconnects:
             return int(reply)
@@ -270,7 +270,8 @@ class Network:
         return not before
 
     def release(self, direction: Direction, now: int, messages: int | None = None) -> int:
-        """Release held messages. If `messages` is given, release only that many, oldest first, and keep holding the others.
+        """Release held messages. If `messages` is given, release only that many messages, oldest first, and keep holding the other
+        messages.
 
         Returns:
             The number of messages that were released, or -1 if the direction was not held.

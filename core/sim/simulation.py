@@ -115,7 +115,7 @@ class Simulation:
         self.paused[address] = (self.now, [])
 
     def resume(self, address: str) -> int:
-        """Resume a node and schedule the entries that waited for it. Return the time at which the node was paused."""
+        """Resume a node, and schedule the entries that were waiting for it. Return the time at which the node was paused."""
         since, waiting = self.paused.pop(address)
         for entry in waiting:
             self.agenda.add(self.now, entry.node, entry.sender, entry.connection, entry.message, entry.cause)

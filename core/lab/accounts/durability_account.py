@@ -1,16 +1,16 @@
 """The durability account of a cluster: which records were accepted, acknowledged, duplicated, and lost, and how long partitions were available.
 
-The account is exact for each individual record. The account only observes the nodes: it reads all logs, but nothing that it knows flows
-back into the protocol. A record is identified by its term and its offset (`core.kafka.log.leader_term`).
+The account is exact for each individual record. The account only observes the nodes: it reads all logs, but the protocol never uses
+anything from the account. A record is identified by its term and its offset (`core.kafka.log.leader_term`).
 
-There are two levels of harm:
+The account distinguishes two levels of harm to records:
 
 - A committed record is *exposed* while a replica that can be elected lacks it (`core.lab.accounts.exposed_records`).
-- A record that was acknowledged, or that a consumer has read, is *lost* if the log of a newer leader lacks it. If a replica that
-  kept the record leads again, the record counts as recovered.
+- A record that was acknowledged, or that a consumer has read, is *lost* if the log of a newer leader lacks it. If a replica that kept the
+  lost record becomes the leader again, the record counts as recovered.
 
 `lost` counts each lost record once. `lost_acknowledged` counts the lost records that were acknowledged to their producer (acks 1 or all).
-`lost_read` counts the lost records that a consumer has read. A record can count in both totals.
+`lost_read` counts the lost records that a consumer has read. A record can count in both `lost_acknowledged` and `lost_read`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ change only with an ISR change, an election, a truncation, or the start or stop 
 records at these moments (`DurabilityAccount.check_exposure`). An advance of the high watermark can expose records only if a replica outside
 the ISR can be elected, or if a log was cut, because the leader can then overestimate the length of that log. For such a partition, a
 `_HighWatermarkWatcher` waits at the leader for the high watermark to advance, as a consumer's fetch does. Replicas that lack committed
-records are checked again when they receive records. No other partition needs any work between these moments.
+records are checked again when they receive records. Other partitions are not checked between these moments.
 """
 
 from __future__ import annotations

@@ -49,7 +49,8 @@ class PartitionAccount:
         acked: the acknowledged offsets, by term.
         read: the offsets that a consumer has read, by term.
         lost: the lost offsets, by term.
-        aborted: the offsets of aborted transactions, by term. These records never count as lost, because no consumer needs them.
+        aborted: the offsets of aborted transactions, by term. Records of aborted transactions never count as lost, because no consumer
+            needs them.
         committed: the committed offsets, by term, as of the last `add_committed`. Offsets that a later leader's log lacks are left out.
         committed_end: the offset after the last offset in `committed`.
         losses: the records that the partition has lost or might have lost; None if there are none.
@@ -157,7 +158,7 @@ class PartitionAccount:
     def holds_all_committed(self, log: ReplicaLog | None) -> bool:
         """Return whether a log equals the leader's log and therefore holds all committed records.
 
-        If False, the log might still hold all committed records; only a comparison can tell.
+        If the result is False, the log might still hold all committed records; only a comparison can tell.
         """
         mine = self.log
         if mine is log:

@@ -4,7 +4,7 @@ A batch that a process wrote says which input records it comes from (`core.kafka
 these batches in the logs of the leaders, so it is always exact. An output record counts if consumers with isolation level read_committed
 see it. All processes of a group count as one, because they share their input.
 
-There are three kinds of harm:
+The account distinguishes three kinds of harm to input records:
 
 - An input record was *processed twice* if one of its output records is visible more than once.
 - An input record is *half visible* if only some of its output records are visible, and the others are not in an open transaction.
@@ -209,7 +209,9 @@ class ProcessingAccount:
         self.groups = {}
 
     def offset_committed(self, group: str, tp: TopicPartition, offset: int, event: int) -> None:
-        """Record a committed offset. If a new coordinator loads the offset, it is already known, unless the account missed the commit."""
+        """Record a committed offset. If a new coordinator loads the offset, the account already knows the offset, unless it missed the
+        commit.
+        """
         commits = self.commits.setdefault((group, tp), AppendOnlyList())
         if not commits or commits[-1][0] != offset:
             commits.append((offset, event))

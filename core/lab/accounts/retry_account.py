@@ -1,7 +1,7 @@
 """The account of retry services: how many times records are tried, and which of them succeed twice, become dead letters, or are dropped.
 
-Offsets belong to the partition to which the application produced the records. For dropped records only, the offsets are those in the topic
-that the worker reads.
+Offsets belong to the partition to which the application produced the records. Only the offsets of dropped records belong to the topic that
+the worker reads.
 """
 
 from __future__ import annotations

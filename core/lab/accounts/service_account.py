@@ -21,7 +21,7 @@ class WorkerTimes:
     """What a worker of a delay service has forwarded so far, across all its instances.
 
     Attributes:
-        samples: (number of records, times) for each acknowledged batch.
+        samples: a pair (number of records, times) for each acknowledged batch.
         highest: the highest offset that has been forwarded so far, by partition.
         inversions: the number of records that were forwarded after a record with a higher offset from the same partition.
     """
@@ -62,7 +62,7 @@ class ServiceAccount:
 
 
 def percentile(samples: list[tuple[int, int]], percent: int) -> int | None:
-    """Return a percentile by the nearest-rank method; None if there are no samples. Each sample is (value, number of records)."""
+    """Return a percentile by the nearest-rank method; None if there are no samples. Each sample is a pair (value, number of records)."""
     total = sum(count for _, count in samples)
     if not total:
         return None

@@ -55,7 +55,8 @@ _HANDLERS: Final[find.Handlers] = {
 def execute(cluster: ClusterNodes, act: acts.Act) -> int:
     """Check an act, record it, and perform it.
 
-    Everything else that is due at this moment happens first. Therefore, the time of an act alone determines its place in a run.
+    Everything else that is due at the current virtual time happens before the act. Therefore, the time of an act alone determines its place
+    in a run.
 
     Returns:
         The sequence number of the `act` event.

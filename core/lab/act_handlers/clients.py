@@ -41,7 +41,7 @@ def _check_idempotence(cluster: ClusterNodes, act: acts.Produce | acts.Load, ack
 def config_of(
     cluster: ClusterNodes, kind: str, config: tuple[tuple[str, str], ...], *, idempotent: bool = False, any_kind: bool = False
 ) -> ClientConfig:
-    """Return the configuration of a client. The settings in the act override those for all clients of the cluster.
+    """Return the configuration of a client. The settings in the act override the settings for all clients of the cluster.
 
     If `any_kind` is set, the act configures clients of several kinds, so settings for the other kinds are accepted but ignored.
 

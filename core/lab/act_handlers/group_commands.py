@@ -159,7 +159,7 @@ def _reset_offsets(cluster: ClusterNodes, act: acts.ResetOffsets) -> find.CheckT
 
 
 def _ignore(_: str) -> None:
-    """Drop a warning about an offset that is outside the log."""
+    """Ignore a warning about an offset that is outside the log."""
 
 
 def _delete_offsets(cluster: ClusterNodes, act: acts.DeleteOffsets) -> find.CheckThenDo:

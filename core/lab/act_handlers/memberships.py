@@ -49,7 +49,7 @@ def check_no_membership(act: acts.StartDelayService | acts.StartRetryService | a
     """Check that an act that starts no members has none of the fields that describe a membership.
 
     Raises:
-        ActRefused: the act has such a field. The message contains the remedy.
+        ActRefused: the act has such a field. The message says how to correct the act.
     """
     if act.assignors or act.protocol != "classic" or act.remote_assignor is not None or act.instance_id is not None:
         raise ActRefused(f"'assignors', 'protocol', 'remote-assignor', and 'instance-id' are for members of groups; {remedy}")
@@ -58,7 +58,7 @@ def check_no_membership(act: acts.StartDelayService | acts.StartRetryService | a
 def member_config(cluster: ClusterNodes, act: Joining, group: str, topics: tuple[str, ...], *, any_kind: bool = False) -> MemberConfig:
     """Return the configuration of a consumer that an act starts as a member of a group.
 
-    If `any_kind` is set, the settings in the act can also be those of producers.
+    If `any_kind` is set, the act can also contain settings of producers.
 
     Raises:
         ActRefused: a setting is unknown or wrong.

@@ -1,8 +1,8 @@
 """The acts that people and scripts can perform on a cluster. Each act is a frozen class that names its word in the script language.
 
-An act is plain data, which `Cluster.do` executes. The journal records it as an `act` event with its fields as JSON, so a recorded session can
-be replayed or written as a script. Times are in µs. If an act names no `topic`, `broker`, or `partition`, it applies to all topics,
-brokers, or partitions. The name of a field is its word in the script language.
+An act is plain data, which `Cluster.do` executes. The journal records each act as an `act` event with its fields as JSON, so a recorded
+session can be replayed or written as a script. Times are in µs. If an act names no `topic`, `broker`, or `partition`, it applies to all
+topics, brokers, or partitions. The name of a field is its word in the script language.
 """
 
 from __future__ import annotations

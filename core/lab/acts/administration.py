@@ -89,9 +89,9 @@ class CancelReassignment(Act, word="cancel-reassignment", does="cancel a running
 class UpdateFeature(Act, word="update-feature", does="change the level of a feature"):
     """Change the finalized level of a feature (`kafka-features upgrade` and `downgrade`, since 4.0 for `transaction.version`).
 
-    Brokers learn of the new level from the metadata log. A client learns of it with its next connection to a broker, and uses it from its next
-    transaction on. `upgrade_type` is `upgrade`, `safe-downgrade`, or `unsafe-downgrade`; by default, isrlab chooses the type that fits the
-    level.
+    Brokers learn of the new level from the metadata log. A client learns of the new level with its next connection to a broker, and uses
+    the new level from its next transaction on. `upgrade_type` is `upgrade`, `safe-downgrade`, or `unsafe-downgrade`; by default, isrlab
+    chooses the type that fits the level.
     """
 
     feature: str
@@ -123,7 +123,7 @@ class DeleteRecords(Act, word="delete-records", does="delete a partition's recor
 
 @attrs.frozen(eq=False, repr=False)
 class Clean(Act, word="clean", does="run a broker's log cleaner now"):
-    """Clean the compacted logs of a broker now, or the log of one partition, however few of their bytes are dirty.
+    """Clean the compacted logs of a broker now, or the log of one partition, no matter how few of their bytes are dirty.
 
     A pass covers closed segments below the last stable offset. Without this act, a broker cleans a log when more than
     min.cleanable.dirty.ratio of its bytes are dirty.

@@ -10,7 +10,7 @@ from core.lab.acts.act import Act
 
 @attrs.frozen(eq=False, repr=False)
 class Kill(Act, word="kill", does="kill a broker's process (kill -9); its logs survive"):
-    """Kill the broker's process (`kill -9`). Its logs stay as they are, in the page cache of the machine."""
+    """Kill the broker's process (`kill -9`). The broker's logs stay as they are, in the page cache of the machine."""
 
     broker: int
 

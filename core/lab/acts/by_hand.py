@@ -24,8 +24,8 @@ class SetPace(Act, word="pace", does="step a running cluster by hand, or let it 
 class Fetch(Act, word="fetch", does="make a follower fetch; the leader answers immediately", by_hand=True):
     """Run one turn of a follower's fetcher: the follower sends a fetch, the leader answers immediately, and the follower appends.
 
-    Because the answer is immediate, it contains the high watermark from before this fetch. If the fetcher must truncate first, it
-    does so in the same turn. If the follower fetches from several leaders, `leader` selects one.
+    Because the leader answers immediately, the answer contains the high watermark from before this fetch. If the fetcher must truncate the
+    log first, it does so in the same turn. If the follower fetches from several leaders, `leader` selects one.
     """
 
     follower: int
@@ -46,7 +46,7 @@ class Arrive(Act, word="arrive", does="deliver a follower's fetch to the leader,
 class Answer(Act, word="answer", does="answer a waiting fetch", by_hand=True):
     """Answer a follower's fetch that waits in the purgatory. The leader reads the log and the high watermark at this moment.
 
-    `records` is the maximum number of records in the answer. `lost` drops the answer in transit. `corrupt` flips bits of the records, so
+    `records` is the maximum number of records in the answer. `lost` drops the answer in transit. `corrupt` flips bits in the records, so
     that their checksums are wrong.
     """
 
@@ -68,7 +68,7 @@ class Fence(Act, word="fence", does="make the controller fence a broker", by_han
 class Bounce(Act, word="bounce", does="restart a broker faster than the controller notices", by_hand=True):
     """Restart a broker's process so fast that the controller does not notice.
 
-    With `clean`, the broker first writes the high-watermark checkpoint, as in a clean shutdown. Otherwise, it uses the last
+    With `clean`, the broker first writes the high-watermark checkpoint, as in a clean shutdown. Without `clean`, the broker uses the last
     checkpoint. With `keep`, the whole machine restarts, not only the process. The given partitions then keep only the records below the
     given offsets.
     """

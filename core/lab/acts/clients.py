@@ -14,12 +14,13 @@ class Produce(Act, word="produce", does="produce a burst of records"):
     If the pace is `by-hand`, `to` is the broker that the producer still considers the leader. `config` contains settings for a new producer
     by their Kafka names: delivery.timeout.ms, request.timeout.ms, metadata.max.age.ms, retries, max.in.flight.requests.per.connection. With
     linger.ms, batch.size, or buffer.memory, the producer collects records in batches as Kafka's producers do; max.block.ms then limits how
-    long send() blocks. Without them, each act makes one batch for each partition.
+    long send() blocks. Without these settings, each act makes one batch for each partition.
 
     A producer can write several topics: the first act that names it determines its main topic, and other acts can name other topics.
 
     Compacted topics accept only records with `keys`: a list of names, or a number of keys `k0`, `k1`, …, which the records use in turn.
-    `value` is the value of all these records. The value `none` makes them tombstones. Without `value`, the values are 0, 1, 2, and so on.
+    `value` is the value of all records of the act. The value `none` makes the records tombstones. Without `value`, the values are 0, 1, 2,
+    and so on.
     """
 
     topic: str
@@ -30,7 +31,9 @@ class Produce(Act, word="produce", does="produce a burst of records"):
     """The size of a record in bytes."""
     producer: str = "producer"
     idempotence: bool = False
-    """The value of enable.idempotence for a new producer. Kafka has enabled it by default since 3.0; isrlab disables it by default."""
+    """The value of enable.idempotence for a new producer. Kafka has enabled idempotence by default since 3.0; isrlab disables idempotence
+    by default.
+    """
     to: int | None = None
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings for a new producer, by name (`core.kafka.clients.client_config`)."""
@@ -39,8 +42,8 @@ class Produce(Act, word="produce", does="produce a burst of records"):
     value: str = ""
     """The value of records with keys; if empty, each record's value is its number."""
     compression: int = 100
-    """The size of a compressed batch, as a percentage of its uncompressed size; 100 for no compression. It applies only to producers that
-    collect records in batches.
+    """The size of a compressed batch, as a percentage of its uncompressed size; 100 for no compression. This field applies only to
+    producers that collect records in batches.
     """
 
 
@@ -62,26 +65,28 @@ class Load(Act, word="load", does="produce steadily until stop-load"):
     bytes: int = 100
     producer: str = "load"
     idempotence: bool = False
-    """The value of enable.idempotence for a new producer. Kafka has enabled it by default since 3.0; isrlab disables it by default."""
+    """The value of enable.idempotence for a new producer. Kafka has enabled idempotence by default since 3.0; isrlab disables idempotence
+    by default.
+    """
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings for a new producer, by name (`core.kafka.clients.client_config`)."""
     keys: str = ""
     """The keys of the records, separated by commas, or the number of keys; empty if the records have no keys."""
     compression: int = 100
-    """The size of a compressed batch, as a percentage of its uncompressed size; 100 for no compression. It applies only to producers that
-    collect records in batches.
+    """The size of a compressed batch, as a percentage of its uncompressed size; 100 for no compression. This field applies only to
+    producers that collect records in batches.
     """
     transactional_id: str = ""
     """The transactional.id of a new producer; empty for a load without transactions."""
     commit_records: int = 0
     """The number of records after which a transaction is committed; 0 for no limit."""
     commit_every: int = 0
-    """The age at which a transaction is committed; 0 for no limit."""
+    """The age at which a transaction is committed, µs; 0 for no limit."""
 
 
 @attrs.frozen(eq=False, repr=False)
 class StopLoad(Act, word="stop-load", does="stop a steady producer"):
-    """Stop a steady producer. Brokers still answer the batches that it has already sent."""
+    """Stop a steady producer. Brokers still answer the batches that the producer has already sent."""
 
     producer: str = "load"
 
@@ -98,11 +103,11 @@ class Acks(Act, word="acks", does="change a producer's acks"):
 class Consume(Act, word="consume", does="start a consumer on a topic"):
     """Start a consumer that reads every partition of a topic.
 
-    `reset` is its auto.offset.reset: `earliest` or `latest`. `rack` is its client.rack. With `replica.selector.class:
+    `reset` is the consumer's auto.offset.reset: `earliest` or `latest`. `rack` is the consumer's client.rack. With `replica.selector.class:
     RackAwareReplicaSelector`, leaders redirect the consumer to a replica in this rack (KIP-392). With `since`, the consumer starts at the
     first record whose timestamp is that virtual time or later (offsetsForTimes). If no such record exists, the consumer starts at the end.
-    `isolation` is its isolation.level: with `read_committed`, it skips the records of aborted transactions, and does not read past the
-    first open one. `config` contains settings by their Kafka names: request.timeout.ms, metadata.max.age.ms.
+    `isolation` is the consumer's isolation.level: with `read_committed`, the consumer skips the records of aborted transactions, and does
+    not read past the first open transaction. `config` contains settings by their Kafka names: request.timeout.ms, metadata.max.age.ms.
     """
 
     topic: str

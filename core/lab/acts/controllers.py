@@ -9,7 +9,9 @@ from core.lab.acts.act import Act
 
 @attrs.frozen(eq=False, repr=False)
 class KillController(Act, word="kill-controller", does="kill a dedicated controller (kill -9)"):
-    """Kill the process of a dedicated controller. Its log and its vote stay on disk. A combined controller is killed with its broker (`kill`)."""
+    """Kill the process of a dedicated controller. The controller's log and vote stay on disk. A combined controller is killed with its
+    broker (`kill`).
+    """
 
     node: str
 
@@ -23,7 +25,7 @@ class StartController(Act, word="start-controller", does="start a killed control
 
 @attrs.frozen(eq=False, repr=False)
 class PauseController(Act, word="pause-controller", does="pause a dedicated controller, as a long GC pause does"):
-    """Pause a dedicated controller. After the controller resumes, it keeps its old state until it learns of a newer epoch."""
+    """Pause a dedicated controller. After a paused controller resumes, it keeps its old state until it learns of a newer epoch."""
 
     node: str
 

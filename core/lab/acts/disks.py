@@ -10,9 +10,9 @@ from core.lab.acts.act import Act
 
 @attrs.frozen(eq=False, repr=False)
 class FailDir(Act, word="fail-dir", does="make a log directory of a broker fail"):
-    """Make a log directory of the broker fail, as if its disk had died. The replicas in it go offline.
+    """Make a log directory of the broker fail, as if its disk had died. The replicas in the log directory go offline.
 
-    The broker halts if it has no other directory, or if its release cannot run with a failed one.
+    The broker halts if it has no other directory, or if its release cannot run with a failed directory.
     """
 
     broker: int

@@ -11,19 +11,20 @@ from core.lab.acts.act import Act
 class JoinGroup(Act, word="join-group", does="start a consumer that is a member of a group"):
     """Start a consumer that subscribes to topics and joins a group. The group coordinator shares the partitions among its members.
 
-    `assignors` is partition.assignment.strategy: `range`, `roundrobin`, `sticky`, `cooperative-sticky`. The default depends on the release.
-    With `instance-id`, the member is static: it keeps its partitions when its process restarts within the session timeout. `commit` says
-    when the consumer commits its offsets: `auto` (every auto.commit.interval.ms), `after` (after it has processed the records of a poll),
-    `before`, `async`, or `none`. The application takes `poll-time` for each poll that returns records, and `record-time` for each record.
-    `assign-time` is the time that the leader takes to assign the partitions. `reset` is auto.offset.reset: `earliest`, `latest`, `none`, or
-    `by_duration:PT1H`. With `crash-after-records`, the process crashes when it has processed this number of records. If poll() throws an
-    exception, the application closes the consumer; with `on-error: stop`, it only stops calling poll(). The first act of this kind creates
-    the topic `__consumer_offsets`. `config` contains settings by their Kafka names: session.timeout.ms, heartbeat.interval.ms,
-    max.poll.interval.ms, max.poll.records, auto.commit.interval.ms, default.api.timeout.ms, request.timeout.ms, metadata.max.age.ms. With
-    `protocol: consumer`, the consumer uses the protocol of KIP-848 (since 4.0): the coordinator assigns the partitions, with the assignor
-    that most members name as `remote-assignor` (`uniform` or `range`); `member-id` is then the ID of the member. If the last process with
-    this name has ended, another process starts. A topic that does not exist is refused, because its name is probably mistyped. With
-    `allow-missing-topics: true`, the consumer subscribes to such a topic, and gets its partitions when the topic is created.
+    `assignors` is partition.assignment.strategy: `range`, `roundrobin`, `sticky`, `cooperative-sticky`. The default assignors depend on the
+    release. With `instance-id`, the member is static: it keeps its partitions when its process restarts within the session timeout.
+    `commit` says when the consumer commits its offsets: `auto` (every auto.commit.interval.ms), `after` (after it has processed the records
+    of a poll), `before`, `async`, or `none`. The application takes `poll-time` for each poll that returns records, and `record-time` for
+    each record. `assign-time` is the time that the leader of the group takes to assign the partitions. `reset` is auto.offset.reset:
+    `earliest`, `latest`, `none`, or `by_duration:PT1H`. With `crash-after-records`, the process crashes when it has processed this number
+    of records. If poll() throws an exception, the application closes the consumer; with `on-error: stop`, it only stops calling poll(). The
+    first act of this kind creates the topic `__consumer_offsets`. `config` contains settings by their Kafka names: session.timeout.ms,
+    heartbeat.interval.ms, max.poll.interval.ms, max.poll.records, auto.commit.interval.ms, default.api.timeout.ms, request.timeout.ms,
+    metadata.max.age.ms. With `protocol: consumer`, the consumer uses the protocol of KIP-848 (since 4.0): the coordinator assigns the
+    partitions, with the assignor that most members name as `remote-assignor` (`uniform` or `range`); `member-id` is then the ID of the
+    member. If the last process with this name has ended, another process starts. A topic that does not exist is refused, because its name
+    is probably mistyped. With `allow-missing-topics: true`, the consumer subscribes to such a topic, and gets its partitions when the topic
+    is created.
     """
 
     topics: tuple[str, ...]
@@ -58,7 +59,7 @@ class CloseConsumer(Act, word="close-consumer", does="close a consumer of a grou
 
 @attrs.frozen(eq=False, repr=False)
 class KillConsumer(Act, word="kill-consumer", does="kill the process of a consumer of a group (kill -9)"):
-    """Kill the process of a consumer. The coordinator notices this after the session timeout."""
+    """Kill the process of a consumer. The coordinator notices the failure after the session timeout."""
 
     consumer: str = "consumer"
 
@@ -93,7 +94,7 @@ class ProcessingTime(Act, word="processing-time", does="change the time that a c
 class StallConsumer(Act, word="stall-consumer", does="keep the application of a consumer of a group from calling poll()"):
     """Keep the application from calling poll() for some time. The consumer's heartbeats continue (since 0.10.1).
 
-    `consumer` can also be a process or a worker of a service. If its application is not in poll(), the act has no effect.
+    `consumer` can also be a process or a worker of a service. If the consumer's application is not in poll(), the act has no effect.
     """
 
     stall_time: int
@@ -137,13 +138,14 @@ class RemoveMember(Act, word="remove-member", does="remove a static member from 
 class ResetOffsets(
     Act, word="reset-offsets", does="commit other offsets for a group that has no members (kafka-consumer-groups --reset-offsets)"
 ):
-    """Commit other offsets for a group (`kafka-consumer-groups --reset-offsets --execute`). The group must not have members; it need not exist.
+    """Commit other offsets for a group (`kafka-consumer-groups --reset-offsets --execute`). The group must not have members. The group need
+    not exist.
 
     `offset` is `earliest`, `latest`, `current`, or an offset. Alternatively, `shift-by` adds a number to the committed offset, and
     `to-datetime` goes to the first record at or after a moment such as `1970-01-01T00:01:00.000` (virtual time begins at the start of 1970,
-    UTC). `by-duration` does the same for a moment in the past, given as the time that has passed since then, such as `PT30S`. Without
-    `topics`, the act applies to all topics for which the group has a committed offset. With `partition`, it applies to one partition of one
-    topic. If an offset is outside the log, the nearest offset in the log is used.
+    UTC). `by-duration` goes to the first record at or after a moment in the past, which is given as the time that has passed since that
+    moment, such as `PT30S`. Without `topics`, the act applies to all topics for which the group has a committed offset. With `partition`,
+    the act applies to one partition of one topic. If an offset is outside the log, the nearest offset in the log is used.
     """
 
     group: str = "group"
@@ -161,7 +163,7 @@ class DeleteOffsets(
 ):
     """Delete the offsets that a group has committed for topics, or for one `partition` of a topic (KIP-496, 2.4).
 
-    The coordinator refuses if a member is subscribed to one of these topics.
+    The coordinator refuses the deletion if a member is subscribed to one of these topics.
     """
 
     topics: tuple[str, ...]

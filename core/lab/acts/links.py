@@ -60,7 +60,9 @@ class Hold(Act, word="hold", does="hold back messages from one node to another")
 
 @attrs.frozen(eq=False, repr=False)
 class Release(Act, word="release", does="deliver held messages"):
-    """Deliver the messages that `hold` held back. With `messages`, deliver only that many, oldest first. The others remain held."""
+    """Deliver the messages that `hold` held back. With `messages`, deliver only that many messages, oldest first. The other messages remain
+    held.
+    """
 
     between: tuple[str, str]
     messages: int | None = None

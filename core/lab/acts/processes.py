@@ -12,15 +12,15 @@ class StartProcess(Act, word="process", does="start a process that reads a topic
     """Start a process that reads `source`, writes `output`, and commits its offsets for `group` (consume–transform–produce).
 
     Each input record produces `copies` output records. `delivery` is `exactly-once` (the output and the offsets are one transaction, 0.11
-    and later), `at-least-once` (the offsets are committed after the output), or `at-most-once` (before it). If the last instance of the
-    process has ended, another instance starts. By default, `transactional-id` is the name of the process. `reset` is auto.offset.reset, and
-    `max-poll-records` is the maximum number of input records per round. With `crash-after`, the instance crashes when it has completed
-    this step for the first time: init, fetch-offsets, poll, begin, produce, send-offsets, commit, or commit-offsets. The first act of this kind
-    creates the topics `__consumer_offsets` and `__transaction_state`. `config` contains settings by their Kafka names, as for
-    `init-transactions`. With `subscribe: true`, the process is a member of `group`: processes of the same group share the partitions of `source`.
-    Then `config` can also contain settings of consumers, such as session.timeout.ms, and `assignors`, `protocol`, `remote-assignor`, and
-    `instance-id` have the same meaning as for `join-group`. The application takes `poll-time` for each round, and `record-time` for each input
-    record.
+    and later), `at-least-once` (the offsets are committed after the output), or `at-most-once` (the offsets are committed before the
+    output). If the last instance of the process has ended, another instance starts. By default, `transactional-id` is the name of the
+    process. `reset` is auto.offset.reset, and `max-poll-records` is the maximum number of input records per round. With `crash-after`, the
+    instance crashes when it has completed this step for the first time: init, fetch-offsets, poll, begin, produce, send-offsets, commit, or
+    commit-offsets. The first act of this kind creates the topics `__consumer_offsets` and `__transaction_state`. `config` contains settings
+    by their Kafka names, as for `init-transactions`. With `subscribe: true`, the process is a member of `group`: processes of the same
+    group share the partitions of `source`. Then `config` can also contain settings of consumers, such as session.timeout.ms, and
+    `assignors`, `protocol`, `remote-assignor`, and `instance-id` have the same meaning as for `join-group`. The application takes
+    `poll-time` for each round, and `record-time` for each input record.
     """
 
     source: str
@@ -46,7 +46,7 @@ class StartProcess(Act, word="process", does="start a process that reads a topic
 
 @attrs.frozen(eq=False, repr=False)
 class StopProcess(Act, word="stop-process", does="stop a process, which first aborts its open transaction"):
-    """Stop a process. Its producer first aborts the open transaction, if there is one (close)."""
+    """Stop a process. If the process has an open transaction, its producer aborts the transaction first (close)."""
 
     process: str = "process"
 
@@ -55,7 +55,8 @@ class StopProcess(Act, word="stop-process", does="stop a process, which first ab
 class KillProcess(Act, word="kill-process", does="kill a process (kill -9)"):
     """Kill a process.
 
-    Its transaction stays open until another instance with the same transactional.id starts, or until it exceeds transaction.timeout.ms.
+    The transaction of the process stays open until another instance with the same transactional.id starts, or until the transaction exceeds
+    transaction.timeout.ms.
     """
 
     process: str = "process"

@@ -20,24 +20,25 @@ class StartDelayService(Act, word="delay-service", does="start a service that ho
     from which the delay is measured: `timestamp` or `read`. With `delays: record`, each record has the delay that its producer asked for,
     instead of the delay of its level. With `tick`, a timing wheel rounds due times up to a multiple of this time. With `crash-after`, each
     worker crashes when it has sent its first records but not handled the response (`send`), when they are acknowledged (`forward`), or when
-    it has committed offsets (`commit`). If the workers have ended, the act starts other instances of them. `group` is the group of the
-    workers; by default, it is the name of the service. `config` contains settings by their Kafka names, as for `init-transactions`.
+    it has committed offsets (`commit`). If the workers have ended, the act starts new instances of the workers. `group` is the group of the
+    workers; by default, the group has the name of the service. `config` contains settings by their Kafka names, as for `init-transactions`.
 
-    With `instances: 2`, each level has the workers `delay-30s-1` and `delay-30s-2`. They are members of the group `delay-30s`, share the
-    partitions of the topic, and take over the partitions of a worker that has left the group. Then `config` can also contain settings of
-    consumers, such as session.timeout.ms. The fields `assignors`, `protocol`, and `remote-assignor` have the same meaning as for
-    `join-group`. With `instance-id: host`, the workers are static members with the IDs `host-1` and `host-2`. If only some of the workers
-    have ended, the act starts others in their places.
+    With `instances: 2`, each level has the workers `delay-30s-1` and `delay-30s-2`. These workers are members of the group `delay-30s`,
+    share the partitions of the topic, and take over the partitions of a worker that has left the group. Then `config` can also contain
+    settings of consumers, such as session.timeout.ms. The fields `assignors`, `protocol`, and `remote-assignor` have the same meaning as
+    for `join-group`. With `instance-id: host`, the workers are static members with the IDs `host-1` and `host-2`. If only some of the
+    workers have ended, the act starts new workers in their places.
 
-    The application takes `poll-time` for each poll that returns records, and `record-time` for each record that is due. In this time, the
-    worker does not call poll(). If more than max.poll.interval.ms passes before the next call, a worker that is a member of a group leaves the group.
+    The application takes `poll-time` for each poll that returns records, and `record-time` for each record that is due. While the
+    application processes records, the worker does not call poll(). If more than max.poll.interval.ms passes before the next call to poll(),
+    a worker that is a member of a group leaves the group.
 
     With `dead-letters: orders-dlt`, records that the real topic never accepts go to this dead-letter topic. Such a record is too large, has
     no key although the real topic is compacted, or expires after the real topic was deleted. Without `dead-letters`, the worker keeps
     trying to send such records.
 
     With `over-max: chain`, a delay can be longer than the longest level: the worker of the longest level sends the record to the level for
-    the rest of the delay. By default (`refuse`), such a delay is refused.
+    the rest of the delay. By default (`refuse`), a delay that is longer than the longest level is refused.
     """
 
     topic: str
@@ -74,9 +75,9 @@ class StartDelayService(Act, word="delay-service", does="start a service that ho
 class ProduceDelayed(Act, word="produce-delayed", does="produce records that are to arrive after a delay"):
     """Produce records that should reach the topic of a delay service after the time `after`.
 
-    They go to the topic of the smallest level that is long enough, or of the longest level if the service chains levels. With `rate`, the records are produced over time, and `every` is the time
-    between two batches. Without a delay, they go to the real topic immediately. By default, the producer is named after the delay:
-    `delayed-17s`.
+    The records go to the topic of the smallest level that is long enough, or of the longest level if the service chains levels. With
+    `rate`, the records are produced over time, and `every` is the time between two batches. Without a delay, the records go to the real
+    topic immediately. By default, the producer is named after the delay: `delayed-17s`.
     """
 
     after: int
@@ -94,18 +95,19 @@ class ProduceDelayed(Act, word="produce-delayed", does="produce records that are
 class StartRetryService(Act, word="retry-service", does="start a service that retries records that fail"):
     """Start a service that processes a topic, and retries records that fail.
 
-    A record that fails goes to the next retry topic, where another worker tries it again after the delay of that topic. If the last try fails, the
-    record goes to the dead-letter topic. The names are those of Spring Kafka: for `orders`, they are `orders-retry-5000` and so on (with
-    `names: index`, `orders-retry-0`), and `orders-dlt`. A worker is named after the service and its topic, for example `app-orders-retry-5000`.
-    If the service is `blocking`, it tries a record again in place, and all later records of the partition wait. Without `dead-letters`, a
-    blocking service skips records that fail for the last time. The other fields have the same meaning as for `delay-service`. The act
-    `fail-processing` determines which records fail.
+    A record that fails goes to the next retry topic, where another worker tries it again after the delay of that topic. If the last try
+    fails, the record goes to the dead-letter topic. The topics have the same names as in Spring Kafka: for `orders`, the names are
+    `orders-retry-5000` and so on (with `names: index`, `orders-retry-0`), and `orders-dlt`. A worker is named after the service and its
+    topic, for example `app-orders-retry-5000`. If the service is `blocking`, it tries a record again in place, and all later records of the
+    partition wait. Without `dead-letters`, a blocking service skips records that fail for the last time. The other fields have the same
+    meaning as for `delay-service`. The act `fail-processing` determines which records fail.
 
     With `count-tries: before`, a worker commits the number of each try before it starts the try, as metadata of the offset. If a record kills the
     process, the next instance knows how many tries were started. When all tries have been started, the record goes to the dead-letter topic.
 
-    With `dlt-strategy`, another worker handles the records in the dead-letter topic. If its handler fails, the record goes to the dead-letter topic again
-    (`always-retry`), or the worker gives up on it (`fail`). These are Spring Kafka's strategies ALWAYS_RETRY_ON_ERROR and FAIL_ON_ERROR.
+    With `dlt-strategy`, another worker handles the records in the dead-letter topic. If the worker's handler fails, the record goes to the
+    dead-letter topic again (`always-retry`), or the worker gives up on the record (`fail`). The two values correspond to Spring Kafka's
+    strategies ALWAYS_RETRY_ON_ERROR and FAIL_ON_ERROR.
     """
 
     topic: str
@@ -139,8 +141,8 @@ class FailProcessing(Act, word="fail-processing", does="make a share of a retry 
     """From now on, make a share of a retry service's records fail. A share of 0% makes no further records fail.
 
     In each batch, the first records fail, so that exactly this share fails. With `tries`, each record fails at most this many times, and
-    then succeeds. With `lasting`, records stop failing after that time. With `kills`, a record that fails kills the process before it can
-    send the record anywhere. `reason` is the name of the exception.
+    then succeeds. With `lasting`, records stop failing after the given time. With `kills`, a record that fails kills the process before it
+    can send the record anywhere. `reason` is the name of the exception.
     """
 
     share_ppm: int
@@ -161,7 +163,7 @@ class StopService(Act, word="stop-service", does="stop a service; its workers co
 
 @attrs.frozen(eq=False, repr=False)
 class KillService(Act, word="kill-service", does="kill the workers of a service (kill -9)"):
-    """Kill the workers of a service, or one `worker`. The records that they hold in memory are lost."""
+    """Kill the workers of a service, or one `worker`. The records that the workers hold in memory are lost."""
 
     service: str = "delay"
     worker: str | None = None

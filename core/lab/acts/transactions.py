@@ -47,7 +47,8 @@ class AbortTransaction(Act, word="abort-transaction", does="abort a producer's t
 
 @attrs.frozen(eq=False, repr=False)
 class AbortHanging(Act, word="abort-hanging", does="abort a hanging transaction in a partition"):
-    """Abort a transaction that no coordinator will end (`kafka-transactions abort`). The leader appends an ABORT marker for its producer.
+    """Abort a transaction that no coordinator will end (`kafka-transactions abort`). The leader appends an ABORT marker for the
+    transaction's producer.
 
     The coordinator is not involved. `start-offset` is the first offset of the open transaction.
     """

@@ -45,8 +45,8 @@ TOTAL: Final = None
 
 
 class BucketRow(NamedTuple):
-    """The counts for one bucket of a topic. `start` is the start of the bucket, µs, or TOTAL. `version` is 1 at first and increases each
-    time that late records change the row; in a total, it is 0. All other columns contain numbers of records.
+    """The numbers of records in one bucket of a topic. `start` is the start of the bucket, µs, or TOTAL. `version` is 1 at first and
+    increases each time that late records change the row; in a total, it is 0. All other columns contain numbers of records.
     """
 
     topic: str
@@ -66,7 +66,7 @@ class BucketRow(NamedTuple):
 
 
 class TierRow(NamedTuple):
-    """The counts for one tier in one bucket of a topic.
+    """The numbers of records in one tier of one bucket of a topic.
 
     Attributes:
         topic: the name of the topic.

@@ -10,7 +10,7 @@ PERCENTILES: Final = (50, 95, 99)
 
 
 class LatencySummary(NamedTuple):
-    """A summary of the latencies of `records` records, µs. All values are 0 if there are no records; the mean is rounded down."""
+    """A summary of the latencies of `records` records, µs. If there are no records, all values are 0. The mean is rounded down."""
 
     records: int = 0
     mean: int = 0

@@ -7,8 +7,8 @@ sink of its events and as the observer of its durability account. The audit know
 (`core.lab.audit.produced_records`), so a loss and a duplicate never cancel each other out, as they would in counts.
 
 A record belongs to the bucket of its event time, which is its timestamp according to the producer's clock. A bucket closes when the allowed
-lateness has elapsed after its end. A record that reaches a tier after that is late. A late record reopens the bucket, which closes again
-after the allowed lateness. `core.lab.audit.audit_report` compares the tiers.
+lateness has elapsed after its end. A record that reaches a tier after its bucket has closed is late. A late record reopens the bucket,
+which closes again after the allowed lateness. `core.lab.audit.audit_report` compares the tiers.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class MessageAudit:
         buckets: the state of each bucket of each topic.
         acknowledgments: the acknowledgment of each batch, by producer and first counter.
         committed: the offsets that were committed, by partition and term. Offsets that a later leader's log lacks are left out.
-        deleted: the records of deleted topics, by partition and term. These records count as stored.
+        deleted: the records of deleted topics, by partition and term. Records of deleted topics count as stored.
         cut: the parts of the newest leader's log that a power loss removed, by partition; kept until a broker leads again.
     """
 

@@ -40,7 +40,7 @@ AFTER: Final = 4 * SECOND
 """How long the load continues after everything is repaired, µs."""
 
 QUIET: Final = 60 * SECOND
-"""How long each system then runs without load, µs."""
+"""How long each system runs without load after the load has ended, µs."""
 
 
 @attrs.frozen
@@ -49,7 +49,7 @@ class SystemView:
 
     Attributes:
         name, title: the name and the title of the variant.
-        now: time since the start of the run, µs.
+        now: the time since the start of the run, µs.
         copies: the state of each copy: the rows that it has stored, and which of them would survive a loss of power, are acknowledged, and
             are visible.
         acked: the number of acknowledged writes so far.
@@ -71,7 +71,7 @@ class SystemView:
 
 
 class Run:
-    """One system under one fault.
+    """The run of one system under one fault.
 
     Attributes:
         variant, fault: the system and the fault.

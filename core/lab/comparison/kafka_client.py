@@ -1,7 +1,7 @@
 """A client of the common workload for Kafka: it writes each row as a record in its own request, and reads what replicas serve.
 
 The client uses the laboratory's brokers unchanged. So that each request ends exactly once in all models, the client doesn't retry a write
-whose outcome is unknown. By default, Kafka's own producer retries such a write.
+whose outcome is unknown. By default, Kafka's own producer retries a write whose outcome is unknown.
 """
 
 from __future__ import annotations

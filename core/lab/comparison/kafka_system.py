@@ -57,7 +57,7 @@ class KafkaSettings:
 
 
 class KafkaSystem:
-    """A Kafka cluster with one partition. Its brokers are `b1`, `b2`, and so on; `n1` also means `b1`.
+    """A Kafka cluster with one partition. The brokers of the cluster are `b1`, `b2`, and so on; `n1` also means `b1`.
 
     Attributes:
         cluster: the simulated Kafka cluster.
@@ -102,7 +102,7 @@ class KafkaSystem:
         return self.cluster.step()
 
     def run_until(self, time: int) -> None:
-        """Run until a time, µs, and count the traffic. The run does not skip idle fetches, so that every message is counted
+        """Run until a given time, µs, and count the traffic. The run does not skip idle fetches, so that every message is counted
         (`core.sim.long_polling`).
         """
         cluster = self.cluster
@@ -112,7 +112,7 @@ class KafkaSystem:
         cluster.run_until(time)
 
     def add_client(self, name: str, servers: tuple[str, ...] = ()) -> WorkloadClient:
-        """Add a client that needs no time to reach the brokers. `servers` are its bootstrap servers."""
+        """Add a client that needs no time to reach the brokers. `servers` contains the client's bootstrap servers."""
         cluster, network = self.cluster, self.cluster.network
         brokers = tuple(broker_of(server) for server in servers or self.servers)
         client = WorkloadClient(

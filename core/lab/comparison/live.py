@@ -29,8 +29,9 @@ END: Final = 180 * SECOND
 """The length of a session, µs."""
 
 IN_FLIGHT: Final = 1_500
-"""The time from the start of a write to the moment at which an act takes effect, µs. At that moment, an asynchronous write has been
-acknowledged, but no replica has it."""
+"""The time from the start of a write to the moment at which an act takes effect, µs. When the act takes effect, an asynchronous write has
+been acknowledged, but no replica has it.
+"""
 
 EVERY: Final = 20 * US_PER_MS
 """The time between two moments at which an act can take effect, µs."""
@@ -280,7 +281,7 @@ class LiveRun(Run):
 
 
 class LiveComparison:
-    """The systems of the screen.
+    """The systems that the screen compares.
 
     Attributes:
         runs: the run of each system.

@@ -1,5 +1,5 @@
-"""The faults of a Kafka scenario, translated for the other models. The faults are the scenario's acts on brokers and links, without its
-load and its conditions.
+"""The faults of a Kafka scenario, translated for the other models. The faults are the scenario's acts on brokers and links. The scenario's
+load and conditions are left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from core.sim.units import SECOND
 LOAD: Final = (
     kafka_acts.Load, kafka_acts.StopLoad, kafka_acts.Produce, kafka_acts.Consume, kafka_acts.StopConsume, kafka_acts.CreateTopic, kafka_acts.Acks,
 )  # fmt: skip
-"""The acts that the common workload replaces."""
+"""The acts of a scenario that the common workload replaces."""
 
 REPAIRED_AFTER: Final = 40 * SECOND
 """The time from the last act until everything is repaired, µs. By the time of the repair, the MySQL operator has already acted."""

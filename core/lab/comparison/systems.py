@@ -50,7 +50,7 @@ class Compared(Protocol):
         """Return the time of the next step, µs; None if nothing is scheduled."""
 
     def run_until(self, time: int) -> None:
-        """Run until a time, µs."""
+        """Run until a given time, µs."""
 
     def add_client(self, name: str, servers: tuple[str, ...] = ()) -> WorkloadSource:
         """Add a client that can connect to these servers; by default, to all."""
@@ -113,8 +113,9 @@ class Variant:
     resized: Callable[[int], Build] | None = None
 
     def sized(self, servers: int) -> Build:
-        """Return the function that builds the system with the given number of servers. If the settings determine the number, return
-        `build`."""
+        """Return the function that builds the system with the given number of servers. If the settings determine the number of servers,
+        return `build`.
+        """
         return self.build if self.resized is None else self.resized(servers)
 
     def copies_needed(self, losses: int) -> CopiesNeeded:

@@ -127,7 +127,7 @@ def _end(chunk: list[EventTuple]) -> int:
 
 
 class EventBuffer:
-    """The event rings of the three levels. `append` is a sink of a journal."""
+    """The events in memory, in three rings of different levels. `append` is a sink of a journal."""
 
     __slots__ = ("_all", "_last", "_normal", "_notable")
 

@@ -1,8 +1,8 @@
 """A cluster that can be played, rewound, and branched.
 
-The session can go back to any moment in its past. To do so, the session restores the nearest keyframe and repeats the steps after that
-keyframe. When the session goes forward again, it repeats the acts that people performed. An act in the past starts a new branch. The events
-that originally followed that moment remain available as a separate branch.
+The session can go back to any moment in its past. To go back, the session restores the nearest keyframe and repeats the steps after that
+keyframe. When the session goes forward again, it repeats the acts that people performed. An act that is performed in the past starts a new
+branch. The events that originally followed the moment of the act remain available as a separate branch.
 
     history = History.of(ClusterSpec(...))
     history.do(Kill(1))
@@ -267,8 +267,8 @@ class History(TaskRunner):
     def back_to_when(self, watchpoint: Watchpoint, what: str = "that moment", then: Callable[[bool], None] | None = None) -> TravelTask:
         """Go back to the last moment at which a watchpoint was triggered.
 
-        `then` is called with True if there is such a moment, otherwise with False. When the task has finished, its `found` attribute holds
-        that moment.
+        `then` is called with True if there is such a moment, and with False otherwise. When the task has finished, the task's `found`
+        attribute contains the moment that was found.
         """
         self.pause()
         self.record_branch_end()
@@ -318,7 +318,7 @@ class History(TaskRunner):
     def _last_common_seq(self, branch: Branch) -> int:
         """Return the sequence number of the last event that another branch shares with this one.
 
-        If no act differs, this is the last event in the log.
+        If no act differs, the result is the last event in the log.
         """
         parting = self.branch.last_common_seq(branch)
         return self._log.last if parting is None else parting
@@ -352,7 +352,7 @@ class History(TaskRunner):
     # --- acts, done and undone -------------------------------------------------------------------------------------
 
     def do(self, act: Act, *, joined: bool = False) -> int:
-        """Do an act now, and return the sequence number of its event. In the past, an act starts a new branch.
+        """Do an act now, and return the sequence number of its event. If the present moment is in the past, the act starts a new branch.
 
         Args:
             act: the act to perform.

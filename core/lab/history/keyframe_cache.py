@@ -16,7 +16,7 @@ from core.lab.history.replay_run import EventTap, ReplayRun, StepIndex
 from core.sim.repr_mixin import ReprMixin
 
 STEPS_BETWEEN_KEYFRAMES: Final = 32
-"""The minimum number of steps between two keyframes. The minimum doubles whenever the cache is full."""
+"""The minimum number of steps between two keyframes. The cache doubles this minimum whenever it is full."""
 
 CPU_SHARE_OF_DELTAS: Final = 0.055
 """The share of CPU time for keyframes that store only the changes since the last whole keyframe."""
@@ -34,7 +34,7 @@ CPU_SHARE_OF_WHOLE_KEYFRAMES: Final = 0.03
 """The share of CPU time for whole keyframes: the first one, and those after a change other than replication."""
 
 MAX_SECONDS_PER_OBJECT: Final = 10e-6
-"""The upper bound on the cost of a keyframe per object, CPU seconds. This bound ignores one-time costs."""
+"""The upper bound on the cost of a keyframe per object, CPU seconds. The bound does not include one-time costs."""
 
 MAX_KEYFRAMES: Final = 2_000
 """The maximum number of keyframes in the cache. Each lookup scans all keyframes."""
@@ -43,7 +43,7 @@ MAX_OBJECTS: Final = 500_000
 """The maximum number of objects in all keyframes together. An object takes about 150 bytes."""
 
 LARGE_CLUSTER_REPLICAS: Final = 3_000
-"""A cluster with more replicas than this counts as large.
+"""A cluster with more replicas than this number counts as large.
 
 Taking a whole keyframe of a large cluster delays the screen by several frames. The first keyframe is taken when the first screen is shown.
 More keyframes are taken only while the session travels through time and no screen shows the cluster moving. Keyframes that store only
@@ -54,7 +54,9 @@ MAX_REPLICAS_OF_FIRST_KEYFRAME: Final = 20_000
 """The number of replicas above which the first keyframe needs more than 60 MB and is taken only when it is needed."""
 
 CPU_SHARE_OF_LARGE_CLUSTER: Final = 0.003
-"""The share of CPU time for keyframes while a screen shows a large cluster. Each of these keyframes takes longer than a frame."""
+"""The share of CPU time for keyframes while a screen shows a large cluster. Taking one of these keyframes takes longer than a frame of the
+screen.
+"""
 
 MAX_KEYFRAMES_OF_LARGE_CLUSTER: Final = 4
 """The maximum number of keyframes of a large cluster. In a cluster with 30,000 replicas, each keyframe needs about 40 MB."""
@@ -184,7 +186,7 @@ class KeyframeCache:
         self._looked_at, self._look_at = steps, steps + int(left / pace / 2) if pace > 0 else steps
 
     def add_first(self, replay_run: ReplayRun) -> None:
-        """Add the first whole keyframe of a large cluster. Later keyframes store only the changes since then."""
+        """Add the first whole keyframe of a large cluster. Later keyframes store only the changes since the first keyframe."""
         if LARGE_CLUSTER_REPLICAS < _replicas(replay_run.cluster) <= MAX_REPLICAS_OF_FIRST_KEYFRAME:
             self.maybe_add(replay_run, seen=False)
 

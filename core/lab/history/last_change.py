@@ -34,7 +34,8 @@ ValueAfter = Callable[[EventTuple], object]
 _UNRELATED: Final = object()
 
 _RELOADED: Final = object()
-"""The placeholder for a value that a starting process loads from disk. The event that reports the start contains no offsets."""
+"""The placeholder for a value that a starting process loads from disk. The event that reports the start of a process contains no offsets.
+"""
 
 
 @attrs.frozen(repr=False)

@@ -90,13 +90,13 @@ class Playable(Protocol):
 
     @property
     def finished(self) -> bool:
-        """Whether the plan has ended."""
+        """Whether the plan of the playable has ended."""
 
     def snapshot(self) -> PlayableSnapshot | None:
         """Return the current state as a value; None if it cannot be captured."""
 
     def after_act(self) -> None:
-        """Respond to an act that a person has performed. The plan might be waiting for what the act changes."""
+        """Respond to an act that a person has performed. A plan might be waiting for a change that the act makes."""
 
 
 @attrs.frozen(repr=False)
@@ -112,7 +112,7 @@ class PlayableClusterSnapshot(ReprMixin):
 
 @attrs.define(repr=False)
 class PlayableCluster(ReprMixin):
-    """A cluster without a plan."""
+    """A playable cluster that follows no plan."""
 
     cluster: ClusterLike
     stepwise: bool = False

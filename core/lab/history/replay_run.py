@@ -62,7 +62,7 @@ class StepIndex:
         return self._count
 
     def append(self, seq: int) -> None:
-        """Add a step that ended at the given event. Indexes that see more of the shared list are not affected."""
+        """Add a step that ended at the given event. Other indexes that see more of the shared list are not affected."""
         shared, count = self._all, self._count
         if count == len(shared):
             shared.append(seq)
@@ -127,7 +127,7 @@ class ReplayRun:
 
     @property
     def finished(self) -> bool:
-        """Whether the plan has ended."""
+        """Whether the plan of the playable has ended."""
         return self.playable.finished
 
     def _next_recorded_act(self) -> PlayedAct | None:
@@ -143,7 +143,9 @@ class ReplayRun:
 
     @property
     def is_idle(self) -> bool:
-        """Whether time stands still: the cluster is in by-hand mode, and neither a recorded act nor a step of a script is due."""
+        """Whether virtual time does not advance, because the cluster is in by-hand mode, and neither a recorded act nor a step of a script
+        is due.
+        """
         return self.by_hand and self._next_recorded_act() is None and (self.playable.finished or isinstance(self.playable, PlayableCluster))
 
     def next_due(self) -> int | None:

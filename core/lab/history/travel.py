@@ -54,7 +54,7 @@ class TravelTask:
             watchpoint: receives every event, and is checked after every step that recorded events.
             new_after: the sequence number after which events are collected in `new_events`; None to collect none.
             shown: the cluster on the screen. If the destination is near, the task moves this cluster itself, without pausing. Otherwise,
-                the task reuses a cluster that was shown earlier. If None, the task always builds a new cluster.
+                the task reuses a cluster that was shown earlier. If `shown` is None, the task always builds a new cluster.
         """
         self.destination = destination
         self._keyframe_cache = keyframe_cache
@@ -152,5 +152,5 @@ class TravelTask:
             self.found = self.replay_run.position
 
     def cancel(self) -> bool:
-        """Stop the task. The session is unchanged."""
+        """Stop the task. The session does not change."""
         return False

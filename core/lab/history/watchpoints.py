@@ -16,7 +16,7 @@ from core.lab.views.cluster_view import ClusterView
 
 
 class Watchpoint:
-    """Base class of watchpoints. `on_event` receives every event. `came_true` is called after every step that recorded events."""
+    """The base class of watchpoints. `on_event` receives every event. `came_true` is called after every step that recorded events."""
 
     def on_event(self, event: EventTuple) -> None:
         """Handle an event."""

@@ -43,7 +43,7 @@ class Meter:
         self._uncounted += amount
 
     def advance(self, now: int) -> None:
-        """Update the rates up to a time."""
+        """Update the rates up to a given time."""
         while self._ticked + TICK <= now:
             self._ticked += TICK
             rate = self._uncounted * SECOND / TICK

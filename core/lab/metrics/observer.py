@@ -1,7 +1,7 @@
 """Computes Kafka's metrics from events: the meters that count events, and the gauges of brokers and the controller.
 
-The observer reads the event tuples of a log or of a live session, so both result in the same metrics. The running system does not know
-about the observer. A broker without a process has no MBeans. When a broker restarts, its counts start at zero again.
+The observer reads the event tuples of a log or of a live session, so both result in the same metrics. The running system does not depend on
+the observer. A broker without a process has no MBeans. When a broker restarts, its counts start at zero again.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class MetricsObserver:
         """Return the active controllers at the start of the events, before any event names a controller.
 
         The result is the controller that never fails or, with ZooKeeper, the first running broker. In a quorum, there is no active
-        controller at that time.
+        controller at the start.
         """
         if spec.controllers:
             return {}
@@ -368,7 +368,7 @@ class MetricsObserver:
     def _offline_replica_found(self, now: int, event: events.OfflineReplicaFound) -> None:
         """Count a replica when a restarted process learns that the replica is in a failed directory.
 
-        The replica counts until that process ends, even if the replica is reassigned.
+        The replica counts until the restarted process ends, even if the replica is reassigned.
 
         Kafka: `HostedPartition.Offline`.
         """

@@ -2,8 +2,8 @@
 threads process them from a queue.
 
 Each request costs a fixed time and a time per byte. The costs are the laboratory's assumptions, not measurements of Kafka. The numbers of
-threads come from Kafka's settings. Work that exceeds the capacity of the threads waits. The model only shows how busy a broker would be,
-and does not delay anything.
+threads come from Kafka's settings. Work that exceeds the capacity of the threads waits in the queue. The model only shows how busy a broker
+would be, and does not delay anything.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class ThreadPool:
         self._work += cost
 
     def advance(self, now: int) -> None:
-        """Process work up to a time."""
+        """Process the waiting work up to a given time."""
         while self._stepped + TICK <= now:
             self._stepped += TICK
             capacity = self.threads * TICK * 1_000

@@ -82,7 +82,7 @@ class OwnedPartition:
 
     @property
     def lag(self) -> int | None:
-        """The high watermark minus the committed offset; None if one of them is missing. The lag is negative if the log was truncated."""
+        """The high watermark minus the committed offset; None if either offset is unknown. The lag is negative if the log was truncated."""
         return None if NO_OFFSET in (self.committed, self.log_end) else self.log_end - self.committed
 
 
@@ -99,7 +99,7 @@ class GroupReport:
         coordinator: the broker that coordinates the group; NO_LEADER if no broker coordinates it.
         coordinator_partition: the partition of `__consumer_offsets` that stores the group.
         waits: what the whole group is waiting for; empty if the group is not waiting.
-        until: the latest time at which this wait ends, µs; NEVER if no deadline is running.
+        until: the latest time at which the group stops waiting, µs; NEVER if no deadline is running.
         members: the members of the group.
         partitions: the partitions that the group reads.
     """

@@ -72,8 +72,8 @@ class HeldPartition:
         idle_us: the time since that producer's last batch, µs.
         transactional_id: the transactional ID that has the producer ID; empty if no transactional ID has it.
         hanging: whether no coordinator will ever end the transaction.
-        missing_coordinators: if no running coordinator knows the transaction, the partitions of `__transaction_state` that no broker coordinates
-            now. The coordinator of one of them might know the transaction when it is back.
+        missing_coordinators: if no running coordinator knows the transaction, the partitions of `__transaction_state` that no broker
+            coordinates now. The coordinator of one of these partitions might know the transaction when it is running again.
     """
 
     tp: TopicPartition

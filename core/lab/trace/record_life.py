@@ -38,7 +38,7 @@ class Span(NamedTuple):
     """Something that happened to a record.
 
     Attributes:
-        time: the virtual time at which it happened, µs.
+        time: the virtual time at which the span's event happened, µs.
         event: the sequence number of the span's event; 0 if the span has no event.
         cause: the sequence number of the cause of this event; 0 if there is none.
         kind: what happened.

@@ -130,7 +130,7 @@ class RecordTrace:
                 life.acknowledged_by = node
 
     def records_sent_on(self, service: str, tp: TopicPartition, records: FetchedRange, *, dead: bool) -> None:
-        """Do nothing, because an event records this."""
+        """Do nothing, because an event records this change."""
 
     def log_cut(self, tp: TopicPartition, broker: int, removed: tuple[Run, ...]) -> None:
         """Do nothing, because the truncation event precedes this call, and the trace has already handled that event."""
@@ -150,7 +150,7 @@ class RecordTrace:
                     self._reads[consumer] = life
 
     def records_processed(self, group: str, tp: TopicPartition, records: FetchedRange) -> None:
-        """Do nothing, because an event already reports this."""
+        """Do nothing, because an event already reports this change."""
 
     # --- lives -----------------------------------------------------------------------------------------------------
 

@@ -1,8 +1,9 @@
 """Frozen views of the state of a cluster, for the user interface, expectations, and `describe`.
 
-`Cluster.view()` builds a view of everything, and `Cluster.partition_view(tp)` builds one of a partition. A view never changes and holds no
-reference into the running system. Times are in µs of virtual time. End offsets are exclusive, as in Kafka. The leader, the ISR, and the
-epochs come from the controller. The LEO, HW, and role of a replica come from the replica's broker, even if the broker is stopped.
+`Cluster.view()` builds a view of the whole cluster, and `Cluster.partition_view(tp)` builds a view of one partition. A view never changes
+and holds no reference into the running system. Times are in µs of virtual time. End offsets are exclusive, as in Kafka. The leader, the
+ISR, and the epochs come from the controller. The LEO, HW, and role of a replica come from the replica's broker, even if the broker is
+stopped.
 """
 
 from __future__ import annotations

@@ -43,7 +43,9 @@ def _group_view(broker: int, group: GroupMetadata) -> GroupView:
 
 
 def _consumer_group_view(broker: int, group: ConsumerGroup, offsets: tuple[tuple[TopicPartition, int], ...], pending: int) -> GroupView:
-    """Return the view of a group of the consumer protocol. The group epoch replaces the generation, and the group has no leader."""
+    """Return the view of a group of the consumer protocol. In a group of the consumer protocol, the group epoch replaces the generation,
+    and there is no leader.
+    """
     members = tuple(
         GroupMemberView(member.member_id, member.instance_id, member.client, member.assigned) for member in group.members.values()
     )

@@ -1,12 +1,12 @@
 """A `ClusterView` that is updated incrementally. Only the parts that events name as changed are rebuilt.
 
-This view serves a screen that is drawn many times a second. Everything else calls `Cluster.view()`, which builds the whole view.
+This view serves a screen that is drawn many times a second. All other code calls `Cluster.view()`, which builds the whole view.
 
 Every change to a cluster is recorded as an event, so the view of a partition that no event has named is still correct. Two kinds of values
 change without an event:
 
-- Ages and fetch states, for example the time since a follower was caught up. Each call rebuilds the partitions that the caller
-  names, and a few others in round-robin order.
+- Ages and fetch states, for example the time since a follower was caught up. Each call rebuilds the partitions that the caller names, and a
+  few other partitions in round-robin order.
 - A stall. If the high watermark of a partition does not advance for longer than `core.kafka.health.STALL_BOUND`, the view of the partition
   is rebuilt when that time has elapsed.
 
@@ -107,12 +107,12 @@ class IncrementalView:
 
     Attributes:
         cluster: the cluster that the view shows.
-        version: a number that is replaced by a new, unique one when anything except offsets, counters, and ages changes. A result that does
-            not depend on offsets, counters, or ages can be cached under this number.
+        version: a number that is replaced by a new, unique one when anything except offsets, counters, and ages changes. A caller can use
+            this number as the key of a cache for results that do not depend on offsets, counters, or ages.
     """
 
     def __init__(self, cluster: ClusterNodes) -> None:
-        """Start with an empty cache. The first call of `view` builds everything."""
+        """Start with an empty cache. The first call to `view` builds the views of all parts."""
         self.cluster = cluster
         self.version = next(_versions)
         self._changed: dict[TopicPartition, None] = {}
@@ -174,7 +174,7 @@ class IncrementalView:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the last view deferred something, or something has changed since then."""
+        """Whether the last view deferred some partitions, or the cluster has changed since the last view."""
         return (
             self._all_changed
             or bool(self._changed or self._offsets_changed or self._brokers_changed or self._slow)
@@ -188,7 +188,7 @@ class IncrementalView:
         return _NEVER_DUE
 
     def any_stale(self, some: Iterable[TopicPartition]) -> bool:
-        """Return whether one of these partitions has changed since the last view."""
+        """Return whether one of the given partitions has changed since the last view."""
         return self.is_stale and any(tp in self._offsets_changed or tp in self._changed for tp in some)
 
     def view(

@@ -353,7 +353,7 @@ def topic_views(cluster: ClusterNodes) -> tuple[TopicView, ...]:
 
 
 def _topic_view(cluster: ClusterNodes, name: str) -> TopicView:
-    """Return the view of one topic. Like a broker, the view reports a non-default cluster-wide min.insync.replicas as a topic config."""
+    """Return the view of one topic. As a broker does, the view reports a non-default cluster-wide min.insync.replicas as a topic config."""
     replication = cluster.controller.replication
     topic = replication.topics[name]
     first = replication.partitions[topic.partitions[0]]

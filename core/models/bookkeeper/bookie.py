@@ -97,7 +97,7 @@ class Bookie(Server):
 
 
 class MetadataStore(Server):
-    """The metadata store of BookKeeper (ZooKeeper). The store holds the metadata of ledgers, and accepts a change only if the writer has
+    """The metadata store of BookKeeper (ZooKeeper). The store contains the metadata of ledgers, and accepts a change only if the writer has
     read the latest version.
 
     Attributes:

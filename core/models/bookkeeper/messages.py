@@ -51,7 +51,7 @@ class AddEntry(NamedTuple):
 
     Attributes:
         confirmed: the number of the last confirmed entry.
-        recovery: whether the entry is written again by a recovery, which a fenced bookie accepts.
+        recovery: whether a recovery writes the entry again; a fenced bookie accepts such an entry.
     """
 
     ledger: int

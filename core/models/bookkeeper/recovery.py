@@ -1,8 +1,8 @@
 """Recovery of a ledger (`LedgerRecoveryOp`): fence the ledger, read the entries after its last confirmed entry, write them again, and close
 the ledger.
 
-The recovery must hear from Qw - Qa + 1 bookies of each write set. The remaining bookies are then too few for an ack quorum, so the recovery
-misses no acknowledged entry (`DistributionSchedule.QuorumCoverageSet`).
+The recovery must hear from Qw - Qa + 1 bookies of each write set. The bookies that do not answer are then too few for an ack quorum, so the
+recovery misses no acknowledged entry (`DistributionSchedule.QuorumCoverageSet`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Host(Protocol):
         """Send a message."""
 
     def recovered(self, last: int, rewritten: int) -> None:
-        """Take over, now that the former writer's last entry is known."""
+        """Take over the ledger after the former writer's last entry has become known."""
 
 
 class Recovery:

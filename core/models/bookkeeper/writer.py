@@ -244,7 +244,7 @@ class Writer(Server):
         self._recover_next()
 
     def _recover_next(self) -> None:
-        """Recover the next ledger whose entries this writer hasn't read. When there is no such ledger, open a new one."""
+        """Recover the next ledger whose entries this writer hasn't read. When there is no ledger left to recover, open a new one."""
         known = {ledger for ledger, _ in self.rows}
         ledger = next((each for each in self.found if each.number not in known and not (each.state == CLOSED and each.last < 0)), None)
         if ledger is None:

@@ -14,7 +14,7 @@ class ClusterState(NamedTuple):
         nodes: the nodes of the cluster.
         primary_term: a number that grows with each new primary.
         primary: the node with the primary; empty if the shard is red.
-        in_sync: the nodes whose copies have every acknowledged operation. Only these nodes can become the primary.
+        in_sync: the nodes whose copies have every acknowledged operation. Only nodes with in-sync copies can become the primary.
         started: the nodes whose copies take part in replication and answer reads.
     """
 
@@ -28,7 +28,7 @@ class ClusterState(NamedTuple):
 
     @property
     def stamp(self) -> tuple[int, int]:
-        """The key by which states are ordered."""
+        """The key by which cluster states are ordered."""
         return self.term, self.version
 
 
@@ -37,7 +37,7 @@ EMPTY = ClusterState(0, 0, (), 0, "", (), ())
 
 
 def with_nodes(state: ClusterState, nodes: Sequence[str], preferred: str) -> ClusterState:
-    """Return the state after the set of nodes has changed. If the primary is gone, another copy is promoted
+    """Return the state after the set of nodes has changed. If the primary has left the cluster, another copy is promoted
     (`RoutingNodes.promoteReplicaToPrimary`).
 
     Any in-sync copy can be promoted, not only the one with the most operations. If no copy is in sync, the shard is red.

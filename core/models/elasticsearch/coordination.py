@@ -1,7 +1,7 @@
 """Coordination: who the master is, and how it changes the cluster state (`Coordinator`, `Publication`).
 
-A state is in force once a majority has accepted it. A node without a master looks for one every second, and stands for election if a
-majority of nodes answers and none knows a master.
+A cluster state is in force once a majority has accepted it. A node without a master looks for one every second, and stands for election if
+a majority of nodes answers and none knows a master.
 """
 
 from __future__ import annotations
@@ -374,7 +374,7 @@ class Coordination:
             self._apply(self.accepted)
 
     def _apply(self, state: ClusterState) -> None:
-        """Put a state in force on this node. Connections to nodes that are no longer part of the cluster are closed."""
+        """Put a cluster state in force on this node. Connections to nodes that are no longer part of the cluster are closed."""
         former, self.applied = self.applied, state
         for node in former.nodes:
             if node not in state.nodes and node != self._node.address:

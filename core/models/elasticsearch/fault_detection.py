@@ -35,7 +35,7 @@ class FaultDetection:
         node.timers["check time-out"] = self._timed_out
 
     def watch(self, nodes: list[str], *, of_master: bool) -> None:
-        """Check exactly these nodes from now on."""
+        """From now on, check exactly the given nodes."""
         if self.of_master != of_master:
             self.checked.clear()
             self.of_master = of_master

@@ -51,7 +51,7 @@ class JoinCluster(NamedTuple):
 
 
 class Publish(NamedTuple):
-    """The master proposes a state."""
+    """The master proposes a cluster state."""
 
     state: ClusterState
 
@@ -65,7 +65,7 @@ class Accepted(NamedTuple):
 
 
 class Commit(NamedTuple):
-    """A majority has accepted a state, which is now in force."""
+    """A majority has accepted a cluster state, which is now in force."""
 
     term: int
     version: int
@@ -154,7 +154,7 @@ class PrimaryFailed(NamedTuple):
 
 
 class PrimaryRefused(NamedTuple):
-    """The primary permanently refuses the write, because too few copies are active. Nothing was written."""
+    """The primary permanently refuses the write, because too few copies are active. The write has no effect."""
 
     number: int
     reason: str
@@ -224,7 +224,7 @@ class RecoveryFrom(NamedTuple):
 
 
 class RecoveryOps(NamedTuple):
-    """The primary sends what the copy lacks.
+    """The primary sends the data that the copy lacks.
 
     Attributes:
         whole: whether the copy drops what it has and takes whole files.

@@ -166,7 +166,7 @@ class Primary:
         self.failing.clear()
 
     def end(self) -> None:
-        """Forget everything, because the process is ending."""
+        """Forget the state of the primary, because the process is ending."""
         self.term = 0
         self.open.clear()
         self.parked.clear()
@@ -201,7 +201,7 @@ class Primary:
             self._node.reply(about[0], PrimaryRefused(about[1], "503: not enough active copies"))
 
     def _indexed(self, about: tuple[str, int, Row, int]) -> None:
-        """Put the operation in the primary's own index and translog, and send it to all copies that take part."""
+        """Put the operation in the primary's own index and translog, and send the operation to all copies that take part in replication."""
         coordinator, number, row, term = about
         if term != self.term:
             self._node.reply(coordinator, PrimaryFailed(number, "the primary was replaced"))

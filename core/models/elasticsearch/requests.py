@@ -53,7 +53,7 @@ class Requests:
         node.timers["no primary"] = self._no_primary
 
     def end(self) -> None:
-        """Forget everything, because the process is ending."""
+        """Forget all writes, because the process is ending."""
         self.writes.clear()
 
     def _write(self, write: Write, client: str) -> None:
@@ -76,7 +76,7 @@ class Requests:
         self._node.timer(self._settings.write_timeout, "no primary", number)
 
     def state_changed(self) -> None:
-        """After a change in the cluster state, retry the waiting writes, and those whose primary is no longer part of the cluster."""
+        """After a change in the cluster state, retry the waiting writes, and the writes whose primary is no longer part of the cluster."""
         nodes = self._coordination.applied.nodes
         for number, write in list(self.writes.items()):
             if write.primary not in nodes:

@@ -60,7 +60,7 @@ class ShardCopy:
         self.global_checkpoint = max(self.global_checkpoint, checkpoint)
 
     def roll_back(self) -> int:
-        """Drop the operations above the global checkpoint from the index, and return how many there were. The translog keeps these
+        """Drop the operations above the global checkpoint from the index, and return how many there were. The translog keeps the dropped
         operations.
         """
         gone = [seqno for seqno in self.indexed if seqno > self.global_checkpoint]

@@ -203,7 +203,7 @@ class MySQLServer(Server):
             self._switch_off(self.journal.now - self.semi_sync.waiting[index])
 
     def _switch_off(self, waited: int) -> None:
-        """Fall back to asynchronous replication. All waiting commits are acknowledged; their clients are not told why."""
+        """Fall back to asynchronous replication. All waiting commits are acknowledged, and their clients do not learn why."""
         waiting = sorted(self.semi_sync.waiting)
         self.semi_sync.on = False
         self.emit(events.SemiSyncOff.kind, self.address, len(waiting), waited)

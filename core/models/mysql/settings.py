@@ -31,10 +31,10 @@ class MySQLSettings:
         os_flush: the interval at which the operating system writes its cache to disk, µs.
         relay_log_recovery: whether a replica that restarts drops the transactions that it has received but not applied.
         read_only: super_read_only on the replicas.
-        auto_increment: whether the primary key of each row is the next number of its table. If so, the keys that two sources assign
-            collide.
+        auto_increment: whether the primary key of each row is the next number of its table. With AUTO_INCREMENT, the keys that two sources
+            assign collide.
         net_timeout: replica_net_timeout, µs, after which a replica considers a connection dead if nothing has arrived on it. The source
-            sends a heartbeat after half of this time.
+            sends a heartbeat after half of the timeout.
         connect_retry: SOURCE_CONNECT_RETRY, µs.
         apply_time: how long a replica takes to apply a transaction, µs. A replica applies transactions one after the other.
         mariadb: whether servers behave like MariaDB. A MariaDB replica requests transactions from one position, not by a set of GTIDs. When

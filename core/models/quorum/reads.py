@@ -5,7 +5,7 @@
   rate.
 - `leader`: the leader answers immediately. If the leader does not know that it was replaced, it answers with stale data.
 - `local`: any node answers with what it knows to be committed. The answer can be stale, but is never dirty.
-- `uncommitted`: any node answers with everything in its log. The answer can be dirty.
+- `uncommitted`: any node answers with everything in its log. The answer can be dirty (not committed).
 """
 
 from __future__ import annotations
@@ -103,7 +103,9 @@ class Reads:
             node.send_round()
 
     def _is_current(self) -> bool:
-        """Whether the leader has committed an entry of its own term. Until then, the leader's commit index can be out of date."""
+        """Whether the leader has committed an entry of its own term. Until the leader has committed such an entry, its commit index can be
+        out of date.
+        """
         return self._node.log.term_at(self._node.commit) == self._node.term
 
     def _last_in_log(self, key: str) -> Row:

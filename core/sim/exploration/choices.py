@@ -3,7 +3,7 @@ differ from the agenda's.
 
 A message can arrive as soon as it is the oldest one on its connection, regardless of the network's delay. A node's timers fire one at a
 time, in order, each when it is due. Time advances only as far as the caller allows. Faults and other acts can happen whenever the caller
-offers them. Taking a choice does only what the choice says, but can make further choices possible.
+offers them. Taking a choice has no effect beyond the choice itself, but can make more choices possible.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def enabled(simulation: Simulation, acts: Iterable[Choice] = (), until: int | No
     Args:
         simulation: the simulation, which must be between two steps.
         acts: the acts that the caller offers as additional choices.
-        until: the time up to which virtual time can advance to make the earliest timer due, µs. By default, time does not advance.
+        until: the time up to which virtual time can advance to make the earliest timer due, µs. By default, virtual time does not advance.
     """
     heads: dict[tuple[str, str, int], Entry] = {}
     for entry in simulation.agenda.entries:

@@ -1,7 +1,8 @@
 """Codecs, which read, write, and create the objects of each class. A codec uses declared fields, or treats a class as a container.
 
-The state of an object is the values of its fields; that of a container is its items. A mutable object has a state of its own, and other
-states refer to it. An immutable value (number, tuple, frozen class, bound method) has no state, but can lead to objects that have one.
+The state of an object consists of the values of its fields. The state of a container consists of its items. A mutable object has a state of
+its own, and other states refer to it. An immutable value (number, tuple, frozen class, bound method) has no state, but can lead to objects
+that have one.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Codec:
         self.cls = cls
 
     def read_final(self, each: object) -> State:
-        """Return the values of an object that never change. These values are not part of the object's states."""
+        """Return those values of an object that never change. These values are not part of the object's states."""
         return ()
 
     def read(self, objects: list[FieldValue], states: list[State]) -> list[State]:
@@ -177,7 +178,7 @@ class FewOfManyCodec(FieldsCodec):
 
 
 class MappingCodec(Codec):
-    """The codec of dicts. A state holds all keys, then all values."""
+    """The codec of dicts. A state contains all keys, followed by all values."""
 
     def read(self, objects: list[FieldValue], states: list[State]) -> list[State]:
         return [(*each, *each.values()) if each else () for each in objects]
@@ -302,7 +303,7 @@ def parts_of(value: FieldValue) -> Sequence[FieldValue] | None:
 
 
 def renewed(value: FieldValue, renew: Callable[[FieldValue], FieldValue]) -> FieldValue:
-    """Return a copy of an immutable value with its parts renewed. If its parts stay the same, return the value itself."""
+    """Return a copy of an immutable value with its parts renewed. If the parts of the value stay the same, return the value itself."""
     cls = type(value)
     parts = parts_of(value) or ()
     news = list(map(renew, parts))

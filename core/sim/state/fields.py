@@ -32,7 +32,7 @@ class Declared(NamedTuple):
     """The rules by which fingerprints treat some fields of a class and its subclasses.
 
     Attributes:
-        wiring: fields that are set once, when the simulation is built. Fingerprints do not read them.
+        wiring: fields that are set once, when the simulation is built. Fingerprints do not read these fields.
         history: sequence numbers, causes, and counts that do not affect later behavior.
         times: moments of virtual time. Only the difference between these times and the current time matters.
         labels: the fields that hold labels, each with the family of the labels. Labels are numbers above 0 that are only compared with
@@ -125,13 +125,13 @@ def outside(cls: type) -> tuple[str, ...]:
 
 
 def final_of(cls: type) -> frozenset[str]:
-    """Return the fields that a class declares `Final`, which are set once. Compiled classes do not list such fields."""
+    """Return the fields that a class declares `Final`, which are set once. Compiled classes have no such annotations."""
     hints = {name: hint for base in cls.__mro__ for name, hint in inspect.get_annotations(base).items()}
     return frozenset(name for name, hint in hints.items() if str(hint).startswith("Final"))
 
 
 def is_frozen(cls: type) -> bool:
-    """Return whether the objects of a class never change. This is true for enumerations and frozen attrs classes."""
+    """Return whether the objects of a class never change. The result is True for enumerations and frozen attrs classes."""
     return issubclass(cls, enum.Enum) or cls.__setattr__ is not object.__setattr__
 
 

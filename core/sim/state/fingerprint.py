@@ -1,8 +1,9 @@
 """Fingerprints of a simulation's state. Two states that allow the same future events have the same fingerprint, in every process.
 
-A fingerprint reads declared fields only. Moments of virtual time count as distances from now; sequence numbers and causes do not count.
-Numbers that are only compared with each other (`Declared.labels`) are renumbered in the order in which they are found. Objects are numbered
-in the same way. The order of the items in dicts and sets does not matter. The order of the agenda matters only within a connection.
+A fingerprint reads declared fields only. Moments of virtual time count as distances from the current time. Sequence numbers and causes do
+not count. Numbers that are only compared with each other (`Declared.labels`) are renumbered in the order in which they are found. Objects
+are numbered in the same way. The order of the items in dicts and sets does not matter. The order of the agenda matters only within a
+connection.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Way = Callable[[Any], Form]
 """A function that returns the form of a value of one type."""
 
 ATOMS: Final[frozenset[type]] = frozenset({int, str, bool, float, bytes, type(None)})
-"""The types of values that are their own forms."""
+"""The types of the values whose form is the value itself."""
 
 MARSHAL_VERSION: Final = 0
 """The version of the marshal format whose bytes depend only on the values. Later versions also encode which strings are interned and which
@@ -210,8 +211,8 @@ class _Writer:
         return written
 
     def _kept(self, way: Way, read: Callable[[Any], tuple[object, ...]]) -> Way:
-        """Return a function that caches the form of a frozen object if the object holds only constants. The rules of a release, for
-        example, are found in many places.
+        """Return a function that caches the form of a frozen object if the object holds only constants. For example, the rules of a release
+        occur in many places.
         """
 
         def kept(each: object) -> Form:
