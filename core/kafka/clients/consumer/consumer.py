@@ -287,7 +287,7 @@ class Consumer(Client):
                 self._validated[number] = self.epoch_of(number)
                 if end < position:
                     self.truncated(number, end, epoch, read)
-        self._fetch_all()
+                self._position_found(number)
 
     def truncated(self, partition: int, end: int, epoch: int, read: int) -> None:
         """Move the position back to `end`, the offset at which the leader's log diverges from the records in epoch `read` that the consumer
@@ -345,7 +345,16 @@ class Consumer(Client):
             self.positions[number] = response.earliest if earliest else response.latest
         if error != errors.NONE:
             self.journal.emit(events.ConsumerReset.kind, self.name, self.topic, number, old, self.positions[number], error, self.reset)
-        self._fetch_all()
+        self._position_found(number)
+
+    def _position_found(self, partition: int) -> None:
+        """Fetch a partition that now has a valid position.
+
+        If a fetch to its broker is in flight, there is nothing to send, because the next fetch to this broker includes the partition.
+        """
+        node = broker_address(self.leader_of(partition))
+        if self._read_replicas or node not in self.in_flight or self.reconnect_time(node) > self.journal.now:
+            self._fetch_all()
 
     def connection_lost(self, node: str) -> None:
         """Drop the requests to a broker, and switch back to the leader for each partition that the consumer was reading from this

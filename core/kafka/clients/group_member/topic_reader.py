@@ -26,6 +26,10 @@ COMMITTED: Final = "committed"
 """The value that an event shows instead of a reset policy if a position is the group's committed offset."""
 
 
+POSITION_MESSAGES: Final = frozenset({ListOffsetsResponse, OffsetsForLeaderEpochResponse})
+"""The types of responses that concern the position of one partition. The handler of such a response sends the fetch that it makes possible."""
+
+
 class PolledRange(NamedTuple):
     """Records in one leader epoch: the offsets [start, end) of a partition, without gaps."""
 
@@ -135,6 +139,11 @@ class TopicReader(Consumer):
 
     def handle(self, message: object, sender: str) -> None:
         """Handle a message. After the response to a fetch, send the next fetch if the application is in poll()."""
+        if type(message) in POSITION_MESSAGES:
+            stale, self.stale = self.stale, not self.owner.fetches
+            super().handle(message, sender)
+            self.stale = self.stale or stale
+            return
         self.stale = True
         super().handle(message, sender)
         if type(message) is not ConsumerFetchResponse:
