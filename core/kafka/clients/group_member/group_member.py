@@ -241,20 +241,19 @@ class GroupMember(Client):
             if colon:
                 return self.readers[topic].handle_timer(name, message.about)
             super().handle(message, sender)
-        elif isinstance(message, ConsumerFetchResponse):
+        elif type(message) in READER_MESSAGES:
             known = sender in self.connections
             for reader in self.readers.values():
-                in_flight = reader.in_flight.get(sender)
-                if not known or (in_flight is not None and in_flight[0] == message.correlation):
+                if not known or reader.awaits(message, sender):
                     reader.handle(message, sender)
             self.connections[sender] = None
-            return bool(message.partitions or message.preferred)
+            if isinstance(message, ConsumerFetchResponse):
+                return bool(message.partitions or message.preferred)
         else:
-            if type(message) in READER_MESSAGES or type(message) is Disconnected:
+            if type(message) is Disconnected:
                 for reader in self.readers.values():
                     reader.handle(message, sender)
-            if type(message) not in READER_MESSAGES:
-                super().handle(message, sender)
+            super().handle(message, sender)
         return True
 
     def refresh_metadata(self) -> None:

@@ -16,7 +16,13 @@ from core.kafka.clients.group_member.member_config import MemberConfig, Reset
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.messages import OffsetToCommit
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
-from core.kafka.messages import ConsumerFetchResponse, FetchedPartition, ListOffsetsResponse, OffsetsForLeaderEpochResponse
+from core.kafka.messages import (
+    ConsumerFetchResponse,
+    FetchedPartition,
+    ListOffsetsResponse,
+    MetadataResponse,
+    OffsetsForLeaderEpochResponse,
+)
 from core.kafka.release import Release
 from core.sim.journal import Journal
 from core.sim.network import Network
@@ -148,6 +154,20 @@ class TopicReader(Consumer):
         super().handle(message, sender)
         if type(message) is not ConsumerFetchResponse:
             self.stale = True
+
+    def awaits(self, message: object, sender: str) -> bool:
+        """Return whether a response answers a request of this reader and not that of another reader of the member."""
+        match message:
+            case ConsumerFetchResponse():
+                in_flight = self.in_flight.get(sender)
+                return in_flight is not None and in_flight[0] == message.correlation
+            case MetadataResponse():
+                return message.correlation == self._metadata_correlation
+            case ListOffsetsResponse():
+                return message.tp.topic == self.topic
+            case OffsetsForLeaderEpochResponse():
+                return any(tp.topic == self.topic for tp, *_ in message.partitions)
+        return True
 
     def handle_timer(self, name: str, about: object) -> bool:
         """Handle a timer of the reader. Return False if no request has timed out and nothing has changed."""
@@ -281,13 +301,16 @@ class TopicReader(Consumer):
 
     def _fetch_all(self) -> None:
         if self.owner.fetches:
+            self.stale = bool(self._read_replicas)
             if self.assigned:
                 super()._fetch_all()
-            self.stale = bool(self._read_replicas) or bool(self.owner.buffered_brokers())
 
     def _may_fetch_from(self, broker: int) -> bool:
         """Return whether no records from the broker are waiting for poll() (`AbstractFetch#prepareFetchRequests`)."""
-        return broker not in self.owner.buffered_brokers()
+        if broker in self.owner.buffered_brokers():
+            self.stale = True
+            return False
+        return True
 
     def buffered_brokers(self) -> set[int]:
         """Return the brokers that serve the partitions whose records are waiting for poll(), excluding paused partitions
