@@ -37,7 +37,8 @@ class TransactionalBatch(Protocol):
 
 
 class OffsetsBatch(NamedTuple):
-    """The offsets that a producer commits in its transaction, in the form of a `TransactionalBatch`. The sequence number is always 0."""
+    """The offsets that a producer commits in its transaction, in the form of a `TransactionalBatch`. A commit of offsets has no sequence
+    number of its own, so `first_sequence` is 0."""
 
     tp: TopicPartition
     transactional_id: str

@@ -26,7 +26,7 @@ def _check(cluster: ClusterNodes, act: acts.JoinGroup) -> None:
     """Check the fields of an act that accept only fixed words.
 
     Raises:
-        ActRefused: a word is not valid, or the release does not support it.
+        ActRefused: a word in the act is not valid, or the release does not support it.
     """
     release = cluster.release
     check_membership(cluster, act)
@@ -165,7 +165,7 @@ def _application(cluster: ClusterNodes, name: str) -> GroupMember | ConsumingPro
     """Return the running process or worker with the given name, or the running consumer that belongs to a group.
 
     Raises:
-        ActRefused: there is none, or the consumer is frozen.
+        ActRefused: no process, worker, or consumer has the given name, or the consumer is frozen.
     """
     client = cluster.clients.get(name)
     return client if isinstance(client, ConsumingProcess) and client.running else _awake(cluster, name)

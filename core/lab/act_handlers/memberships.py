@@ -20,7 +20,7 @@ def check_membership(cluster: ClusterNodes, act: Joining) -> None:
     """Check the fields of an act that describe the membership in a group.
 
     Raises:
-        ActRefused: a word is not valid, or the release does not support it.
+        ActRefused: a word in the act is not valid, or the release does not support it.
     """
     release = cluster.release
     if not release.consumer_groups:

@@ -101,7 +101,7 @@ class AbstractMembership:
 
     @property
     def reads_network(self) -> bool:
-        """Whether a thread reads from the network: the application's thread in a call to the consumer, or the thread that sends heartbeats."""
+        """Whether a thread is reading from the network: the application's thread in a call to the consumer, or the heartbeat thread."""
         return self.client.calls_consumer or (self.release.background_heartbeats and self.heartbeats)
 
     # --- the coordinator -------------------------------------------------------------------------------------------

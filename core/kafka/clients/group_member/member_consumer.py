@@ -64,7 +64,7 @@ class MemberConsumer(GroupConsumer):
         member: the membership; None if the consumer reads all partitions of its topic.
         assigned: the partitions that a member owns.
         initializing: the owned partitions whose committed offset is not known yet.
-        initialized: the partitions whose committed offset has become known since the process last asked.
+        initialized: the partitions whose committed offset has become known since the process last requested such partitions.
         commits_as: the membership that the current commit contains.
         in_poll: whether the membership considers the application to be in poll().
         unread: the messages that arrived while no thread was reading from the network.
@@ -151,7 +151,7 @@ class MemberConsumer(GroupConsumer):
 
     def application_moved(self) -> bool:
         """Tell the membership whether the application is in poll(), and handle the messages that no thread has read yet. Return whether
-        there were such messages."""
+        there were unread messages."""
         member = self.member
         if member is None:
             return False
@@ -262,7 +262,7 @@ class MemberConsumer(GroupConsumer):
             self.initialized[partition] = None
 
     def _failed(self, error: str) -> None:
-        """Repeat a commit that contained an old member epoch. The membership has received a newer one."""
+        """Repeat a commit that contained an old member epoch, because the membership has received a newer epoch."""
         if error == errors.STALE_MEMBER_EPOCH and self.can_commit:
             self._repeat()
         else:

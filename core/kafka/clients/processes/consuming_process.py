@@ -33,7 +33,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
         closing: whether the instance is completing its last task before it stops.
         poll_time: the time that the application spends on each poll that returns records, µs.
         record_time: the time that the application spends on each record, µs.
-        busy: whether the application is doing something that takes time. In this time, it calls neither the producer nor the consumer.
+        busy: whether the application is doing work that takes time, during which it calls neither the producer nor the consumer.
         failure: the exception that the next poll() throws; empty if there is none.
     """
 
@@ -102,7 +102,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
         self._proceed()
 
     def _leave(self) -> None:
-        """End the instance. A member first leaves its group."""
+        """End the instance, after it has left its group if it is a member of one."""
         if not self.consumer.leave():
             self.left_group()
 
@@ -128,13 +128,13 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
         self.failure = self.failure or error
 
     def stall(self, duration: int) -> None:
-        """If the application is in poll(), make it do something else for some time (µs)."""
+        """If the application is in poll(), make it leave poll() and do other work for `duration` µs."""
         if self.is_polling:
             self._work(duration)
             self.consumer.application_moved()
 
     def _work(self, duration: int) -> None:
-        """Make the application do something that takes some time (µs)."""
+        """Make the application do work that takes `duration` µs."""
         self.busy = True
         self.timer(duration, "work")
 
@@ -144,7 +144,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
 
     @abstractmethod
     def _work_done(self) -> None:
-        """Continue after the application has done something that takes time."""
+        """Continue after the application has done work that took time."""
 
     # --- errors ----------------------------------------------------------------------------------------------------
 
@@ -192,7 +192,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
         self._proceed()
 
     def _proceed(self) -> None:
-        """Continue with the current task, and again if there are messages that only now a thread reads from the network."""
+        """Continue with the current task, and continue again whenever a thread has read messages that were waiting in the network."""
         self._continue()
         while self.running and self.consumer.application_moved():
             self._continue()

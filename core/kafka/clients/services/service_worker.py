@@ -43,7 +43,7 @@ class ServiceWorker(HoldingProcess):
         phase: the phase that the worker is in.
         left: how many more records the application handles, one after the other, before it calls poll() again.
         commit_owed: whether a commit became due while the application was handling records.
-        revoking: whether the commit before a revocation has been sent.
+        revoking: whether the worker has sent the commit that precedes a revocation of partitions.
         committed: the last offset that the worker committed or found to be committed, by partition.
         committing: the offsets that the worker is committing outside of a transaction.
         started_by: the event that recorded the start.
@@ -251,7 +251,8 @@ class ServiceWorker(HoldingProcess):
             self.given_up[batch] = self.sending.pop(batch)
 
     def partitions_assigned(self) -> None:
-        """Start at the committed offsets of the partitions that were just assigned. The result of a commit in flight stays unknown."""
+        """Start at the committed offsets of the partitions that were just assigned. The worker ignores the result of a commit that is in
+        flight."""
         self.committing = ()
         self.phase = Phase.OFFSETS
         self.consumer.fetch_new_offsets()
@@ -281,12 +282,12 @@ class ServiceWorker(HoldingProcess):
         return handled
 
     def _can_start(self, records: HeldRecords) -> bool:
-        """Return whether the worker can begin to handle records. If not, it does something else first."""
+        """Return whether the worker can begin to handle the given records now."""
         return True
 
     def _begin_handling(self, records: HeldRecords) -> None:
-        """Begin to handle the first of these records, which takes time. Before the application calls poll() again, it handles up to
-        max.poll.records records that are due."""
+        """Begin to handle the first of the given records, which takes time. Between two calls to poll(), the application handles at most
+        max.poll.records records."""
         first, rest = records.split(records.start + 1)
         if rest.size:
             self.queue.push(rest, again=True)
@@ -324,7 +325,7 @@ class ServiceWorker(HoldingProcess):
 
     @abstractmethod
     def _handle(self, records: HeldRecords) -> None:
-        """Handle records that are due. When the worker has finished handling the records, it calls `_done`."""
+        """Handle records that are due. The method must call `_done` when the worker has finished handling the records."""
 
     # --- committing ------------------------------------------------------------------------------------------------
 
@@ -413,7 +414,7 @@ class ServiceWorker(HoldingProcess):
 
     def _abort(self, error: str) -> None:
         transactions = self.transactions
-        assert transactions is not None, "only transactions are aborted"
+        assert transactions is not None, "only transactional workers abort"
         self.journal.cause = self.journal.emit(events.ServiceRewound.kind, self.name, self.instance, error)
         self.phase = Phase.ABORTING
         if error in NOT_OWNED:

@@ -15,7 +15,7 @@ class Phase(enum.Enum):
     RUNNING = "running"
     """The worker polls, holds, and handles records."""
     HANDLING = "handling"
-    """The worker is handling records that are due, which takes time. In this time, it does not call poll()."""
+    """The worker is spending time on handling records that are due, and does not call poll()."""
     COUNTING = "counting"
     """The worker is waiting until the group coordinator has stored the number of the try that the worker is about to start."""
     FLUSHING = "flushing"

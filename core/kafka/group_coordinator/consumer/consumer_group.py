@@ -1,4 +1,5 @@
-"""A group that uses the consumer protocol (Kafka: `ConsumerGroup`, `ModernGroup`). Only records change the group."""
+"""A group that uses the consumer protocol (Kafka: `ConsumerGroup`, `ModernGroup`). The state of the group changes only when a record is
+applied to it."""
 
 from __future__ import annotations
 
