@@ -75,7 +75,7 @@ def evaluate(window: Sequence[Commit], lag: int, now: int, recent_ends: Iterable
 
 
 def group_verdict(partitions: Iterable[Verdict]) -> Verdict:
-    """Return the status of a group: the status of its worst partition, or ERR if that partition has any error status."""
+    """Return the status of a group: the worst status of its partitions, or ERR if the worst status is any error status."""
     return min(max(partitions, default=Verdict.OK), Verdict.ERR)
 
 

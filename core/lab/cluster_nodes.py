@@ -143,7 +143,7 @@ class ClusterNodes(Simulation):
         return (0, -1) if log is None else (log.leo, log.terms[-1].epoch if log.terms else -1)
 
     def deliver_pending(self) -> None:
-        """Handle everything that is due at this moment, unless the caller chooses what happens next."""
+        """Handle everything that is due at the current virtual time, unless the caller chooses what happens next."""
         if self.delivers_at_once:
             self.run_until(self.journal.now)
 

@@ -19,7 +19,7 @@ from core.sim.node import Node
 from core.sim.units import SECOND, US_PER_MS
 
 REDIRECTS: Final = 3
-"""The maximum number of times that a request can be redirected. A server that refuses a request can name the server to send it to."""
+"""The maximum number of times that a request can be redirected. A server that refuses a request can name another server for the request."""
 
 
 @attrs.frozen

@@ -48,7 +48,7 @@ class Replicated(Protocol):
         """Return a number that changes if the copy's content is replaced, and the length of the copy."""
 
     def received_since(self, server: str, length: int) -> Iterable[Row]:
-        """Return the rows that a copy has received since it had a given length."""
+        """Return the rows that a copy has received since the copy had a given length."""
 
 
 class Exposure:
@@ -115,7 +115,9 @@ class Exposure:
         self._event = -1
 
     def _changed(self) -> bool:
-        """Record the primary, the copies that could replace it, and what they received. Return whether safe rows might have become unsafe."""
+        """Record the primary, the copies that could replace the primary, and the rows that these copies have received. Return whether safe
+        rows might have become unsafe.
+        """
         system = self._system
         primary, others = system.authority(), system.electable()
         states = {server: system.copy_state(server) for server in others}

@@ -101,7 +101,7 @@ class Report:
         return covered(self.read_outages)
 
     def latency(self, share: float) -> int:
-        """Return a percentile of the write latencies, µs; 0 if nothing was acknowledged."""
+        """Return a percentile of the write latencies, µs; 0 if no write was acknowledged."""
         return self.latencies[min(len(self.latencies) - 1, int(share * len(self.latencies)))] if self.latencies else 0
 
 

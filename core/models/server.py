@@ -126,7 +126,7 @@ class Server(Node):
         raise NotImplementedError
 
     def places(self) -> dict[object, Row]:
-        """Return the rows that are committed as far as the server knows, by place: offset, sequence number, or GTID."""
+        """Return the rows that the server knows to be committed, by place: offset, sequence number, or GTID."""
         raise NotImplementedError
 
     def view(self) -> CopyView:

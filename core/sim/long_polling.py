@@ -254,8 +254,8 @@ class LongPoll:
         return True
 
     def _cycle(self) -> tuple[int, int]:
-        """Return the time at which the current cycle began, which is when its empty answer would have been sent, and how many µs of the
-        cycle have passed. A stage that ends at the current time counts as over if the agenda has already reached its position.
+        """Return the time at which the current cycle began, and how many µs of the cycle have passed. A cycle begins when its empty answer
+        would have been sent. A stage that ends at the current time counts as over if the agenda has already reached its position.
         """
         until = self.journal.now
         if self.order > self.polls.links.agenda.at and until > self.elided_at:
@@ -274,11 +274,11 @@ class LongPoll:
         return NOT_YET if began <= self.began else began - self.wait
 
     def sent_at(self) -> int:
-        """Return when the last elided request left; `NOT_YET` if none has left."""
+        """Return the time at which the last elided request left; `NOT_YET` if no elided request has left."""
         return self._sent_at(*self._cycle()) if self.elided else NOT_YET
 
     def arrived_at(self) -> int:
-        """Return when the last elided request arrived; `NOT_YET` if none has arrived."""
+        """Return the time at which the last elided request arrived; `NOT_YET` if no elided request has arrived."""
         return self._arrived_at(*self._cycle()) if self.elided else NOT_YET
 
     def is_regular(self, within: int) -> bool:
@@ -297,7 +297,7 @@ class LongPoll:
         return Stage.WAIT, began + self.there + self.back + self.wait
 
     def waits_until(self) -> int:
-        """Return the latest time until which an elided request waits at the server; -1 if none is waiting."""
+        """Return the latest time until which an elided request waits at the server; -1 if no request is waiting."""
         stage, due = self.stage()
         return due if stage is Stage.WAIT else -1
 

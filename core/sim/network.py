@@ -26,7 +26,7 @@ MAX_RETRANSMISSION: Final = 6_400_000
 """The maximum retransmission timeout, µs. The timeout doubles until it reaches this value."""
 
 PROXY_DELAY: Final = 20_000
-"""The maximum delay of a duplicate, or of a request that others overtake, µs."""
+"""The maximum delay of a duplicate, or of a request that other requests overtake, µs."""
 
 Direction = tuple[str, str]
 """The addresses of the sender and the receiver."""

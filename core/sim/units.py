@@ -41,7 +41,7 @@ def parse_duration(text: str) -> int:
 
 
 def format_duration(us: int) -> str:
-    """Return a duration as people write it: `0s`, `350us`, `2.5ms`, `9.6s`, `3m05s`, `2h03m`."""
+    """Return a duration in the form that people write: `0s`, `350us`, `2.5ms`, `9.6s`, `3m05s`, `2h03m`."""
     if us < 0:
         return "-" + format_duration(-us)
     if us == 0:

@@ -157,7 +157,7 @@ class ConsumptionAccount:
     # --- what happens ----------------------------------------------------------------------------------------------
 
     def consumed_before(self, group: str, tp: TopicPartition, start: int, end: int, epoch: int) -> None:
-        """Record which records a group consumed before the simulation started, so that they do not count as skipped."""
+        """Record which records a group consumed before the simulation started, so that these records do not count as skipped."""
         self.before.setdefault((group, tp), {}).setdefault(epoch, OffsetSet()).add(start, end)
 
     def records_processed(self, group: str, client: str, tp: TopicPartition, start: int, end: int, epoch: int) -> None:
@@ -218,7 +218,7 @@ class ConsumptionAccount:
         return tuple(found)
 
     def again(self, group: str) -> tuple[ConsumptionHarm, ...]:
-        """Return the records that a group has processed again, in the order in which they were processed again."""
+        """Return the records that a group has processed again, in the order of the repeated processing."""
         return tuple(harm for part in self.groups.get(group, {}).values() for harm in part.repeats)
 
     def counts(

@@ -179,7 +179,7 @@ class DurabilityAccount:
             self.journal.emit(events.RecordsDuplicated.kind, tp.topic, tp.partition, broker, request.producer, base, base + request.records)
 
     def batch_closed(self, producer: str, batch_id: int, tp: TopicPartition, records: int, created: int, timestamp: int) -> None:
-        """Record that a producer sends a batch for the first time, or gives up on a batch that it has never sent."""
+        """Record that a producer sends a batch for the first time, or gives up on a batch without having sent it."""
         if self.record_observer is not None:
             self.record_observer.batch_closed(producer, batch_id, tp, records, created, timestamp)
 
@@ -249,7 +249,7 @@ class DurabilityAccount:
         self.check_exposure(tp)
 
     def log_unavailable(self, tp: TopicPartition, broker: int, log: ReplicaLog) -> None:
-        """Record that a broker's log is gone, because its directory failed or the replica was deleted."""
+        """Record that a broker no longer has a log, because the log directory failed or the replica was deleted."""
         shortened = self.of(tp).note_losses().shortened
         shortened[broker] = max(log.leo, shortened.get(broker, 0))
         self.check_exposure(tp)

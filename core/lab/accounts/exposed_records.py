@@ -60,7 +60,7 @@ class ExposureMonitor:
         account.electable_brokers_changed = self.check_all
 
     def electable(self, tp: TopicPartition) -> Iterator[tuple[int, ReplicaLog | None]]:
-        """Yield the brokers that the controller could elect for a partition if its leader failed now, with their logs."""
+        """Yield the brokers that the controller could elect for a partition if the leader failed now, each with its log."""
         replication = self._controller.replication
         registration = replication.partitions.get(tp)
         if registration is None:

@@ -171,11 +171,11 @@ class GroupAccount:
         return found
 
     def is_behind(self, tp: TopicPartition, log: StableLog) -> bool:
-        """Return whether a log that this account has read has been truncated since it was read."""
+        """Return whether a log has been truncated since the account read it."""
         return tp in self.taken and self.taken[tp][0] is not log
 
     def take(self, tp: TopicPartition, log: StableLog, group: str) -> None:
-        """Add the outputs that are new in a log."""
+        """Add the output batches that are new in a log."""
         count = self.taken[tp][1] if tp in self.taken else 0
         for output in log.outputs[count:]:
             if output.visible and output.content.group == group:
@@ -319,7 +319,7 @@ class ProcessingAccount:
         return never.minus(sent_on(logs.values(), tp, processing.group)) if never else never
 
     def harms(self, processing: Processing, logs: Logs, in_hand: tuple[PolledRecords, ...] = ()) -> tuple[Harm, ...]:
-        """Return the cases of harm, by input partition, kind, and offset; the arguments are those of `counts`."""
+        """Return the cases of harm, by input partition, kind, and offset. The arguments are the same as those of `counts`."""
         group = self._group(processing, logs)
         undecided = _undecided(processing, logs)
         visible = [each for each in self.outputs(processing, logs) if each.visible]

@@ -117,8 +117,8 @@ class RetryAccount:
     def dropped(
         self, service: str, tp: TopicPartition, committed: int, logs: Logs, visible: OffsetSet, in_hand: Iterable[PolledRecords]
     ) -> OffsetSet:
-        """Return the dropped records: those of a partition's `visible` offsets that are below the committed offset, and that no worker has
-        finished, holds, or has sent to another topic.
+        """Return the dropped records of a partition. A record is dropped if its offset is in `visible` and below the committed offset, and
+        no worker has finished the record, holds it, or has sent it to another topic.
         """
         held = OffsetSet.of((each.start, each.end) for each in in_hand if each.tp == tp)
         done = self.of(service).done.get(tp, OffsetSet())

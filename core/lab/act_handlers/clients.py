@@ -119,7 +119,7 @@ def check_client(cluster: ClusterNodes, name: str, topic: str, kind: type, what:
 
 
 def _keyed(keys: str, value: str = "") -> KeyedRecords | None:
-    """Return the keys and values of an act's records; None if they have no keys.
+    """Return the keys and values of an act's records; None if the records have no keys.
 
     Raises:
         ActRefused: the keys are not valid, or there is a value without a key.
@@ -220,7 +220,7 @@ def _load(cluster: ClusterNodes, act: acts.Load) -> find.CheckThenDo:
 
 
 def _check_transactions(cluster: ClusterNodes, act: acts.Load, known: Producer | None, acks_value: int) -> TopicSpec | None:
-    """Check the transactions of a load. Return the topic `__transaction_state` if the load needs it and it does not exist.
+    """Check the transactions of a load. Return the topic `__transaction_state` if the load needs this topic and the topic does not exist.
 
     Raises:
         ActRefused: the producer or the release does not allow this load.

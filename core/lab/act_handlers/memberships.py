@@ -46,7 +46,7 @@ def check_membership(cluster: ClusterNodes, act: Joining) -> None:
 
 
 def check_no_membership(act: acts.StartDelayService | acts.StartRetryService | acts.StartProcess, remedy: str) -> None:
-    """Check that an act that starts no members has none of the fields that describe a membership.
+    """Check that an act without group members has no fields that describe a membership.
 
     Raises:
         ActRefused: the act has such a field. The message says how to correct the act.

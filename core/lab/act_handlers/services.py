@@ -76,7 +76,7 @@ def _delay_configs(cluster: ClusterNodes, act: acts.StartDelayService) -> tuple[
 
 
 def check_instances(cluster: ClusterNodes, act: acts.StartDelayService | acts.StartRetryService) -> None:
-    """Check the requested number of instances of a service, and the fields that describe their membership in a group.
+    """Check the requested number of instances of a service, and the fields that describe the instances' membership in a group.
 
     Raises:
         ActRefused: the number is out of range, or another field is wrong.
@@ -224,7 +224,7 @@ def _produce_delayed(cluster: ClusterNodes, act: acts.ProduceDelayed) -> find.Ch
 
 
 def _running(cluster: ClusterNodes, service: str, name: str | None) -> list[ServiceWorker]:
-    """Return the running workers of a service, or the one with the given name."""
+    """Return the running workers of a service, or only the worker with the given name."""
     workers = [worker for worker in cluster.workers(service) if worker.running]
     if not workers:
         raise ActRefused(f"no worker of a service {service} is running")

@@ -208,7 +208,7 @@ class _Reporting:
     # --- consumers -------------------------------------------------------------------------------------------------
 
     def _all_readers(self) -> list[_Reader]:
-        """Return the consumers without groups, the processes, and the groups, each with the records that it has not read."""
+        """Return the consumers without groups, the processes, and the groups, each with its unread records."""
         cluster, found = self.audit.cluster, []
         for name, client in cluster.clients.items():
             if isinstance(client, Process):
@@ -416,7 +416,7 @@ def _add_counts(counts: Counts, more: Counts) -> None:
 
 
 def _left(found: RecordRange, *others: RecordSets) -> list[RecordRange]:
-    """Return the parts of a range of records that are in none of the given sets."""
+    """Return the parts of a range of records that are not in any of the given sets."""
     left = minus({found.producer: OffsetSet.of([(found.start, found.end)])}, *others)
     return [
         found._replace(start=start, end=end, offset=found.offset + start - found.start)

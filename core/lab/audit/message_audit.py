@@ -154,7 +154,7 @@ class MessageAudit:
         self._deliver(group_tier(group), tp, records)
 
     def records_sent_on(self, service: str, tp: TopicPartition, records: FetchedRange, *, dead: bool) -> None:
-        """Record that a delay service sent records to their real topic or to the dead-letter topic."""
+        """Record that a delay service sent records to the real topic or to the dead-letter topic."""
         self._deliver(dead_letter_tier(service) if dead else delayed_tier(service), tp, records)
 
     def _deliver(self, name: str, tp: TopicPartition, records: FetchedRange) -> None:
@@ -252,7 +252,7 @@ def group_tier(group: str) -> str:
 
 
 def delayed_tier(service: str) -> str:
-    """Return the name of the tier of the records that a delay service has forwarded to their real topic."""
+    """Return the name of the tier of the records that a delay service has forwarded to the real topic."""
     return f"delayed by {service}"
 
 

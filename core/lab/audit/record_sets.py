@@ -9,7 +9,7 @@ RecordSets = dict[str, OffsetSet]
 
 
 def minus(records: RecordSets, *others: RecordSets) -> RecordSets:
-    """Return the records that are in none of the other sets."""
+    """Return the records that are not in any of the other sets."""
     left: RecordSets = {}
     for producer, counters in records.items():
         for other in others:

@@ -32,7 +32,7 @@ class Difference:
 
 
 def first_difference(runs: Sequence[Run]) -> Difference | None:
-    """Return the first request, sent after the first fault, to which the answers differ; None if there is no such request.
+    """Return the first request after the first fault to which the systems give different answers; None if there is no such request.
 
     Answers differ if their outcomes differ, if one violates a guarantee for the reader that the other keeps, or if one takes at least
     `SLOW` longer.

@@ -56,7 +56,7 @@ class Replicas:
         return Served(self.index.latest(log, key, limit), limit)
 
     def limit(self, broker: Broker, how: str, position: int) -> int | None:
-        """Return the offset below which a replica serves records; None if it doesn't answer."""
+        """Return the offset below which a replica serves records; None if the replica doesn't answer."""
         log = broker.disk.logs.get(self.tp)
         partition = broker.partitions.get(self.tp)
         if log is None or partition is None:

@@ -215,7 +215,7 @@ class KafkaSystem:
         return f"b{leader}" if leader > 0 and self.cluster.network.alive[f"b{leader}"] else ""
 
     def rows(self, server: str) -> dict[object, Row]:
-        """Return the rows of a copy by offset: at a follower, those below its high watermark; at the leader, those below its log end."""
+        """Return the rows of a copy by offset: at a follower, the rows below its high watermark; at the leader, the rows below its log end."""
         log = self._log(server)
         end = log.leo if server == self.authority() else log.high_watermark
         return dict(self.replicas.index.rows(log, end))

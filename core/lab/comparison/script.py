@@ -120,7 +120,7 @@ def _brokers_of(act: kafka_acts.Act) -> list[int]:
 
 
 def _server(broker: int, servers: Mapping[int, str] | None) -> str:
-    """Return the name of a broker's counterpart in the other models; empty if it has none."""
+    """Return the name of a broker's counterpart in the other models; empty if the broker has no counterpart."""
     return f"n{broker}" if servers is None else servers.get(broker, "")
 
 

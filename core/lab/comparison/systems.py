@@ -53,7 +53,7 @@ class Compared(Protocol):
         """Run until a given time, µs."""
 
     def add_client(self, name: str, servers: tuple[str, ...] = ()) -> WorkloadSource:
-        """Add a client that can connect to these servers; by default, to all."""
+        """Add a client that can connect to the given servers; by default, to all servers."""
 
     def do(self, act: acts.Act) -> object:
         """Execute an act, or raise ActRefused."""

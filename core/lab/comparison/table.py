@@ -33,7 +33,7 @@ COPY_MEANINGS: Final = (
     "exposed: the maximum number of acknowledged writes that no possible new primary had",
     "exposed·s: the number of exposed writes, multiplied by the seconds for which they were exposed",
     "sent: bytes between servers: 100 for each message and 1,000 for each row in it",
-    "per write: these bytes for each acknowledged write",
+    "per write: bytes between servers for each acknowledged write",
     "1 loss, 2 losses: copies needed to keep acknowledged writes / also to accept writes",
 )
 """The meanings of the columns that describe the copies."""
@@ -83,7 +83,7 @@ def size(number: int) -> str:
 
 
 def seconds(us: int) -> str:
-    """Return a time in seconds with one decimal place; `–` if it is 0."""
+    """Return a time in seconds with one decimal place; `–` if the time is 0."""
     return f"{us / 1_000_000:.1f}s" if us else "–"
 
 

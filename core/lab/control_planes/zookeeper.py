@@ -12,7 +12,7 @@ from core.lab.initial_logs import place_logs
 
 
 def make_controller(cluster: ClusterNodes) -> ZooKeeperControlPlane:
-    """Create ZooKeeper and the view of its contents. The controller itself is in one of the brokers."""
+    """Create ZooKeeper, and the view of ZooKeeper's contents. The controller itself is in one of the brokers."""
     return ZooKeeperControlPlane(
         cluster.settings,
         cluster.network,

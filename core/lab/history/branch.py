@@ -68,7 +68,7 @@ class Branch(ReprMixin):
                     self.act_events.append(event)
 
     def fork(self, name: str, position: Position) -> Branch:
-        """Return a new branch with the past of this one up to a position."""
+        """Return a new branch that has the same past as this branch up to a position."""
         seq = position.seq
         return Branch(
             name,

@@ -102,7 +102,7 @@ class Destination(ReprMixin):
         return None
 
     def is_near(self, keyframe: Keyframe, keyframe_cache: KeyframeCache, known: RetainedEvents) -> bool:
-        """Return whether the run can repeat the steps from a keyframe without a pause, or faster than it could build a new cluster."""
+        """Return whether the run can repeat the steps from a keyframe without a pause, or in less time than building a new cluster takes."""
         near = max(MAX_STEPS_IN_PLACE, len(keyframe.playable.cluster_snapshot) // OBJECTS_PER_STEP)
         if self.position is not None:
             return self.position.steps - keyframe.position.steps <= near

@@ -97,7 +97,7 @@ class EventRing:
         return found + self._last
 
     def prefix(self, seq: int) -> EventRing:
-        """Return the ring up to event `seq`, at the same indices, as far as its events are in memory."""
+        """Return a ring with the events up to event `seq` that are in memory, at the same indices."""
         other = EventRing(self._size)
         total, other._floor = self._after(seq), self.first
         if total <= other._floor:  # No event is kept. Events before the floor might have come after `seq`.
@@ -110,12 +110,12 @@ class EventRing:
         return other
 
     def index_of(self, seq: int) -> int | None:
-        """Return the index of event `seq`; None if it is not in memory."""
+        """Return the index of event `seq`; None if the event is not in memory."""
         index = self._after(seq) - 1
         return index if index >= self.first and self.at(index)[0] == seq else None
 
     def _after(self, seq: int) -> int:
-        """Return the index of the first event after `seq`, in memory or not; `total` if there is none."""
+        """Return the index of the first event after `seq`, whether or not the event is in memory; `total` if there is no such event."""
         number = bisect_right(self._full, seq, key=_end)
         chunk = self._last if number == len(self._full) else self._full[number]
         return self._begin - (len(self._full) - number) * CHUNK + bisect_right(chunk, seq, key=_seq)
@@ -150,7 +150,7 @@ class EventBuffer:
         return level
 
     def _first_of_a_series(self, refused: EventTuple) -> bool:
-        """Return whether a refusal starts a new series for its partition."""
+        """Return whether a refused append starts a new series of refusals for the partition."""
         partition = (refused[5], refused[6])
         before = self._last.get(partition)
         self._last[partition] = refused[1]

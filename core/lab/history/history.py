@@ -324,7 +324,7 @@ class History(TaskRunner):
         return self._log.last if parting is None else parting
 
     def step_back(self, then: Callable[[], None] | None = None) -> bool:
-        """Go back to the moment before the last event, or undo the last act. Return False if there is no event."""
+        """Go back to the moment before the last event, or undo the last act. Return False if there is no further event."""
         last = self.replay_run.event_tap.seq
         if last == 0:
             return False
@@ -385,7 +385,7 @@ class History(TaskRunner):
         return seq
 
     def act_undone_by_step_back(self) -> PlayedAct | None:
-        """Return the act that a step back would undo; None if a step back would go back by one event instead."""
+        """Return the act that a step back would undo; None if a step back would not undo an act, but go back by one event."""
         replay_run = self.replay_run
         act = replay_run.acts[replay_run.acts_done - 1] if replay_run.acts_done else None
         return act if act is not None and act.seq > replay_run.seq_before_step_of(replay_run.event_tap.seq) else None

@@ -51,7 +51,7 @@ changes can be taken at any time.
 """
 
 MAX_REPLICAS_OF_FIRST_KEYFRAME: Final = 20_000
-"""The number of replicas above which the first keyframe needs more than 60 MB and is taken only when it is needed."""
+"""The number of replicas above which the first keyframe needs more than 60 MB and is taken only when a move through time needs it."""
 
 CPU_SHARE_OF_LARGE_CLUSTER: Final = 0.003
 """The share of CPU time for keyframes while a screen shows a large cluster. Taking one of these keyframes takes longer than a frame of the
@@ -211,7 +211,7 @@ class KeyframeCache:
 
 
 def _replicas(cluster: ClusterLike) -> int:
-    """Return the approximate number of replicas of a cluster at its start; 0 unless it is a `Cluster`."""
+    """Return the approximate number of replicas of a cluster at the start; 0 if the cluster is not a `Cluster`."""
     if not isinstance(cluster, Cluster):
         return 0
     return sum(len(topic.assignment) or topic.partitions * topic.replication_factor for topic in cluster.spec.topics)

@@ -66,7 +66,7 @@ class ParallelRun:
         self.event_buffer.append(event)
 
     def advance_to(self, now: int, steps: int, acts: Sequence[PlayedAct], should_yield: ShouldYield = never_yield) -> bool:
-        """Run up to a moment of the session. Return whether the run has reached that moment.
+        """Run up to a moment of the session. Return whether the run has reached this moment.
 
         Args:
             now: the virtual time of the session, µs.

@@ -93,7 +93,7 @@ class Playable(Protocol):
         """Whether the plan of the playable has ended."""
 
     def snapshot(self) -> PlayableSnapshot | None:
-        """Return the current state as a value; None if it cannot be captured."""
+        """Return the current state as a value; None if the state cannot be captured."""
 
     def after_act(self) -> None:
         """Respond to an act that a person has performed. A plan might be waiting for a change that the act makes."""
@@ -123,7 +123,7 @@ class PlayableCluster(ReprMixin):
         return self.cluster.next_time()
 
     def step(self) -> bool:
-        """Handle the next scheduled event of the cluster. Return False if there is none."""
+        """Handle the next scheduled event of the cluster. Return False if there is no scheduled event."""
         return self.cluster.step()
 
     def advance_to(self, time_us: int) -> None:

@@ -254,8 +254,8 @@ class ReplayRun:
         return seq
 
     def repeat_if_next(self, act: Act) -> int | None:
-        """Repeat the next recorded act if it equals `act` and is due now. Return the sequence number of its event; None if the act is not
-        repeated.
+        """Repeat the next recorded act if it equals `act` and is due now. Return the sequence number of the act's event; None if the act is
+        not repeated.
         """
         coming = self._next_recorded_act()
         if coming is None or coming.time != self.cluster.now or coming.act != act:

@@ -53,7 +53,7 @@ def cluster_gauges(cluster: ClusterNodes) -> list[Sample]:
 
 
 def delayed_fetches(broker: Broker) -> tuple[int, int]:
-    """Return the number of fetches in a broker's purgatory, and the total number of partitions at which they wait.
+    """Return the number of fetches in a broker's purgatory, and the total number of partitions at which these fetches wait.
 
     Kafka: `DelayedOperationPurgatory#numDelayed`, `#watched`.
 
@@ -66,7 +66,8 @@ def delayed_fetches(broker: Broker) -> tuple[int, int]:
 
 
 def metadata_offsets(cluster: ClusterNodes) -> tuple[int, int]:
-    """Return the offsets of the last metadata record that the active controller has applied, and of the last committed one.
+    """Return the offset of the last metadata record that the active controller has applied, and the offset of the last committed metadata
+    record.
 
     Kafka: `QuorumControllerMetrics`.
 

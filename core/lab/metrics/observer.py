@@ -89,7 +89,7 @@ class _Partition:
         self.totals.append((self.totals[-1] if self.totals else 0) + size)
 
     def known(self, follower: int) -> None:
-        """Record that a follower's fetcher has received a response, so that its lag is known (`FetcherLagMetrics`)."""
+        """Record that a follower's fetcher has received a response, so that the follower's lag is known (`FetcherLagMetrics`)."""
         fetcher = self.fetchers.get(follower)
         if fetcher is not None and fetcher[1] == UNKNOWN:
             self.fetchers[follower] = (fetcher[0], 0)

@@ -138,7 +138,7 @@ class GroupReport:
 
 
 def group_report(cluster: ClusterNodes) -> tuple[GroupReport, ...]:
-    """Return the groups in alphabetical order: those that a coordinator knows, and those of running consumers."""
+    """Return the groups that a coordinator knows and the groups of running consumers, in alphabetical order."""
     count = sum(tp.topic == GROUP_METADATA_TOPIC for tp in cluster.controller.replication.partitions)
     known: dict[str, tuple[Broker, GroupMetadata]] = {}
     for number in range(count):
@@ -152,7 +152,7 @@ def group_report(cluster: ClusterNodes) -> tuple[GroupReport, ...]:
 
 
 def _coordinator(cluster: ClusterNodes, number: int) -> Broker | None:
-    """Return the leader of a partition of `__consumer_offsets`, if it is running."""
+    """Return the leader of a partition of `__consumer_offsets` if the leader is running."""
     registration = cluster.controller.replication.partitions.get(TopicPartition(GROUP_METADATA_TOPIC, number))
     broker = None if registration is None else cluster.brokers.get(registration.leader)
     return None if broker is None or broker.state is BrokerState.STOPPED or broker.address in cluster.paused else broker
@@ -250,8 +250,9 @@ def _classic_group(
 
 
 def _noticed(cluster: ClusterNodes, broker: int) -> int:
-    """Return the time at which the controller ends the session of a broker that is down and elects other leaders; NEVER if it is not
-    known."""
+    """Return the time at which the controller ends the session of a broker that is down, and elects other leaders; NEVER if the time is not
+    known.
+    """
     controller = cluster.controller
     end = controller.heartbeats.session_end(broker) if isinstance(controller, QuorumController) else None
     return NEVER if end is None else end
@@ -298,7 +299,7 @@ def _partitions(
     rebalancing: str,
     until: int,
 ) -> tuple[OwnedPartition, ...]:
-    """Return the partitions of the topics that the members subscribe to, and those with a committed offset."""
+    """Return the partitions of the topics that the members subscribe to, and the partitions with a committed offset."""
     topics = {topic for client in own.values() if client.running for topic in client.does.topics}
     owners = {tp: member for member in members for tp in member.partitions}
     known = cluster.controller.replication.partitions

@@ -175,5 +175,5 @@ class PartitionDetail:
     exposed: tuple[tuple[int, int], ...]
 
     def replica(self, broker: int) -> ReplicaDetail | None:
-        """Return the data on the disk of a broker; None if it has no replica."""
+        """Return the data on the disk of a broker; None if the broker has no replica."""
         return next((each for each in self.replicas if each.broker == broker), None)

@@ -132,7 +132,7 @@ def _row(segment: SegmentFiles) -> SegmentRow:
 
 
 def replica_log(cluster: ClusterNodes, tp: TopicPartition, broker: int) -> ReplicaLog | None:
-    """Return the log of a replica, even if its log directory is offline; None if the broker has no replica."""
+    """Return the log of a replica, even if the log directory is offline; None if the broker has no replica."""
     node = cluster.brokers.get(broker)
     return None if node is None else node.disk.logs.get(tp) or node.disk.offline.get(tp)
 

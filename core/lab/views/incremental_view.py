@@ -135,7 +135,7 @@ class IncrementalView:
         self._slow: dict[int, None] = {}  # the brokers whose disk made writes wait at the last call
 
     def is_of(self, cluster: object) -> bool:
-        """Return whether this is the view of the given cluster."""
+        """Return whether this view shows the given cluster."""
         return self.cluster is cluster
 
     def on_event(self, event: tuple) -> None:

@@ -31,7 +31,7 @@ class LogContents(ReprMixin):
 
     @staticmethod
     def of(disk: Disk, tp: TopicPartition) -> LogContents | None:
-        """Return the contents of a log on a disk; None if the disk has no such log, or if its topic is not compacted."""
+        """Return the contents of a log on a disk; None if the disk has no such log, or if the topic is not compacted."""
         log = disk.logs.get(tp) or disk.offline.get(tp)
         if log is None or not log.config.compact:
             return None

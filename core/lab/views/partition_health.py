@@ -82,7 +82,9 @@ def missing_coordinators(cluster: ClusterNodes) -> list[int]:
 
 
 def transaction_of(cluster: ClusterNodes, producer_id: int) -> TransactionMetadata | None:
-    """Return the state of the transactional ID that has a producer ID, as a running coordinator knows it; None if none knows it."""
+    """Return the state of the transactional ID that has a producer ID, as a running coordinator knows it; None if no running coordinator
+    knows the state.
+    """
     return next(
         (
             metadata
@@ -112,7 +114,7 @@ def _is_cut_from_client(cluster: ClusterNodes, broker: int, topic: str) -> bool:
 
 
 def _can_fetch(cluster: ClusterNodes, follower: int, leader: int) -> bool:
-    """Return whether a follower's process is running and its link to the leader is not cut."""
+    """Return whether a follower's process is running and the link to the leader is not cut."""
     return _runs(cluster, follower) and not _is_cut(cluster, broker_address(follower), broker_address(leader))
 
 

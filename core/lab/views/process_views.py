@@ -33,7 +33,7 @@ def process_harms(cluster: ClusterNodes, process: Process) -> tuple[Harm, ...]:
 
 
 def process_outputs(cluster: ClusterNodes, process: Process) -> tuple[OutputRecords, ...]:
-    """Return the output of a process and of the other processes in its group, with the input that it comes from."""
+    """Return the output of a process and of the other processes in its group, with the input that the output comes from."""
     return cluster.account.processing.outputs(processing_of(process), cluster.account.leader_logs())
 
 

@@ -90,7 +90,7 @@ def _view(cluster: ClusterNodes, name: str, workers: Sequence[DelayWorker]) -> S
 
 
 def _statistics(samples: list[tuple[int, int]]) -> dict[str, int]:
-    """Return the mean and the percentiles of samples (value, number of records); empty if there are none."""
+    """Return the mean and the percentiles of samples (value, number of records); empty if there are no samples."""
     found = {name: percentile(samples, percent) for name, percent in _PERCENTS.items()} | {"mean": mean(samples)}
     return {name: value for name, value in found.items() if value is not None}
 

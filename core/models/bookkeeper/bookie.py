@@ -72,7 +72,7 @@ class Bookie(Server):
 
     @property
     def has_copy(self) -> bool:
-        """Return False: a bookie has only its share of the entries, so it is not compared with the writer."""
+        """Return False, because a bookie has only its share of the entries and is therefore not compared with the writer."""
         return False
 
     def stored_rows(self) -> Iterable[Row]:
@@ -126,7 +126,7 @@ class MetadataStore(Server):
 
     @property
     def has_copy(self) -> bool:
-        """Return False: the store has no rows."""
+        """Return False, because the metadata store has no rows."""
         return False
 
     def stored_rows(self) -> Iterable[Row]:

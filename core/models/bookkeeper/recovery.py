@@ -90,7 +90,7 @@ class Recovery:
         return sum(bookie in self.fenced for bookie in write_set) >= self._settings.covering
 
     def heard_read(self, answer: EntryRead, bookie: str) -> None:
-        """Record an entry that was found, or that a bookie lacks."""
+        """Record that a bookie has or lacks the entry that is being read."""
         if answer.entry != self.next or self.acks is not None:
             return
         if answer.row is None:

@@ -113,7 +113,7 @@ class Writer(Server):
         self._send_entry(entry)
 
     def _send_entry(self, entry: int) -> None:
-        """Send an entry to the bookies of its write set that don't have it."""
+        """Send an entry to the bookies in its write set that don't have the entry."""
         ledger, pending = self.ledger, self.pending[entry]
         if ledger is None or self.changing:
             return
@@ -317,7 +317,7 @@ class Writer(Server):
 
     @property
     def has_copy(self) -> bool:
-        """Return False: a writer keeps no data of its own."""
+        """Return False, because a writer keeps no data of its own."""
         return False
 
     def stored_rows(self) -> Iterable[Row]:

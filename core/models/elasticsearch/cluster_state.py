@@ -74,5 +74,7 @@ def with_copy(state: ClusterState, copy: str) -> ClusterState:
 
 
 def with_stale_primary(state: ClusterState, node: str) -> ClusterState:
-    """Return the state after a copy has been forced to be the primary, regardless of what it lacks (allocate_stale_primary)."""
+    """Return the state after a copy has been forced to be the primary, regardless of the operations that the copy lacks
+    (allocate_stale_primary).
+    """
     return state._replace(primary=node, primary_term=state.primary_term + 1, in_sync=(node,), started=(node,))

@@ -1,7 +1,7 @@
 """Coordination: who the master is, and how it changes the cluster state (`Coordinator`, `Publication`).
 
-A cluster state is in force once a majority has accepted it. A node without a master looks for one every second, and stands for election if
-a majority of nodes answers and none knows a master.
+A cluster state is in force once a majority has accepted it. A node without a master looks for a master every second. The node stands for
+election if a majority of nodes answers and none of these nodes knows a master.
 """
 
 from __future__ import annotations

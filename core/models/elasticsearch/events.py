@@ -100,7 +100,7 @@ class PrimaryPromoted(Event, kind="primary-promoted", source="IndexShard#updateS
 
 
 class PrimaryDeposed(Event, kind="primary-deposed", source="ReplicationOperation#onNoLongerPrimary", level=NOTABLE):
-    """A primary learned that there is a newer one."""
+    """A primary learned that there is a newer primary."""
 
     node: str
     term: int

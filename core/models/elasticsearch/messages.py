@@ -26,7 +26,7 @@ class Peers(NamedTuple):
 
 
 class RequestJoin(NamedTuple):
-    """A node wants to become the master, and says which state it last accepted."""
+    """A node wants to become the master, and reports the cluster state that it last accepted."""
 
     term: int
     accepted: tuple[int, int]
@@ -216,7 +216,9 @@ class RecoveryStart(NamedTuple):
 
 
 class RecoveryFrom(NamedTuple):
-    """A copy reports its global checkpoint, up to which it has all operations, and the term of the operation at this checkpoint."""
+    """A copy reports its global checkpoint and the term of the operation at this checkpoint. The copy has all operations up to the
+    checkpoint.
+    """
 
     primary_term: int
     checkpoint: int

@@ -319,7 +319,9 @@ class Primary:
         return self._node.peers[:copies]
 
     def _recovery_from(self, start: RecoveryFrom, copy: str) -> None:
-        """Send a copy what it lacks: the operations above the copy's checkpoint if the primary still has them, otherwise whole files."""
+        """Send a copy the data that the copy lacks: the operations above the copy's checkpoint if the primary still has these operations;
+        otherwise, whole files.
+        """
         shard = self._shard
         if start.primary_term != self.term or copy not in self.recovering:
             return

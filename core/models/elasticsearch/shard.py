@@ -1,4 +1,4 @@
-"""A copy of the shard on a node: its operations, its checkpoints, and what reads see."""
+"""A copy of the shard on a node: its operations, its checkpoints, and the documents that reads return."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class ShardCopy:
             self.local_checkpoint += 1
 
     def gaps(self) -> list[int]:
-        """Return the gaps: the sequence numbers below the highest indexed one that have no indexed operation."""
+        """Return the gaps: the sequence numbers that have no indexed operation and are below the highest indexed sequence number."""
         return [seqno for seqno in range(self.max_seqno) if seqno not in self.indexed]
 
     def refresh(self) -> None:

@@ -53,7 +53,7 @@ class SemiSync:
 
     def switches_off(self) -> bool:
         """Return whether the source switches to asynchronous replication, because too few replicas are connected and the source does not
-        wait for replicas that are absent.
+        wait for absent replicas.
         """
         settings = self.settings
         return self.on and not settings.wait_no_replica and self.known_replicas < settings.wait_for_replica_count

@@ -227,7 +227,7 @@ class MySQLServer(Server):
     # --- the source's side of replication -----------------------------------------------------------------------------
 
     def _start_replication(self, start: StartReplication, replica: str) -> None:
-        """Check which transactions a replica has, and send it the others."""
+        """Check which transactions a replica has, and send the missing ones to the replica."""
         refusal = self._objection(start)
         if refusal:
             self.reply(replica, ReplicationRefused(refusal))
@@ -246,7 +246,7 @@ class MySQLServer(Server):
         self._check_acks()
 
     def _objection(self, start: StartReplication) -> str:
-        """Return why the source cannot serve a replica (error 1236); empty if it can.
+        """Return why the source cannot serve a replica (error 1236); empty if the source can serve it.
 
         To find out whether the replica is ahead, MySQL checks only the source's own GTIDs. MariaDB checks only one position.
         """

@@ -25,7 +25,7 @@ class Log:
         return len(self.entries)
 
     def term_at(self, index: int) -> int:
-        """Return the term of an entry: 0 for index 0, -1 if there is no such entry."""
+        """Return the term of the entry at an index; 0 for index 0; -1 if there is no such entry."""
         if index == 0:
             return 0
         return self.entries[index - 1].term if index <= len(self.entries) else -1

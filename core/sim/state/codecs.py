@@ -59,9 +59,7 @@ class Codec:
     def new_values(
         self, places: Sequence[int], states: list[State], former: list[State]
     ) -> Iterator[tuple[Sequence[int], list[FieldValue]]]:
-        """Yield the values that can lead to other objects and that are in the states but not in the former states, with their possible
-        places.
-        """
+        """Yield the values that can lead to other objects and that are new in the states, with the places at which these values might be."""
         for at, state, held in zip(places, states, former, strict=True):
             if not ATOMS.issuperset(map(type, state)):
                 others = compress(state, map(is_not, state, held)) if len(state) == len(held) else state

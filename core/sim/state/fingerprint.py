@@ -241,7 +241,7 @@ class _Writer:
         return ("dict", self._parts(keys), self._parts([each[key] for key in keys]))
 
     def _sorted(self, values: Iterable[Any]) -> list[Any]:
-        """Return values in an order that depends only on the forms of the values, not on their former order."""
+        """Return the given values in an order that depends only on the forms of the values, not on their original order."""
         values = list(values)
         if len(values) < 2:
             return values

@@ -109,7 +109,7 @@ class Group:
         return len(self.states) + PLACE * len(places)
 
     def pruned(self, reachable: set[int]) -> Group:
-        """Return a group with those of the objects whose ids are in `reachable`. The new group keeps the states of these objects."""
+        """Return a new group that contains the objects whose ids are in `reachable`. The new group keeps the states of these objects."""
         other = Group(self.codec)
         for at, each in enumerate(self.objects):
             if id(each) in reachable:
@@ -176,7 +176,7 @@ class Objects:
         self.first = len(self)
 
     def _reachable(self) -> set[int]:
-        """Return the ids of the values that can be reached from the roots at the last snapshot, except those of tuples."""
+        """Return the ids of the values that can be reached from the roots at the last snapshot, except the ids of tuples."""
         places = {id(each): (group, at) for group in self.groups for at, each in enumerate(group.objects)}
         seen: set[int] = set()
         values: list[FieldValue] = list(self.roots)
@@ -372,7 +372,7 @@ class Snapshots:
             return Snapshot(root, self, objects, changed)
 
     def resume_from(self, objects: Objects) -> bool:
-        """Record that a snapshot of these objects is being restored. The next snapshot still shares states with the last one.
+        """Record that a snapshot of the objects in this group is being restored. The next snapshot still shares states with the last one.
 
         Return whether the snapshot that was taken or restored last also consists of these objects.
         """
