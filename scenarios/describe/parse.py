@@ -258,8 +258,8 @@ class _Reader:
         if len(rows) != head.partitions:
             self._note(
                 draft.headline_at,
-                f"topic {name} has PartitionCount {head.partitions} but {len(rows)} row{'s' if len(rows) > 1 else ''} in the "
-                f"text; unknown: {missing_partitions(rows, head.partitions)}",
+                f"topic {name} has PartitionCount {head.partitions} but {len(rows)} row{'s' if len(rows) > 1 else ''} "
+                f"in the imported output; unknown: {missing_partitions(rows, head.partitions)}",
             )
         if all(row.replication_factor != head.replication_factor for row in rows):
             self._refuse(

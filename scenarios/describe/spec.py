@@ -55,7 +55,7 @@ def to_cluster_spec(
     up = living(rows)
     mentioned = sorted({broker for row in rows for broker in row.replicas})
     if not mentioned:
-        _refuse(imported, "the text does not name any broker", "give partition rows, with Replicas and Isr")
+        _refuse(imported, "the imported output does not name any broker", "give partition rows, with Replicas and Isr")
     topics = tuple(_topic_spec(topic, imported, mentioned) for topic in imported.topics)
     spec = ClusterSpec(
         brokers=tuple(BrokerSpec(broker, up=broker in up) for broker in mentioned),
@@ -67,7 +67,7 @@ def to_cluster_spec(
     try:
         spec.check()
     except ValueError as problem:
-        _refuse(imported, str(problem), "use the text as kafka-topics printed it")
+        _refuse(imported, str(problem), "use the output as kafka-topics printed it")
     return spec, (*_broker_notes(rows, mentioned, up), *_partition_notes(rows, up), *_topic_notes(imported.topics))
 
 
@@ -100,7 +100,8 @@ def _topic_spec(topic: DescribedTopic, imported: DescribeImport, brokers: list[i
         if topic.replication_factor > len(brokers):
             _refuse(
                 imported,
-                f"topic {topic.name} has no partition rows, and needs {topic.replication_factor} brokers for its replicas, but the text "
+                f"topic {topic.name} has no partition rows, and needs {topic.replication_factor} brokers for its replicas, "
+                f"but the imported output "
                 f"names {len(brokers)}",
                 "give the partition rows of the topic, or omit its summary line",
             )
@@ -189,7 +190,7 @@ def _partition_notes(rows: list[DescribedPartition], up: frozenset[int]) -> Iter
     if from_elr:
         yield f"empty Isr, so only a replica in the Elr can become leader without loss: {_names(from_elr)}"
     if alive_member:
-        yield f"no leader although a member of the Isr is up (it serves other partitions); as in the text, these start without a leader: {_names(alive_member)}"
+        yield f"no leader although a member of the Isr is up (it serves other partitions); as in the imported output, these start without a leader: {_names(alive_member)}"
     for broker in sorted(behind):
         yield f"broker {broker} is up but outside the Isr, so its replica starts behind: {_names(behind[broker])}"
     if moving:
@@ -202,14 +203,20 @@ def _topic_notes(topics: Iterable[DescribedTopic]) -> Iterable[str]:
         count = topic.rows[-1].partition + 1 if topic.rows else 0
         if len(topic.rows) < count:
             yield (
-                f"topic {topic.name}: the text lacks {missing_partitions(topic.rows, count)}; their replicas are placed on the brokers "
-                f"in turn, and are in sync on running brokers"
+                f"topic {topic.name}: the imported output lacks {missing_partitions(topic.rows, count)}; "
+                f"the replicas of these partitions are placed on the brokers in turn, and are in sync on running brokers"
             )
         if topic.headed and 0 < count < topic.partitions:
-            yield f"topic {topic.name} starts with {count} of its {topic.partitions} partitions: the text has no rows for the others"
+            yield (
+                f"topic {topic.name} starts with {count} of its {topic.partitions} partitions: "
+                f"the imported output has no rows for the others"
+            )
         inert.update((name, None) for name, _ in topic.config if name not in TOPIC_SETTINGS)
         if not topic.rows:
-            yield f"topic {topic.name} has no rows in the text: its {topic.partitions} partitions are placed like those of a new topic"
+            yield (
+                f"topic {topic.name} has no rows in the imported output: "
+                f"its {topic.partitions} partitions are placed like those of a new topic"
+            )
         if topic.marked_for_deletion or any(row.marked_for_deletion for row in topic.rows):
             yield f"topic {topic.name} is marked for deletion; it starts like any other topic"
     if inert:

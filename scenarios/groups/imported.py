@@ -123,7 +123,9 @@ def _with_logs(spec: ClusterSpec, groups: Sequence[Group], imported: GroupsImpor
             commits.setdefault(tp, []).append(committed)
     unknown = sorted(tp for tp in commits if tp not in imported.log_ends)
     if unknown:
-        notes.append(f"the text has no LOG-END-OFFSET for {_some(map(str, unknown))}; the largest committed offset takes its place")
+        notes.append(
+            f"the imported output has no LOG-END-OFFSET for {_some(map(str, unknown))}; the largest committed offset takes its place"
+        )
     behind: list[str] = []
     topics = []
     up = [broker.id for broker in spec.brokers if broker.up]
@@ -144,7 +146,7 @@ def _with_logs(spec: ClusterSpec, groups: Sequence[Group], imported: GroupsImpor
         topics.append(attrs.evolve(topic, assignment=tuple(filled)))
     if behind:
         notes.append(
-            f"the text doesn't say how many records a replica outside of the Isr lacks; such a replica starts with one record fewer: {_some(behind)}"
+            f"the imported output doesn't say how many records a replica outside of the Isr lacks; such a replica starts with one record fewer: {_some(behind)}"
         )
     return attrs.evolve(spec, topics=tuple(topics))
 
@@ -242,14 +244,15 @@ def _joins(spec: ClusterSpec, groups: Sequence[Group], release: Release, notes: 
         if group.state in REBALANCING:
             notes.append(f"group {shown(group.name)} is rebalancing ({group.state}); at the start, its members join again")
         if not group.members and not group.offsets and group.state not in INACTIVE:
-            notes.append(f"group {shown(group.name)} has neither members nor offsets in the text; it is not imported")
+            notes.append(f"group {shown(group.name)} has neither members nor offsets in the imported output; it is not imported")
         members = tuple(attrs.evolve(member, client=_client_name(member, taken, renamed)) for member in group.members)
         assignors = _assignors(group, release, notes) if members else ()
         topics = subscriptions(attrs.evolve(group, members=members), assignors, counts, release, notes)
         for member in members:
             if not topics[member.member_id]:
                 notes.append(
-                    f"member {member.client} of group {shown(group.name)} is not imported: the text doesn't say which topics it reads"
+                    f"member {member.client} of group {shown(group.name)} is not imported: "
+                    f"the imported output doesn't say which topics the member reads"
                 )
                 continue
             yield _join(group, member, topics[member.member_id], assignors, release)

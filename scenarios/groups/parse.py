@@ -120,7 +120,7 @@ class _Reader:
         """Return the groups that the texts describe."""
         groups = tuple(_group(name, draft) for name, draft in self._groups.items())
         few = [
-            f"{draft.place}: group {shown(name)} has {draft.counted} member{'' if draft.counted == 1 else 's'}, but the text lists {len(draft.members)}; add the output of --members"
+            f"{draft.place}: group {shown(name)} has {draft.counted} member{'' if draft.counted == 1 else 's'}, but the imported output lists {len(draft.members)}; add the output of --members"
             for name, draft in self._groups.items()
             if draft.counted > len(draft.members)
         ]

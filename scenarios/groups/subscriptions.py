@@ -39,8 +39,8 @@ def subscriptions(
         if name not in ASSIGNORS or _assigns_the_same(group.members, topics, name, counts, release):
             return topics
     notes.append(
-        f"the members of group {shown(group.name)} can get different partitions than in the text, because assignor {name} assigns all "
-        f"partitions again when they join"
+        f"the members of group {shown(group.name)} can get different partitions than in the imported output, "
+        f"because assignor {name} assigns all partitions again when they join"
     )
     return everything
 

@@ -282,11 +282,13 @@ def test_an_excerpt_keeps_its_rows_and_says_what_is_missing() -> None:
     imported = parse_describe(text, "f")
     (topic,) = imported.topics
     assert (topic.partitions, [row.partition for row in topic.rows]) == (12, [0, 4, 6])
-    assert imported.notes == ("f:1: topic t has PartitionCount 12 but 3 rows in the text; unknown: partitions 1 to 3, 5 and 7 to 11",)
+    assert imported.notes == (
+        "f:1: topic t has PartitionCount 12 but 3 rows in the imported output; unknown: partitions 1 to 3, 5 and 7 to 11",
+    )
     assert render_describe([topic], RELEASES["3.6"]) == text
     every_other = HEAD.replace("Count: 1", "Count: 40") + "\n" + "".join(ROW.replace("n: 0", f"n: {n}") for n in range(0, 40, 2))
     assert parse_describe(every_other, "f").notes == (
-        "f:1: topic t has PartitionCount 40 but 20 rows in the text; unknown: partitions 1, 3, 5, 7, 9, 11, 13, 15 and 12 more",
+        "f:1: topic t has PartitionCount 40 but 20 rows in the imported output; unknown: partitions 1, 3, 5, 7, 9, 11, 13, 15 and 12 more",
     )
 
 

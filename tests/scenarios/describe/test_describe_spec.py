@@ -65,7 +65,7 @@ def test_a_live_isr_member_without_a_leader_is_noted() -> None:
     assert spec.brokers == (BrokerSpec(1), BrokerSpec(3))
     assert spec.topics[0].assignment[0].leader == -1
     assert (
-        notes[0] == "no leader although a member of the Isr is up (it serves other partitions); as in the text, these start "
+        notes[0] == "no leader although a member of the Isr is up (it serves other partitions); as in the imported output, these start "
         "without a leader: t-0"
     )
 
@@ -120,11 +120,14 @@ def test_a_headline_without_rows_is_placed_or_refused() -> None:
     known = head(1, 2) + row(0, "1", "1,2", "1,2")
     spec, notes = to_cluster_spec(parse_describe(known + head(4, 2, topic="u")))
     assert (spec.topics[1].partitions, spec.topics[1].replication_factor, spec.topics[1].assignment) == (4, 2, ())
-    assert notes == ("topic u has no rows in the text: its 4 partitions are placed like those of a new topic",)
+    assert notes == ("topic u has no rows in the imported output: its 4 partitions are placed like those of a new topic",)
     for text, message in (
-        (known + head(4, 3, topic="u"), "f: topic u has no partition rows, and needs 3 brokers for its replicas, but the text names 2; "),
+        (
+            known + head(4, 3, topic="u"),
+            "f: topic u has no partition rows, and needs 3 brokers for its replicas, but the imported output names 2; ",
+        ),
         (known + head(2_000_000_000, 1, topic="u"), "f: topic u has 2000000000 partitions, but no partition rows; "),
-        (head(1, 1), "f: the text does not name any broker; give partition rows, with Replicas and Isr"),
+        (head(1, 1), "f: the imported output does not name any broker; give partition rows, with Replicas and Isr"),
     ):
         with pytest.raises(DescribeError) as refused:
             to_cluster_spec(parse_describe(text, "f"))
@@ -155,8 +158,9 @@ def test_an_excerpt_becomes_a_cluster_of_its_rows() -> None:
         PartitionSpec((3, 1), (3,), -1),
     )
     assert notes[-2:] == (
-        "topic t: the text lacks partitions 1 to 2; their replicas are placed on the brokers in turn, and are in sync on running brokers",
-        "topic t starts with 5 of its 9 partitions: the text has no rows for the others",
+        "topic t: the imported output lacks partitions 1 to 2; "
+        "the replicas of these partitions are placed on the brokers in turn, and are in sync on running brokers",
+        "topic t starts with 5 of its 9 partitions: the imported output has no rows for the others",
     )
     Cluster(spec, CURRENT).run_until(SECOND)
 

@@ -201,7 +201,7 @@ def test_notes_name_what_is_left_out_or_concluded() -> None:
     assert imported(GROUPS).notes[1:] == (
         "g.txt:13: ignored, not a line of kafka-consumer-groups --describe: 'some other line'",
         "g.txt:7: the output of kafka-topics has no topic payments, so the row is ignored",
-        "the text doesn't say how many records a replica outside of the Isr lacks; such a replica starts with one record fewer: orders-1",
+        "the imported output doesn't say how many records a replica outside of the Isr lacks; such a replica starts with one record fewer: orders-1",
         "the output of kafka-topics has no __consumer_offsets; the topic starts with 50 partitions",
     )
 
