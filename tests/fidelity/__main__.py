@@ -14,6 +14,7 @@ from typing import Final
 from tests.fidelity.comparison import best_replay
 from tests.fidelity.groups.comparison import GROUP_MEASURES
 from tests.fidelity.groups.comparison import best_comparison as best_of_groups
+from tests.fidelity.groups.consumer_comparison import CONSUMER_DRILLS, CONSUMER_MEASURES, best_of_consumer_groups
 from tests.fidelity.groups.explained import GROUPS_DIFFERENT, GROUPS_EXPLAINED
 from tests.fidelity.groups.recording import classic_drills, read_groups
 from tests.fidelity.recording import read_recording
@@ -73,13 +74,19 @@ def _transactions(files: Sequence[Path]) -> Table:
 
 
 def _groups(files: Sequence[Path]) -> Table:
-    """Replay recordings of groups of the classic protocol, and print the agreement of each recording."""
-    table = Table(reasons=GROUPS_EXPLAINED, measures=GROUP_MEASURES)
+    """Replay recordings of groups, and print the agreement of each recording."""
+    table = Table(reasons=GROUPS_EXPLAINED, measures=(*GROUP_MEASURES, *(each for each in CONSUMER_MEASURES if each not in GROUP_MEASURES)))
     for file in classic_drills(files[0].parent):
         recording = read_groups(file)
         comparisons = best_of_groups(recording)
         table.add(recording.version, comparisons)
         print(f"{recording.name:40}{sum(one.agrees for one in comparisons):6} of{len(comparisons):6}")
+    for file in files:
+        if file.stem in CONSUMER_DRILLS:
+            phase, comparisons = best_of_consumer_groups(file)
+            table.add(file.stem.partition("-")[0], comparisons)
+            agree = sum(one.agrees for one in comparisons)
+            print(f"{file.stem + ' (consumer protocol)':60}{agree:6} of{len(comparisons):6} with heartbeats in phase {phase}")
     return table
 
 
