@@ -13,6 +13,7 @@ from tests.fidelity.groups.consumer_comparison import CONSUMER_DRILLS, CONSUMER_
 
 FOLDER: Final = Path(__file__).parent / "drills-groups"
 
+
 @pytest.mark.parametrize("name", CONSUMER_DRILLS)
 def test_the_model_does_what_the_real_cluster_did(name: str) -> None:
     _, comparisons = best_of_consumer_groups(FOLDER / f"{name}.json")
@@ -53,4 +54,3 @@ def test_the_order_of_heartbeats_decides_which_partitions_move_first() -> None:
     """If c2 and m2 send their heartbeats just before c4 and m4 join, m4 gets its second partition one heartbeat later than recorded."""
     differing = [one.name for one in ConsumerReplay(FOLDER / "4.1.1-assignor-consumer-uniform.json").comparisons() if not one.agrees]
     assert differing == ["callbacks: 4.1.1-assignor-consumer-uniform m4"]
-

@@ -97,7 +97,9 @@ class ConsumerReplay:
     def _epochs(self) -> Iterator[Comparison]:
         """A group epoch grows when members join, leave, or are fenced."""
         for group in self.player.recording.groups:
-            recorded = sorted((int(epoch), at) for at, (epoch,) in self._log(rf"\[GroupId {re.escape(group)}\] Bumped group epoch to (\d+)"))
+            recorded = sorted(
+                (int(epoch), at) for at, (epoch,) in self._log(rf"\[GroupId {re.escape(group)}\] Bumped group epoch to (\d+)")
+            )
             played = sorted((event.group_epoch, at) for at, event in self._of(events.GroupEpochBumped) if event.group == group)
             yield Comparison(EPOCHS, f"{self.name} {group}", [epoch for epoch, _ in recorded], [epoch for epoch, _ in played])
             for (epoch, at), (_, played_at) in zip(recorded, played, strict=False):
