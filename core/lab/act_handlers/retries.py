@@ -50,8 +50,8 @@ def _check(cluster: ClusterNodes, act: acts.StartRetryService) -> tuple[int, ...
         raise ActRefused("a service without dead letters has no dead-letter topic to read; omit dlt-strategy")
     if act.count_tries not in ("after", "before"):
         raise ActRefused(f"count-tries must be after or before, not {act.count_tries}")
-    if act.count_tries == "before" and (act.blocking or act.transactional or act.instances > 1 or act.commit != ServiceCommit.DONE):
-        raise ActRefused("a service with count-tries: before has one instance, retry topics, commit: done, and no transactions")
+    if act.count_tries == "before" and (act.blocking or act.commit != ServiceCommit.DONE):
+        raise ActRefused("a service with count-tries: before has retry topics and commit: done")
     if act.transactional and not cluster.release.transactions:
         raise ActRefused(f"release {cluster.release.name} has no transactions; use 0.11 or later (KIP-98)")
     if act.transactional and act.commit != ServiceCommit.DONE:

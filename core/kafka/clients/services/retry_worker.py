@@ -18,11 +18,13 @@ from typing import Final, NamedTuple
 from core.kafka import errors, events
 from core.kafka.clients.accumulator.producer_batch import ProducerBatch
 from core.kafka.clients.consumer.group_consumer import GroupCall
+from core.kafka.clients.producer.producer_transaction_state import ProducerTransactionState
 from core.kafka.clients.services.service_config import WorkerConfig
 from core.kafka.clients.services.service_records import HeldRecords, RetriedRecords
 from core.kafka.clients.services.service_worker import ServiceWorker
 from core.kafka.clients.services.worker_phase import Phase
 from core.kafka.durability_observer import DurabilityObserver, Tried
+from core.kafka.group_coordinator.messages import OffsetToCommit
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
 from core.sim.journal import Journal
@@ -87,10 +89,12 @@ class RetryWorker(ServiceWorker):
         owed: the fraction of a record, in parts per million, that must still fail and that is carried over to the next batch.
         blocked: the records that are being tried again in place, and the number of their failed tries, by partition.
         reports: the records that were sent in the open transaction, with their headers and topic.
-        started: for each partition, the last record whose tries were counted, and how many of its tries were started.
-        counted: the partitions for which the worker has committed the number of the next try, but has not started that try yet.
-        counting: the partition for which the worker must commit the number of the next try; -1 if there is none.
-        count_sent: whether the commit of the number of the next try has been sent.
+        started: for each partition, the offsets of unfinished records whose tries were counted, and how many of their tries were started.
+        counted: the offsets of records for which the worker has committed the number of the next try, but has not started that try yet,
+            by partition.
+        counting: the partition and the offset of the record for which the worker is committing the number of the next try; None if there
+            is none.
+        count_sent: whether this commit has been sent.
     """
 
     __slots__ = ("blocked", "count_sent", "counted", "counting", "owed", "plan", "reports", "rule", "started")
@@ -98,8 +102,8 @@ class RetryWorker(ServiceWorker):
     plan: Final[RetryConfig]
     blocked: Final[dict[int, tuple[HeldRecords, int]]]
     reports: Final[list[tuple[HeldRecords, RetriedRecords, str]]]
-    started: Final[dict[int, tuple[int, int]]]
-    counted: Final[dict[int, None]]
+    started: Final[dict[int, dict[int, int]]]
+    counted: Final[dict[int, int]]
 
     def __init__(
         self,
@@ -121,7 +125,7 @@ class RetryWorker(ServiceWorker):
         self.reports = []
         self.started = {}
         self.counted = {}
-        self.counting = -1
+        self.counting: tuple[int, int] | None = None
         self.count_sent = False
         if retries.starts:
             self.write_topic(retries.dead_letter_topic)
@@ -134,11 +138,14 @@ class RetryWorker(ServiceWorker):
         if waiting is not None and waiting.start != records.start:
             self.queue.push(records._replace(due=waiting.due), again=True)
             return
-        if self.plan.starts and not self._is_counted(records):
-            return
-        if self.plan.starts and records.size > 1:
+        if self.plan.starts:
             records, rest = records.split(records.start + 1)
-            self.queue.push(rest, again=True)
+            if rest.size:
+                self.queue.push(rest, again=True)
+            if self.counted.pop(records.partition, -1) != records.start:
+                tries = self.plan.number - 1 + self._started_tries(records)
+                self._forward(records, self._headers(records, tries, ENDED, records.event), self.plan.dead_letter_topic)
+                return
         number = self.plan.number + failed_tries
         if self.plan.handles_dead_letters and isinstance(records.content, RetriedRecords):
             number = records.content.tries + 1
@@ -164,47 +171,72 @@ class RetryWorker(ServiceWorker):
 
     # --- counting tries before they start --------------------------------------------------------------------------
 
-    def _is_counted(self, records: HeldRecords) -> bool:
-        """Return whether the number of the first record's next try has been committed. If the number of the next try has not been
-        committed, hold the records, and commit that number. If all tries have been started, send the record to the dead-letter topic."""
-        partition, offset, starts = records.partition, records.start, self.plan.starts
-        known, tries = self.started.get(partition) or _tries_in(self.consumer.metadata.get(partition, ""))
-        if known != offset:
-            tries = 0
-        elif partition in self.counted:
-            del self.counted[partition]
+    def _can_start(self, records: HeldRecords) -> bool:
+        """Return whether the first record can be tried or sent to the dead-letter topic. If the number of its next try has not been
+        committed, hold the records, and commit the number. A transaction that is open is committed first, so that an abort does not return
+        to earlier records."""
+        partition, offset = records.partition, records.start
+        if not self.plan.starts or self.counted.get(partition) == offset or self._started_tries(records) >= self.plan.starts:
             return True
-        self.counted.pop(partition, None)
-        if tries < starts:
-            self.started[partition] = (offset, tries + 1)
-            self.counting, self.count_sent = partition, False
+        self.queue.push(records, again=True)
+        if not self.consumer.can_commit:
+            self.left = 0
+        elif self.transactions is not None and self.transactions.state is ProducerTransactionState.IN_TRANSACTION:
+            self.phase = Phase.FLUSHING
+        else:
+            self.started[partition][offset] = self._started_tries(records) + 1
+            self.counting, self.count_sent = (partition, offset), False
             self.phase = Phase.COUNTING
-            self.queue.push(records, again=True)
             self._count()
-            return False
-        first, rest = records.split(offset + 1)
-        if rest.size:
-            self.queue.push(rest, again=True)
-        self._forward(first, self._headers(first, self.plan.number - 1 + tries, ENDED, records.event), self.plan.dead_letter_topic)
         return False
 
+    def _started_tries(self, records: HeldRecords) -> int:
+        """Return how many tries of the first record were started. After the worker got the partition, the metadata of the committed offset
+        contains this number."""
+        partition = records.partition
+        if partition not in self.started:
+            self.started[partition] = _tries_in(self.consumer.metadata.get(partition, ""))
+        return self.started[partition].get(records.start, 0)
+
     def _count(self) -> bool:
-        """Commit the number of the try, together with the lowest offset that the worker has not finished handling."""
-        consumer, partition = self.consumer, self.counting
-        if consumer.call is not GroupCall.NOTHING:
+        """Commit the number of the try, together with the lowest offset that the worker has not finished handling. If the group refuses the
+        commit, the worker first calls poll()."""
+        consumer, counting = self.consumer, self.counting
+        if consumer.call is not GroupCall.NOTHING or counting is None:
             return False
+        partition, offset = counting
         succeeded = self.count_sent and consumer.error == errors.NONE
+        refused = self.count_sent and consumer.member is not None and not succeeded
         self._complete_commit()
-        if succeeded:
-            self.counted[partition] = None
-            self.counting, self.count_sent = -1, False
+        if succeeded or refused:
+            if succeeded:
+                self.counted[partition] = offset
+            else:
+                self.started[partition][offset] -= 1
+                self.left = 0
+            self.counting, self.count_sent = None, False
             self.phase = Phase.RUNNING
             return True
-        offset, tries = self.started[partition]
         self.count_sent = True
         self.committing = ((consumer.tp(partition), self.offset_to_commit(partition), consumer.read_epoch(partition)),)
-        consumer.commit_offsets(self.committing, (f"{offset}:{tries}",))
+        consumer.commit_offsets(self.committing, self._metadata(self.committing))
         return False
+
+    def _metadata(self, offsets: tuple[OffsetToCommit, ...]) -> tuple[str, ...]:
+        """Return, for each offset, the unfinished records from this offset on and the numbers of their started tries."""
+        texts = [
+            ",".join(f"{start}:{tries}" for start, tries in self.started.get(tp.partition, {}).items() if start >= offset)
+            for tp, offset, _ in offsets
+        ]
+        return tuple(texts) if any(texts) else ()
+
+    def _done(self, records: HeldRecords) -> None:
+        """Record that the worker has finished handling some records, and forget their tries."""
+        super()._done(records)
+        if self.plan.starts:
+            known = self.started.get(records.partition, {})
+            for offset in [offset for offset in known if records.start <= offset < records.end]:
+                del known[offset]
 
     # --- failures --------------------------------------------------------------------------------------------------
 
@@ -302,17 +334,21 @@ class RetryWorker(ServiceWorker):
         super().partitions_revoked(partitions)
         for number in partitions:
             self.blocked.pop(number, None)
+            self.started.pop(number, None)
+            self.counted.pop(number, None)
 
     def _forget(self) -> None:
         super()._forget()
         self.blocked.clear()
         self.reports.clear()
+        self.started.clear()
+        self.counted.clear()
 
     def _check(self) -> None:
         self.account.retries_checked(self.does.service, self.does.group, self.does.source)
 
 
-def _tries_in(metadata: str) -> tuple[int, int]:
-    """Return the offset of a record and the number of its started tries from the metadata of a committed offset; (-1, 0) if there is none."""
-    offset, _, tries = metadata.partition(":")
-    return (int(offset), int(tries)) if tries else (-1, 0)
+def _tries_in(metadata: str) -> dict[int, int]:
+    """Return the offsets of records and the numbers of their started tries from the metadata of a committed offset."""
+    pairs = (text.partition(":") for text in metadata.split(",") if text)
+    return {int(offset): int(tries) for offset, _, tries in pairs}

@@ -181,13 +181,15 @@ class ServiceWorker(HoldingProcess):
         """If the worker is closing, end it; otherwise, poll and handle records. Return whether another phase began."""
         self._complete_commit()
         if not self.closing:
-            if not self.left:
+            left = self.left
+            if not left:
                 if not self._poll_group() or self.phase is not Phase.RUNNING:
                     return self.phase is not Phase.RUNNING
                 self._poll()
             handled = self._handle_due()
-            if self.left and not handled:
+            if not handled:
                 self.left = 0
+            if self.phase is Phase.FLUSHING or (left and not self.left and self.phase is Phase.RUNNING):
                 return True
             if handled and self.running and not self.left:
                 # There may be room for more records.
@@ -239,7 +241,7 @@ class ServiceWorker(HoldingProcess):
             self.revoking = False
             return False
         self.revoking, self.committing = True, offsets
-        self.consumer.commit_offsets(offsets)
+        self.consumer.commit_offsets(offsets, self._metadata(offsets))
         return True
 
     def partitions_revoked(self, partitions: tuple[int, ...]) -> None:
@@ -271,7 +273,6 @@ class ServiceWorker(HoldingProcess):
             handled = True
             records = queue.pop()
             if not self._can_start(records):
-                queue.push(records, again=True)
                 break
             if transactions is not None and transactions.state is READY:
                 transactions.begin()
@@ -282,7 +283,7 @@ class ServiceWorker(HoldingProcess):
         return handled
 
     def _can_start(self, records: HeldRecords) -> bool:
-        """Return whether the worker can begin to handle the given records now."""
+        """Return whether the worker can begin to handle records. If not, the worker holds the records again and does something else first."""
         return True
 
     def _begin_handling(self, records: HeldRecords) -> None:
@@ -361,7 +362,11 @@ class ServiceWorker(HoldingProcess):
         offsets = self.offsets_to_commit()
         if offsets and self.consumer.call is GroupCall.NOTHING and self.consumer.can_commit:
             self.committing = offsets
-            self.consumer.commit_offsets(offsets)
+            self.consumer.commit_offsets(offsets, self._metadata(offsets))
+
+    def _metadata(self, offsets: tuple[OffsetToCommit, ...]) -> tuple[str, ...]:
+        """Return the metadata to store with each of the offsets; empty if there is none."""
+        return ()
 
     def _complete_commit(self) -> None:
         """Record the offsets from a commit that has ended. If the commit failed, include the offsets in the next commit."""

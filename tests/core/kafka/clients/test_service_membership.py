@@ -130,6 +130,35 @@ def test_a_slow_process_leaves_its_group_and_its_round_is_repeated(release: str,
     assert sorted(map(len, run.owned("fast", "slow"))) == [2, 2]
 
 
+@pytest.mark.parametrize(
+    ("release", "fields"),
+    [
+        ("0.11", {"transactional": True, "instances": 1, "config": ()}),
+        ("4.1", {"assignors": ("cooperative-sticky",)}),
+        ("4.3", {"transactional": True, "protocol": "consumer", "config": CONFIG[1:]}),
+    ],
+)
+def test_the_number_of_tries_moves_with_the_partition(release: str, fields: dict[str, Any]) -> None:
+    """A record kills the instance that tries it, and then the next owner of its partition. The third owner sends it to the dead-letter topic."""
+    service = attrs.evolve(SERVICE, count_tries="before", **fields)
+    run = Run(release, service)
+    run.cluster.do(acts.FailProcessing(1_000_000, kills=True))
+    run.cluster.do(acts.Produce("orders", 1, partition=0))
+    run.cluster.run_until(100 * SECOND)
+    (view,) = run.cluster.view().retries
+    assert view.tried == ({1: 1} if service.instances == 1 else {1: 2})
+    for _ in range(2 if service.instances == 1 else 1):
+        if service.instances == 1:
+            run.cluster.do(acts.KillService("app"))
+        run.cluster.do(service)
+        run.cluster.run_until(run.cluster.now + 60 * SECOND)
+    run.cluster.do(acts.FailProcessing(0))
+    run.cluster.do(acts.Produce("orders", 10))
+    run.cluster.run_until(run.cluster.now + 20 * SECOND)
+    (view,) = run.cluster.view().retries
+    assert (view.tried[1], view.failed[1], view.dead, view.succeeded, view.dropped) == (12, 2, 1, 10, 0)
+
+
 def test_a_stalled_worker_leaves_its_group() -> None:
     run = Run("4.1", SERVICE)
     run.cluster.do(acts.StallConsumer(15 * SECOND, SLOW))

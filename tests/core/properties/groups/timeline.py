@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
@@ -166,18 +166,30 @@ def _services(draw: random.Random) -> tuple[list[acts.Act], list[Callable[[rando
     return opening, later
 
 
+def _membership(draw: random.Random, release: str) -> dict[str, Any]:
+    """Return the fields that describe how the instances of a service are members of their group."""
+    modern = RELEASES[release].consumer_protocol and draw.random() < 0.4
+    fields: dict[str, Any] = {"config": SHORT[2:] if modern else SHORT, "record_time": draw.choice([0, 0, 0, 1_000])}
+    if draw.random() < 0.2:
+        fields["instance_id"] = "i"
+    if modern:
+        return {**fields, "protocol": "consumer", "remote_assignor": draw.choice([None, "uniform", "range"])}
+    return {**fields, "assignors": draw.choice([(), ("range",), ("roundrobin",), ("sticky",), ("cooperative-sticky",)])}
+
+
 def _shared(
-    draw: random.Random, opening: list[acts.Act], later: list[Callable[[random.Random], Deed]]
+    draw: random.Random, memberships: random.Random, release: str, opening: list[acts.Act], later: list[Callable[[random.Random], Deed]]
 ) -> tuple[list[acts.Act], list[Callable[[random.Random], Deed]]]:
-    """Let some services have two instances, which share the partitions of each topic. Either of them can die, and only the dead ones start again."""
+    """Let some services have two instances, which share the partitions of each topic. Either of them can die, and only the dead ones start
+    again. Either of them can hang and leave its group."""
     found = {}
     for act in opening:
         if isinstance(act, acts.StartDelayService | acts.StartRetryService) and draw.random() < 0.4:
-            found[act.service] = act, attrs.evolve(act, instances=2, partitions=2, config=SHORT[:2])
+            found[act.service] = act, _membership(memberships, release)
 
     def share(deed: Deed) -> Deed:
         if isinstance(deed, acts.StartDelayService | acts.StartRetryService) and deed.service in found:
-            return attrs.evolve(deed, instances=2, partitions=2, config=SHORT[:2])
+            return attrs.evolve(deed, instances=2, partitions=2, **found[deed.service][1])
         return deed
 
     def killing(service: str, worker: str) -> Callable[[random.Random], Deed]:
@@ -186,9 +198,13 @@ def _shared(
     def sharing(deed: Callable[[random.Random], Deed]) -> Callable[[random.Random], Deed]:
         return lambda draw: share(deed(draw))
 
+    def stalling(worker: str) -> Callable[[random.Random], Deed]:
+        return lambda draw: acts.StallConsumer(draw.choice([3, 20]) * SECOND, f"{worker}-{draw.randint(1, 2)}")
+
     deeds = [sharing(each) for each in later]
     for service, (act, _) in found.items():
-        deeds.append(killing(service, "delay-2s" if isinstance(act, acts.StartDelayService) else f"app-{JOBS}"))
+        worker = "delay-2s" if isinstance(act, acts.StartDelayService) else f"app-{JOBS}"
+        deeds += [killing(service, worker), stalling(worker)]
     return [share(each) for each in opening], deeds  # type: ignore[misc]
 
 
@@ -206,7 +222,7 @@ def group_swarm(seed: int) -> GroupTimeline:
     )  # fmt: skip
     if modern:
         template = attrs.evolve(template, config=(("max.poll.interval.ms", "15000"),))
-    services, later = _shared(random.Random(f"{seed}:instances"), *_services(draw))
+    services, later = _shared(random.Random(f"{seed}:instances"), random.Random(f"{seed}:memberships"), release, *_services(draw))
     idempotent = draw.random() < 0.5
     opening = (
         acts.Load("t", rate=60, every=100 * US_PER_MS, producer="pt", idempotence=idempotent),
