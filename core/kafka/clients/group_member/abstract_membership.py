@@ -8,16 +8,30 @@ from __future__ import annotations
 
 from typing import Any, Final, Protocol
 
-from core.kafka import events
+from core.kafka import errors, events
 from core.kafka.clients.group_member.coordinator_calls import CallingClient, CoordinatorCalls
 from core.kafka.clients.group_member.member_config import MemberConfig
 from core.kafka.group_coordinator.classic.messages import Partitions
+from core.kafka.group_coordinator.messages import GroupMembership, OffsetToCommit
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
 from core.kafka.transaction.messages import FindCoordinatorResponse
 
 NO_DEADLINE: Final = 10**15
 """A deadline that virtual time never reaches, µs."""
+
+
+FATAL: Final = {
+    errors.FENCED_INSTANCE_ID: "FencedInstanceIdException",
+    errors.INCONSISTENT_GROUP_PROTOCOL: "InconsistentGroupProtocolException",
+    errors.INVALID_SESSION_TIMEOUT: "InvalidSessionTimeoutException",
+    errors.INVALID_GROUP_ID: "InvalidGroupIdException",
+    errors.GROUP_MAX_SIZE_REACHED: "GroupMaxSizeReachedException",
+}
+"""The errors that make poll() fail, and the exceptions that it throws."""
+
+REBALANCE_IN_PROGRESS: Final = "RebalanceInProgressException"
+COMMIT_FAILED: Final = "CommitFailedException"
 
 
 class Application(CallingClient, Protocol):
@@ -96,6 +110,56 @@ class AbstractMembership:
 
     def do_nothing(self, _: object) -> None:
         """Do nothing here, because the consumer continues with its poll() after each timer."""
+
+    # --- poll() ----------------------------------------------------------------------------------------------------
+
+    def must_prepare(self) -> bool:
+        """Whether the next poll() must prepare for a rebalance before it does anything else for the group."""
+        raise NotImplementedError
+
+    def prepare_join(self) -> None:
+        """Prepare for a rebalance. The application has committed its offsets if that was necessary."""
+        raise NotImplementedError
+
+    def ensure_active_group(self) -> None:
+        """Join the group if necessary, and take over an assignment."""
+        raise NotImplementedError
+
+    def poll(self) -> None:
+        """Do the part of poll() that concerns the group (`ConsumerCoordinator#poll`)."""
+        if self.must_prepare():
+            self.prepare_join()
+        self.ensure_active_group()
+
+    def request_rejoin(self, reason: str) -> None:
+        """Join again in the next poll(). In the consumer protocol, do nothing, because the coordinator tells each member what to do."""
+
+    def check_metadata(self) -> None:
+        """Check whether the partitions must be assigned again. In the consumer protocol, do nothing, because the coordinator assigns them."""
+
+    # --- commits ---------------------------------------------------------------------------------------------------
+
+    def generation_refused(self, membership: object, error: str) -> None:
+        """Handle a commit that was refused because of its member ID or generation. In the consumer protocol, do nothing, because the next
+        heartbeat will also be refused."""
+
+    def commit_refused(self, membership: GroupMembership, error: str) -> str:
+        """Handle a commit that was refused. Return the exception that the commit throws if it contained a wrong membership; otherwise, an
+        empty string.
+
+        Kafka: `ConsumerCoordinator.OffsetCommitResponseHandler`.
+        """
+        if error == errors.REBALANCE_IN_PROGRESS:
+            self.request_rejoin("its commit was refused, because the group rebalances")
+            return REBALANCE_IN_PROGRESS
+        if error in (errors.UNKNOWN_MEMBER_ID, errors.ILLEGAL_GENERATION):
+            self.generation_refused(membership, error)
+            return COMMIT_FAILED
+        return FATAL.get(error, "")
+
+    def commit_failed(self, offsets: tuple[OffsetToCommit, ...], error: str) -> None:
+        """Record that a commit failed."""
+        self.emit(events.CommitFailed.kind, error, ", ".join(f"{tp}@{offset}" for tp, offset, _ in offsets))
 
     # --- the network -----------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import Final
 from core.kafka import errors, events
 from core.kafka.clients.client import RETRY_BACKOFF
 from core.kafka.clients.group_member import assignors
-from core.kafka.clients.group_member.abstract_membership import NO_DEADLINE, AbstractMembership, Application
+from core.kafka.clients.group_member.abstract_membership import FATAL, NO_DEADLINE, AbstractMembership, Application
 from core.kafka.clients.group_member.coordinator_calls import COORDINATOR_ERRORS, DISCONNECTED
 from core.kafka.clients.group_member.member_config import MemberConfig
 from core.kafka.group_coordinator.classic.messages import (
@@ -35,15 +35,6 @@ from core.sim.units import SECOND, US_PER_MS
 
 JOIN_TIMEOUT_LAPSE: Final = 5 * SECOND
 """How much longer than the rebalance timeout a JoinGroup request can take, µs (`AbstractCoordinator#JOIN_GROUP_TIMEOUT_LAPSE`)."""
-
-FATAL: Final = {
-    errors.FENCED_INSTANCE_ID: "FencedInstanceIdException",
-    errors.INCONSISTENT_GROUP_PROTOCOL: "InconsistentGroupProtocolException",
-    errors.INVALID_SESSION_TIMEOUT: "InvalidSessionTimeoutException",
-    errors.INVALID_GROUP_ID: "InvalidGroupIdException",
-    errors.GROUP_MAX_SIZE_REACHED: "GroupMaxSizeReachedException",
-}
-"""The errors that make poll() fail, and the exceptions that it throws."""
 
 
 class MemberState(enum.Enum):

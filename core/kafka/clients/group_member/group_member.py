@@ -1,4 +1,4 @@
-"""A consumer that is a member of a group, and its application, which loops over poll(), processing, and commits (Kafka: `KafkaConsumer`).
+"""The application of a consumer that is a member of a group. The application loops over poll(), processing, and commits.
 
 The application spends some time on each poll and each record. While the application is processing records, it does not call poll(), so it
 does not notice a rebalance or read more records. In poll(), the application waits until there are records.
@@ -7,27 +7,19 @@ does not notice a rebalance or read more records. In poll(), the application wai
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection
-from typing import Final
 
 from core.kafka import events
-from core.kafka.clients.client import Client
+from core.kafka.clients.group_member.kafka_consumer import KafkaConsumer
 from core.kafka.clients.group_member.member_config import CommitMode, MemberConfig
-from core.kafka.clients.group_member.membership import Membership, new_membership
-from core.kafka.clients.group_member.offset_commits import CommitKind, OffsetCommits
-from core.kafka.clients.group_member.topic_reader import PolledRange, TopicReader
+from core.kafka.clients.group_member.offset_commits import CommitKind
+from core.kafka.clients.group_member.topic_reader import PolledRange
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.classic.messages import Partitions
 from core.kafka.group_coordinator.messages import OffsetToCommit
-from core.kafka.ids import TopicPartition
-from core.kafka.messages import ConsumerFetchResponse, ListOffsetsResponse, MetadataResponse, OffsetsForLeaderEpochResponse
 from core.kafka.release import Release
 from core.sim.journal import Journal
 from core.sim.messages import Disconnected, Timer
 from core.sim.network import Network
-
-READER_MESSAGES: Final = frozenset({MetadataResponse, ConsumerFetchResponse, ListOffsetsResponse, OffsetsForLeaderEpochResponse})
-"""The types of messages that the readers handle."""
 
 
 class Phase(enum.Enum):
@@ -43,19 +35,12 @@ class Phase(enum.Enum):
     ENDED = "ended"
 
 
-class GroupMember(Client):
+class GroupMember(KafkaConsumer):
     """One consumer in a group.
 
     Attributes:
-        does: the configuration of the consumer.
-        release: the rules of the simulated Kafka release.
-        coordinator: the membership in the group.
-        commits: the component that commits offsets.
-        readers: the readers, by topic.
         phase: what the application is doing.
-        running: whether the process is running.
         closing: whether the application closes the consumer after its current step.
-        failure: the exception that the next poll() throws; empty if there is none.
         closes_on_error: whether the application closes the consumer after an exception; if not, the application only stops calling poll().
         commit_requested: whether an act has requested a commit.
         poll_time: the time that the application spends on each poll that returns records, µs.
@@ -68,23 +53,12 @@ class GroupMember(Client):
         processed: the number of records processed.
         crash_after: how many more records the application processes before it crashes; -1 if it does not crash.
         auto_commit_due: the time when the next automatic commit is due, µs.
-        fetches: whether fetches can be sent now.
-        connections: the brokers that all readers consider connected.
-        unread: the messages that arrived while no thread was reading from the network.
     """
 
     __slots__ = (
-        "_losing", "auto_commit_due", "batch", "batch_began", "batch_number", "batch_time", "closes_on_error", "closing", "commit_requested", "commits", "connections",
-        "coordinator", "crash_after", "does", "failure", "fetches", "phase", "poll_time", "processed", "readers", "record_time", "release", "running", "unread",
+        "auto_commit_due", "batch", "batch_began", "batch_number", "batch_time", "closes_on_error", "closing", "commit_requested", "crash_after",
+        "phase", "poll_time", "processed", "record_time",
     )  # fmt: skip
-
-    does: Final[MemberConfig]
-    release: Final[Release]
-    coordinator: Final[Membership]
-    commits: Final[OffsetCommits]
-    readers: Final[dict[str, TopicReader]]
-    unread: Final[list[tuple[object, str]]]
-    connections: Final[dict[str, None]]
 
     def __init__(
         self,
@@ -96,17 +70,9 @@ class GroupMember(Client):
         journal: Journal,
         account: DurabilityObserver,
     ) -> None:
-        super().__init__(name, does.topics[0], brokers, network, journal, account)
-        self.does = does
-        self.release = release
-        self.config = does.client
-        self.coordinator = new_membership(self, does, release)
-        self.commits = OffsetCommits(self, self.coordinator)
-        self.readers = {}
+        super().__init__(name, does, release, brokers, network, journal, account)
         self.phase = Phase.POLLING
-        self.running = False
         self.closing = False
-        self.failure = ""
         self.closes_on_error = True
         self.commit_requested = False
         self.poll_time = 0
@@ -118,10 +84,6 @@ class GroupMember(Client):
         self.processed = 0
         self.crash_after = -1
         self.auto_commit_due = 0
-        self.fetches = True
-        self.unread = []
-        self.connections = {}
-        self._losing = False
         self.timers.update({"work": self._work_done, "auto-commit": self._auto_commit_timer})
 
     # --- the life of the process -----------------------------------------------------------------------------------
@@ -148,18 +110,6 @@ class GroupMember(Client):
             self._reader(topic)
         self._schedule_auto_commit()
         self._continue()
-
-    def _reader(self, topic: str) -> TopicReader:
-        known = self.readers.get(topic)
-        if known is None:
-            brokers = tuple(int(address[1:]) for address in self.brokers)
-            known = self.readers[topic] = TopicReader(
-                self, self.name, topic, self.does, self.release, brokers, self.network, self.journal, self.account
-            )
-            known.incarnation, known.by_hand = self.incarnation, self.by_hand
-            known.start()
-            self.connections.clear()
-        return known
 
     def kill(self, how: str = "killed", error: str = "", frozen_at: int | None = None) -> None:
         """End the process abruptly. `how` is the value of the column `how` in the event `member-ended`.
@@ -191,22 +141,6 @@ class GroupMember(Client):
             self._begin_close()
         self._continue()
 
-    def pause_partitions(self, topic: str | None, partition: int | None) -> None:
-        """Pause owned partitions: all of them, those of one topic, or a single one (`KafkaConsumer#pause`)."""
-        for reader in self.readers.values():
-            reader.stale = True
-            if topic in (None, reader.topic):
-                reader.paused.update({each: None for each in reader.assigned if partition in (None, each)})
-
-    def resume_partitions(self, topic: str | None, partition: int | None) -> None:
-        """Resume paused partitions (`KafkaConsumer#resume`)."""
-        for reader in self.readers.values():
-            reader.stale = True
-            if topic in (None, reader.topic):
-                for each in [each for each in reader.paused if partition in (None, each)]:
-                    del reader.paused[each]
-        self._continue()
-
     def commit_now(self) -> None:
         """Commit the offsets of the polled records as soon as the application calls poll() again (commitSync)."""
         self.commit_requested = True
@@ -229,67 +163,6 @@ class GroupMember(Client):
         commits = self.does.commits is CommitMode.AUTO and self.journal.now >= self.auto_commit_due
         return self.coordinator.is_settled and not commits
 
-    def _read_network(self) -> None:
-        """Handle the messages that no thread has read yet."""
-        while self.unread and self.running and self.coordinator.reads_network:
-            self._dispatch(*self.unread.pop(0))
-
-    def _dispatch(self, message: object, sender: str) -> bool:
-        """Pass a message or a timer to the components that it concerns. Return False if the message or timer changed nothing."""
-        if isinstance(message, Timer):
-            topic, colon, name = message.name.partition(":")
-            if colon:
-                return self.readers[topic].handle_timer(name, message.about)
-            super().handle(message, sender)
-        elif type(message) in READER_MESSAGES:
-            known = sender in self.connections
-            for reader in self.readers.values():
-                if not known or reader.awaits(message, sender):
-                    reader.handle(message, sender)
-            self.connections[sender] = None
-            if isinstance(message, ConsumerFetchResponse):
-                return bool(message.partitions or message.preferred)
-        else:
-            if type(message) is Disconnected:
-                for reader in self.readers.values():
-                    reader.handle(message, sender)
-            super().handle(message, sender)
-        return True
-
-    def refresh_metadata(self) -> None:
-        """Request the metadata for all topics."""
-        for reader in self.readers.values():
-            reader.refresh_metadata()
-
-    def refresh_metadata_soon(self) -> None:
-        """Do nothing, because the readers request metadata themselves."""
-
-    def metadata_updated(self) -> None:
-        """Do nothing, because the readers handle metadata themselves."""
-
-    def metadata_changed(self) -> None:
-        """If this member is the leader of the group, check whether a topic has more partitions."""
-        self.coordinator.check_metadata()
-
-    def connection_lost(self, node: str) -> None:
-        """Drop the requests to a broker."""
-        if not self._losing:
-            self._losing = True
-            self.coordinator.calls.disconnected(node)
-            for reader in self.readers.values():
-                reader.connection_lost(node)
-            self._losing = False
-
-    def connection_forgotten(self, node: str) -> None:
-        """Make all readers handle the next message from a broker, because one of them no longer considers the broker connected."""
-        self.connections.pop(node, None)
-
-    def shared_connection_lost(self, node: str) -> None:
-        """Handle the end of a connection to a broker: the connection broke, or a reader closed it."""
-        if not self._losing:
-            self.connection_failed(node)
-            self.connection_lost(node)
-
     # --- the loop of the application -------------------------------------------------------------------------------
 
     @property
@@ -301,11 +174,6 @@ class GroupMember(Client):
     def calls_consumer(self) -> bool:
         """Whether the application is in poll() or in a commit, which read from the network."""
         return self.phase not in (Phase.PROCESSING, Phase.FAILED)
-
-    def poll_fails(self, error: str) -> None:
-        """Make poll() throw an exception. The application then closes the consumer."""
-        if not self.failure:
-            self.failure = error
 
     def _continue(self) -> None:
         """Continue with poll() until the application must wait."""
@@ -347,26 +215,6 @@ class GroupMember(Client):
                 self.commits.commit(CommitKind.AUTO, offsets, 0)
         self.commits.fetch()
         return True
-
-    def _fetch(self) -> None:
-        for reader in self.readers.values():
-            if reader.stale:
-                reader.fetch()
-
-    def buffered_brokers(self) -> Collection[int]:
-        """Return the brokers to which no fetch is sent, because records from them are waiting for poll()."""
-        if not self.release.skips_buffered_brokers:
-            return ()
-        return {broker for reader in self.readers.values() if reader.buffer for broker in reader.buffered_brokers()}
-
-    def _poll_records(self) -> tuple[PolledRange, ...]:
-        room, polled = self.does.client.max_poll_records, []
-        for reader in self.readers.values():
-            if room and reader.buffer:
-                found = reader.poll(room)
-                room -= sum(each.end - each.start for each in found)
-                polled += found
-        return tuple(polled)
 
     # --- processing ------------------------------------------------------------------------------------------------
 
@@ -464,9 +312,6 @@ class GroupMember(Client):
 
     # --- commits ---------------------------------------------------------------------------------------------------
 
-    def _consumed(self) -> tuple[OffsetToCommit, ...]:
-        return tuple(each for reader in self.readers.values() for each in reader.offsets_to_commit())
-
     def _commit(self, phase: Phase, kind: CommitKind, offsets: tuple[OffsetToCommit, ...], timeout: int = 0) -> None:
         """Commit offsets, and wait for the result in the given phase."""
         self.phase = phase
@@ -517,29 +362,14 @@ class GroupMember(Client):
         if self.running:
             self.kill("failed" if self.failure else "closed", self.failure)
 
-    # --- what the membership and the commits need ------------------------------------------------------------------
-
-    def partition_counts(self, topics: tuple[str, ...]) -> dict[str, int] | None:
-        """Return the number of partitions of each topic that exists. If there is no metadata for a topic yet, request it, and return None."""
-        readers = [self._reader(topic) for topic in topics]
-        return {reader.topic: len(reader.leaders) for reader in readers if reader.leaders} if all(r.has_metadata for r in readers) else None
-
-    def partitions_gone(self, tps: Partitions) -> None:
-        """Stop reading the given partitions."""
-        for tp in tps:
-            self._reader(tp.topic).revoke(tp.partition)
+    # --- partitions ------------------------------------------------------------------------------------------------
 
     def partitions_added(self, tps: Partitions) -> None:
         """Begin to read the given partitions. The interval for automatic commits starts again."""
-        for tp in tps:
-            self._reader(tp.topic).assign(tp.partition)
+        super().partitions_added(tps)
         self._schedule_auto_commit()
 
-    def initializing(self) -> Partitions:
-        """Return the partitions whose committed offset is not known yet."""
-        return tuple(TopicPartition(topic, number) for topic, reader in self.readers.items() for number in reader.initializing)
-
-    def start_at(self, tp: TopicPartition, offset: int, epoch: int) -> None:
-        """Begin to read a partition at a committed offset. If the group has no committed offset (-1), auto.offset.reset determines where to
-        begin."""
-        self._reader(tp.topic).start_at(tp.partition, offset, epoch)
+    def resume_partitions(self, topic: str | None, partition: int | None) -> None:
+        """Resume paused partitions, and continue with poll()."""
+        super().resume_partitions(topic, partition)
+        self._continue()

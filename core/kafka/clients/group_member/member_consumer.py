@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Protocol
 
-from core.kafka import errors, events
+from core.kafka import errors
 from core.kafka.clients.consumer.group_consumer import GroupCall, GroupConsumer, Owner
+from core.kafka.clients.group_member.abstract_membership import COMMIT_FAILED, FATAL
 from core.kafka.clients.group_member.member_config import MemberConfig
 from core.kafka.clients.group_member.membership import Membership, new_membership
-from core.kafka.clients.group_member.offset_commits import COMMIT_FAILED
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.group_coordinator.classic.messages import Partitions
 from core.kafka.group_coordinator.messages import (
@@ -271,20 +271,16 @@ class MemberConsumer(GroupConsumer):
     def _end(self, error: str) -> None:
         """End the application's call. If a commit was refused, the member learns that it has lost its generation."""
         if self.member is not None and error != errors.NONE and self.call is GroupCall.COMMIT_OFFSETS:
-            journal = self.journal
-            what = ", ".join(f"{tp}@{offset}" for tp, offset, _ in self.offsets)
-            journal.cause = journal.emit(events.CommitFailed.kind, self.name, self.group, error, what)
+            self.member.commit_failed(self.offsets, error)
             self.membership_refused(self.commits_as, error)
         super()._end(error)
 
     def membership_refused(self, membership: GroupMembership, error: str) -> None:
         """Handle a commit, inside or outside of a transaction, that was refused because of the membership that it contained."""
-        if self.member is None:
-            return
-        if error == errors.REBALANCE_IN_PROGRESS:
-            self.member.request_rejoin("its commit was refused, because the group rebalances")
-        elif error in (errors.UNKNOWN_MEMBER_ID, errors.ILLEGAL_GENERATION):
-            self.member.generation_refused(membership, error)
+        if self.member is not None:
+            exception = self.member.commit_refused(membership, error)
+            if error in FATAL:
+                self.poll_fails(exception)
 
     # --- what the membership needs ---------------------------------------------------------------------------------
 

@@ -415,12 +415,3 @@ class MembershipManager(AbstractMembership):
         if self.state in (MembershipState.UNSUBSCRIBED, MembershipState.JOINING, MembershipState.FATAL):
             return None
         return self.membership
-
-    def generation_refused(self, membership: object, error: str) -> None:
-        """Do nothing, because the next heartbeat will also be refused."""
-
-    def request_rejoin(self, reason: str) -> None:
-        """Do nothing, because the coordinator tells each member what to do."""
-
-    def check_metadata(self) -> None:
-        """Do nothing, because the coordinator assigns the partitions."""

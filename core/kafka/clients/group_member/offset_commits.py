@@ -5,9 +5,9 @@ from __future__ import annotations
 import enum
 from typing import Any, Final, Protocol
 
-from core.kafka import errors, events
+from core.kafka import errors
 from core.kafka.clients.client import RETRY_BACKOFF
-from core.kafka.clients.group_member.consumer_coordinator import FATAL
+from core.kafka.clients.group_member.abstract_membership import COMMIT_FAILED, FATAL, REBALANCE_IN_PROGRESS
 from core.kafka.clients.group_member.coordinator_calls import COORDINATOR_ERRORS, DISCONNECTED, CallingClient
 from core.kafka.clients.group_member.membership import Membership
 from core.kafka.group_coordinator.messages import (
@@ -19,8 +19,6 @@ from core.kafka.group_coordinator.messages import (
 )
 from core.kafka.ids import NO_EPOCH, TopicPartition
 
-REBALANCE_IN_PROGRESS: Final = "RebalanceInProgressException"
-COMMIT_FAILED: Final = "CommitFailedException"
 TIMEOUT: Final = "TimeoutException"
 
 
@@ -171,15 +169,10 @@ class OffsetCommits:
         elif error in COORDINATOR_ERRORS:
             coordinator.calls.coordinator_failed(error)
             self._repeat(commit, error)
-        elif error == errors.REBALANCE_IN_PROGRESS:
-            coordinator.request_rejoin("its commit was refused, because the group rebalances")
-            self._end(commit, REBALANCE_IN_PROGRESS)
-        elif error in (errors.UNKNOWN_MEMBER_ID, errors.ILLEGAL_GENERATION):
-            coordinator.generation_refused(membership, error)
-            self._end(commit, COMMIT_FAILED)
-        elif error in FATAL:
-            self._end(commit, FATAL[error])
-            self.client.poll_fails(FATAL[error])
+        elif exception := coordinator.commit_refused(membership, error):
+            self._end(commit, exception)
+            if error in FATAL:
+                self.client.poll_fails(exception)
         else:
             self._repeat(commit, error)
 
@@ -187,9 +180,7 @@ class OffsetCommits:
         if commit is self.waiting:
             self.waiting = None
         if error != errors.NONE:
-            journal = self.client.journal
-            what = ", ".join(f"{tp}@{offset}" for tp, offset, _ in commit.offsets)
-            journal.cause = journal.emit(events.CommitFailed.kind, self.client.name, self.coordinator.calls.group, error, what)
+            self.coordinator.commit_failed(commit.offsets, error)
         self.client.commit_ended(commit.kind, error)
 
     # --- OffsetFetch -----------------------------------------------------------------------------------------------

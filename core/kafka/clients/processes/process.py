@@ -144,9 +144,7 @@ class Process(ConsumingProcess):
         if self.step is not ProcessStep.POLL or member is None:
             return False
         self.consumer.application_moved()
-        if member.must_prepare():
-            member.prepare_join()
-        member.ensure_active_group()
+        member.poll()
         return self.step is not ProcessStep.POLL
 
     def partitions_assigned(self) -> None:

@@ -219,9 +219,7 @@ class ServiceWorker(HoldingProcess):
         consumer.application_moved()
         if member.must_revoke() and (consumer.call is not GroupCall.NOTHING or self._commits_before_revocation()):
             return False
-        if member.must_prepare():
-            member.prepare_join()
-        member.ensure_active_group()
+        member.poll()
         return self.running
 
     def _commits_before_revocation(self) -> bool:
