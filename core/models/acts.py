@@ -164,7 +164,7 @@ class SlowDisk(Act):
 
 @attrs.frozen
 class Promote(Act):
-    """Promote a server on an operator's decision, so that it accepts writes.
+    """Promote a server because an operator decided to do so. The server then accepts writes.
 
     Attributes:
         server: the server; empty for the model's best choice.

@@ -89,7 +89,7 @@ class ReplicationSystem(Simulation):
         raise NotImplementedError
 
     def promote(self, act: acts.Promote) -> None:
-        """Promote a server on an operator's decision."""
+        """Promote a server because an operator decided to do so."""
         raise NotImplementedError
 
     # --- acts ---------------------------------------------------------------------------------------------------------

@@ -15,7 +15,9 @@ event."""
 
 
 def null_sink(event: tuple) -> None:
-    """Drop an event. Code that emits many events checks for this sink, so that it does not create tuples unnecessarily."""
+    """Drop an event. Code that emits many events checks whether the sink is `null_sink`, so that the code does not create tuples
+    unnecessarily.
+    """
 
 
 class Journal:

@@ -26,7 +26,7 @@ For exact results, the order of entries that are due at the same time must not d
 empty messages of long polls and their timers have fixed places in the agenda: before everything else that is due at that time,
 sorted by the poll's rank.
 
-Elision has two limits. Each repeated request can carry a new number, but nothing else may depend on how many numbers have been used. Code
+Elision has two limits. Each repeated request can carry a new number, but nothing else can depend on how many numbers have been used. Code
 that delivers messages in an order other than the agenda's (`core.sim.exploration.choices`) must first switch elision off
 (`LongPolls.elides`).
 """
@@ -102,7 +102,7 @@ class LongPoll:
     Attributes:
         polls, journal: the long polls of the network, and the journal.
         client, server: the addresses of the client and the server.
-        number: the number that distinguishes this poll from others between the same two ends.
+        number: the number that distinguishes this poll from other polls between the same client and server.
         order: the order of the poll's empty messages and of its server's timers in the agenda.
         client_end: the client while its statement holds; None otherwise.
         server_end: the server that serves the polls; None if there is none.

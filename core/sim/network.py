@@ -23,7 +23,7 @@ RETRANSMISSION: Final = 200_000
 """TCP's minimum retransmission timeout, µs (Linux TCP_RTO_MIN)."""
 
 MAX_RETRANSMISSION: Final = 6_400_000
-"""The maximum retransmission timeout, µs. The timeout doubles until it reaches this value."""
+"""The maximum retransmission timeout, µs. The retransmission timeout doubles until it reaches this value."""
 
 PROXY_DELAY: Final = 20_000
 """The maximum delay of a duplicate, or of a request that other requests overtake, µs."""
@@ -73,7 +73,7 @@ class Network:
         plain: whether every message on a link with the default values arrives after exactly the link's latency.
         proxied: the types of messages that a proxy can repeat or reorder.
         alive: whether each node's process is running, by address.
-        deaths: the number of times that each process has died. A connection's ticket depends on this number.
+        deaths: the number of times that each process has died. The ticket of a connection depends on the deaths of its ends.
         disconnects: how many times the opener of a connection has closed the connection, by (opener, other end).
         zero_latency: whether messages take no time on any link, as in by-hand mode.
         lose_next: the directions that permanently lose their next message, in by-hand mode.

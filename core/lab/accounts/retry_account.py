@@ -28,8 +28,8 @@ class RetryService:
 
     Attributes:
         tried, failed: the number of records that were tried, and the number of records that failed, by attempt number.
-        succeeded, dead, skipped: the offsets with this outcome, by original partition.
-        succeeded_twice, dead_twice: the number of records that reached this outcome again.
+        succeeded, dead, skipped: the offsets of the records that succeeded, became dead letters, or were skipped, by original partition.
+        succeeded_twice, dead_twice: the numbers of records that succeeded again, or became dead letters again.
         inversions: the number of records that succeeded after a record with a higher offset in their original partition.
         done: the offsets that a worker has finished, by the partition that it reads.
         recoveries: (number of records, time since the first failure in µs) of records that succeeded after a failure.

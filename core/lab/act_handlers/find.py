@@ -19,7 +19,7 @@ CheckThenDo = Iterator[None]
 """An act handler: a generator that checks whether the act is possible before its `yield`, and performs the act after it."""
 
 Handlers = dict[type[Act], Callable[[ClusterNodes, Any], CheckThenDo]]
-"""The handler of each act."""
+"""A table of act handlers, by act."""
 
 
 def existing(what: str, names: Iterable[str]) -> str:

@@ -87,7 +87,7 @@ class MessageAudit:
 
     Attributes:
         bucket: the period of event time that a bucket covers, µs.
-        lateness: how long after its end a bucket stays open, µs.
+        lateness: how long a bucket stays open after its end, µs.
         produced: the records that producers passed to send().
         tiers: the tiers by name; those of groups are `group NAME`, those of delay services `delayed by NAME` and `dead-lettered by NAME`, and those of
             consumers have the names of the consumers.

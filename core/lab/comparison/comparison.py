@@ -74,8 +74,8 @@ class Run:
     """The run of one system under one fault.
 
     Attributes:
-        variant, fault: the system and the fault.
-        system: the running system.
+        variant, fault: the variant of the system, and the fault.
+        system: the system that is running.
         start: the virtual time at which the load starts, µs. All times in the run are measured from this time.
         refused: the acts that the system refused, with the reasons.
     """
@@ -165,7 +165,7 @@ class Run:
         return self.exposure.added_to(self.system.settle(QUIET))
 
     def report(self) -> Report:
-        """Return the counts so far."""
+        """Return the counts of the run so far."""
         return self.exposure.added_to(self.system.report())
 
     def view(self) -> SystemView:

@@ -34,8 +34,8 @@ class Difference:
 def first_difference(runs: Sequence[Run]) -> Difference | None:
     """Return the first request after the first fault to which the systems give different answers; None if there is no such request.
 
-    Answers differ if their outcomes differ, if one violates a guarantee for the reader that the other keeps, or if one takes at least
-    `SLOW` longer.
+    Two answers differ if their outcomes differ, if one answer violates a guarantee for the reader that the other answer keeps, or if one
+    answer takes at least `SLOW` longer.
     """
     tables = [_answers(run) for run in runs]
     since = min((time for run in runs for time, _ in run.fault.steps), default=0)

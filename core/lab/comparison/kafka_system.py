@@ -1,4 +1,4 @@
-"""Kafka under the common workload. The system offers the acts, clients, and counts of the other models, and runs on the laboratory's own
+"""Kafka with the common workload. The system offers the acts, clients, and counts of the other models, and runs on the laboratory's own
 cluster.
 """
 

@@ -299,14 +299,16 @@ class LiveComparison:
             run.run_until(self.now)
 
     def do(self, word: str) -> str:
-        """Kill, pause, or isolate the primary in all systems at the next moment at which writes are in progress. Return what happened."""
+        """Kill, pause, or isolate the primary in all systems at the next moment at which writes are in progress. Return a sentence that
+        says what happened.
+        """
         self.run_until((self.now + EVERY - IN_FLIGHT - 1) // EVERY * EVERY + IN_FLIGHT)
         refused = [f"{run.variant.model}: {reason}" for run in self.runs if (reason := run.act_on_primary(word))]
         what = {"kill": "killed the primary", "pause": "paused the primary", "isolate": "cut off the primary with clients a and ra"}[word]
         return f"{what} in all systems" if not refused else f"{what}, but not in {'; '.join(refused)}"
 
     def repair(self) -> str:
-        """End all faults. Return what happened."""
+        """End all faults. Return a sentence that says what happened."""
         for run in self.runs:
             run.repair()
         return "repaired everything"

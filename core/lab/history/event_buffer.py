@@ -55,7 +55,7 @@ class EventRing:
 
     @property
     def total(self) -> int:
-        """The number of events so far, including dropped ones."""
+        """The number of events so far, including dropped events."""
         return self._begin + len(self._last)
 
     @property

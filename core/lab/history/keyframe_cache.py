@@ -222,7 +222,7 @@ def _steps(keyframe: Keyframe) -> int:
 
 
 def restore_run(keyframe: Keyframe, acts: Sequence[PlayedAct], event_tap: EventTap, *, in_place: bool = False) -> ReplayRun:
-    """Return a run at the position of a keyframe. With `in_place`, restore the cluster object that the keyframe was taken from."""
+    """Return a run that starts at the position of a keyframe. With `in_place`, restore the cluster object that the keyframe was taken from."""
     replay_run = ReplayRun(keyframe.playable.restore(event_tap, in_place=in_place), event_tap, acts)
     replay_run.restore_position(keyframe.position, keyframe.step_index.prefix(len(keyframe.step_index)), keyframe.acted)
     return replay_run

@@ -117,7 +117,7 @@ class ReplayRun:
 
     @property
     def position(self) -> Position:
-        """The current position."""
+        """The current position of the run."""
         return Position(self.steps, self.acts_done, self.cluster.now, self.event_tap.seq)
 
     @property
@@ -315,7 +315,7 @@ class BranchReplay:
         return min(1.0, (self.replay_run.steps + self.replay_run.acts_done) / whole) if whole else 1.0
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:
-        """Run until `should_yield` returns True. Return whether the end is reached."""
+        """Run until `should_yield` returns True. Return whether the run has reached the end."""
         replay_run, end = self.replay_run, (self.end.steps, self.end.acts)
         count = 0
         while (replay_run.steps, replay_run.acts_done) < end and replay_run.step():

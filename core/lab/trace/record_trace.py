@@ -102,7 +102,7 @@ class RecordTrace:
     # --- what the account reports ----------------------------------------------------------------------------------
 
     def batch_closed(self, producer: str, batch_id: int, tp: TopicPartition, records: int, created: int, timestamp: int) -> None:
-        """Remember a batch, which can later turn out to contain the record."""
+        """Remember a batch that might contain the record."""
         self._produced.of(producer).add(batch_id, tp, records, timestamp)
         if tp == self.tp:
             self._sendings[producer, batch_id] = _Sending(created, timestamp)

@@ -40,7 +40,7 @@ class ProducerView(ReprMixin):
         rate: the number of records per second of the producer's load; 0 if the producer has no load.
         sent, acked, failed: the numbers of records sent, acknowledged, and given up.
         in_flight: the number of batches that have been sent but not answered.
-        retries: the number of attempts after the first one.
+        retries: the number of attempts after the first attempt to send a batch.
         last_latency_us: the latency of the batch that was acknowledged last.
         waits_us: for each batch that has not been answered, the time since its creation, longest first.
         batching: the batches of the producer; None if the producer does not collect records.

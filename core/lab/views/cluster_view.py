@@ -31,7 +31,7 @@ class ClusterView(ReprMixin):
         release: the name of the Kafka release.
         controller: the name of the active controller; empty if there is none.
         brokers, topics, partitions, producers, consumers: the views of these parts of the cluster.
-        cut_links, held_links: the cut and held directed links, sorted.
+        cut_links, held_links: the directed links that are cut, and the directed links that are held; sorted.
         accepted, acked, lost, duplicated, lost_acknowledged, lost_read: the total numbers of records in the durability account.
         diverged, exposed: the sums of `PartitionView.diverged` and `PartitionView.exposed` over all partitions.
         unclean_elections: the number of unclean elections, including those of a last known leader.

@@ -39,8 +39,8 @@ ROUND_ROBIN: Final = 2
 
 
 def _topic_at(kind: str) -> int:
-    """Return the index of the topic in the tuple of an event kind; 0 if the kind names no partition. The partition number follows the
-    topic.
+    """Return the index of the topic in the tuple of an event kind; 0 if the kind names no partition. In the tuple, the partition number
+    comes directly after the topic.
     """
     columns = list(KINDS[kind].columns)
     return 4 + columns.index("topic") if "topic" in columns and "partition" in columns else 0

@@ -29,7 +29,7 @@ class ServiceView(ReprMixin):
         too_soon: the number of records that reached the real topic before the requested delay had really passed, regardless of what clocks
             show.
         inversions: the number of records that were forwarded after a record with a higher offset from the same partition.
-        lateness: the time from the due time until the acknowledgment, µs, as `mean`, `p50`, `p95`, `p99`, and `max`.
+        lateness: the time from when a record is due until it is acknowledged, µs, as `mean`, `p50`, `p95`, `p99`, and `max`.
         rounding: the time by which the delays of the levels exceed the requested delays, µs, as `mean`, `p50`, `p95`, `p99`, and `max`.
         total_error: the true delay minus the requested delay, µs, as `mean`, `p50`, `p95`, `p99`, and `max`.
     """
@@ -66,8 +66,8 @@ class RetryView(ReprMixin):
         running: whether a worker is running.
         waiting: the number of records that the workers have fetched but not finished, and that are not in a later retry topic.
         tried, failed: the number of records that were tried, and the number of records that failed, by attempt number.
-        succeeded, dead, skipped: the number of different records with this outcome.
-        succeeded_twice, dead_twice: the number of records that reached this outcome again.
+        succeeded, dead, skipped: the numbers of different records that succeeded, became dead letters, or were skipped.
+        succeeded_twice, dead_twice: the numbers of records that succeeded again, or became dead letters again.
         dropped: the number of records below a committed offset that neither succeeded nor reached another topic.
         inversions: the number of records that succeeded after a record with a higher offset in their original partition.
         recovery: the time from the first failure of a record until it succeeded, µs, as `mean`, `p50`, `p95`, `p99`, and `max`.

@@ -34,7 +34,7 @@ class Recovery:
         confirmed: the last entry that is known to be confirmed; -1 until enough bookies are fenced.
         next: the number of the entry that is being read.
         absent: the bookies that do not have this entry.
-        acks: the bookies that have written this entry again; None while the entry is not being written again.
+        acks: the bookies that have rewritten the entry `next`; None while the entry is not being rewritten.
         rows: the entries that the recovery has found.
         rewritten: the number of entries that were written again.
     """

@@ -51,12 +51,12 @@ class Writer(Server):
     """A writer of ledgers.
 
     Attributes:
-        ledger: the ledger that the writer owns, with the metadata that it knows; None if it owns none.
+        ledger: the ledger that the writer owns, with the metadata that the writer knows; None if the writer owns no ledger.
         next: the number of the next entry.
         confirmed: the last confirmed entry. Entries are confirmed in order.
         pending: the entries that are not confirmed, in order.
         changing: whether the writer is waiting for a change in the ensemble, and therefore neither sends nor confirms entries.
-        waits: whether the writer is waiting for bookies to come back, because too few are left.
+        waits: whether the writer is waiting for bookies to become available again, because too few bookies are left.
         failed: the bookies that the writer no longer uses.
         recovery: the recovery of another writer's ledger; None if there is none.
         found: the ledgers before this writer's own, while the writer is taking over.

@@ -229,7 +229,7 @@ class RecoveryOps(NamedTuple):
     """The primary sends the data that the copy lacks.
 
     Attributes:
-        whole: whether the copy drops what it has and takes whole files.
+        whole: whether the copy drops its own data and takes whole files from the primary.
     """
 
     ops: tuple[Op, ...]

@@ -79,7 +79,7 @@ class ElasticsearchNode(Server):
         self.begin_timers(self.settings.refresh_interval)
 
     def begin_timers(self, refresh: int) -> None:
-        """Start the timers for refreshes and for syncs of the translog. The first refresh comes after `refresh` µs."""
+        """Start the timers for refreshes and for syncs of the translog. The first refresh happens after `refresh` µs."""
         self.timer(refresh, "refresh")
         if self.settings.translog_async:
             self.timer(self.settings.sync_interval, "sync")

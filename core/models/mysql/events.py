@@ -87,7 +87,7 @@ class SemiSyncOn(Event, kind="semi-sync-on", source="ReplSemiSyncMaster::try_swi
 
 
 class Promoted(Event, kind="mysql-promoted", level=NOTABLE):
-    """A replica became the source, by an operator's decision."""
+    """An operator made a replica the source."""
 
     server: str
     received: int

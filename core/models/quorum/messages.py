@@ -20,7 +20,7 @@ class Entry(NamedTuple):
 
 
 class RequestVote(NamedTuple):
-    """A candidate asks for a vote, and says where its log ends."""
+    """A candidate asks for a vote, and reports where its log ends."""
 
     term: int
     last_index: int
@@ -57,7 +57,7 @@ class AppendEntries(NamedTuple):
 
 
 class Appended(NamedTuple):
-    """The answer to entries or a heartbeat from a leader.
+    """The answer to the entries or the heartbeat from a leader.
 
     Attributes:
         ok: whether the node has the entry before the first one.

@@ -36,7 +36,7 @@ def act(name: str, does: Callable[[], object]) -> Choice:
 
 
 def enabled(simulation: Simulation, acts: Iterable[Choice] = (), until: int | None = None) -> list[Choice]:
-    """Return all choices, sorted by name. Acts come last.
+    """Return all choices, sorted by name. Acts come after all other choices.
 
     Args:
         simulation: the simulation, which must be between two steps.

@@ -20,7 +20,7 @@ from core.sim.state.append_only_list import AppendOnlyList
 from core.sim.state.fields import ATOMS, FieldValue, fields_of, final_of, is_frozen, outside, reader
 
 FEW: Final = 8
-"""If there are at most this many values, all of them are visited; otherwise, only new values are visited."""
+"""If at most this many values have changed, all of these values are visited; otherwise, only new values are visited."""
 
 State = tuple[FieldValue, ...]
 """The state of an object: the values that it holds."""
@@ -143,8 +143,8 @@ class FieldsCodec(Codec):
 
 
 class FewOfManyCodec(FieldsCodec):
-    """A codec for many classes, each of which has few objects. Reading all of these objects together is faster than reading them class by
-    class.
+    """A codec for many classes, each of which has few objects. Reading the objects of all these classes together is faster than reading
+    them class by class.
     """
 
     def __init__(self) -> None:

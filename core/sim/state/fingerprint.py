@@ -32,8 +32,9 @@ ATOMS: Final[frozenset[type]] = frozenset({int, str, bool, float, bytes, type(No
 """The types of the values whose form is the value itself."""
 
 MARSHAL_VERSION: Final = 0
-"""The version of the marshal format whose bytes depend only on the values. Later versions also encode which strings are interned and which
-objects occur twice."""
+"""The version of the marshal format whose bytes depend only on the values. Later versions of the marshal format also encode which strings
+are interned and which objects occur twice.
+"""
 
 
 class Fingerprints:
@@ -52,7 +53,7 @@ class Fingerprints:
         """Return the fingerprint of the current state: 16 bytes.
 
         Raises:
-            TypeError: a class does not declare its fields; the message names it.
+            TypeError: a class does not declare its fields; the message names the class.
         """
         return hashlib.blake2b(marshal.dumps(self.form(), MARSHAL_VERSION), digest_size=16).digest()
 

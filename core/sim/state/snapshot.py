@@ -34,7 +34,7 @@ AT_ONCE: Final = 256
 """The number of objects that are read before their states are compared. A small number of objects stays in the processor's cache."""
 
 FEW_OF_CLASS: Final = 32
-"""If fewer objects of a class than this are found at once, they are read together with those of other such classes."""
+"""If fewer objects of a class than this number are found at once, they are read together with the objects of other small classes."""
 
 
 class Group:
@@ -42,7 +42,8 @@ class Group:
 
     Attributes:
         objects: the objects in the order in which they were found. No object is ever removed.
-        states: the states, at the last snapshot, of the objects that had been found by then. The list is replaced, never changed.
+        states: the states of the objects at the last snapshot, for all objects that had been found by then. The list is replaced, never
+            changed.
     """
 
     def __init__(self, codec: Codec) -> None:
@@ -149,7 +150,7 @@ class Objects:
 
     Attributes:
         groups: the groups of objects that are read together.
-        first: the number of objects at the start. Objects that become unreachable are kept until `pruned` is called.
+        first: the number of objects when the simulation was first read. Objects that become unreachable are kept until `pruned` is called.
     """
 
     def __init__(self, roots: tuple[object, ...], former: Objects | None = None) -> None:
@@ -215,7 +216,9 @@ class Objects:
         return changed + self._update_found()
 
     def reread_append_only(self) -> None:
-        """Make the next update read append-only lists in full, because they might no longer be extensions of their last states."""
+        """Make the next update read append-only lists in full, because a list might no longer start with the items of its last recorded
+        state.
+        """
         for group in self.groups:
             if isinstance(group.codec, AppendOnlyListCodec):
                 group.states = []
