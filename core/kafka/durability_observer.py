@@ -238,4 +238,4 @@ class RecordObserver(Protocol):
         """Record that the application of a group's member processed records."""
 
     def records_sent_on(self, service: str, tp: TopicPartition, records: FetchedRange, *, dead: bool) -> None:
-        """Record that a delay service sent records to their real topic or, if `dead` is true, to the dead-letter topic."""
+        """Record that a delay service sent records to their destination topic or, if `dead` is true, to the dead-letter topic."""

@@ -85,7 +85,7 @@ class PolledServer(Protocol):
         """Let a request wait for news. The request arrived at `arrived_at`, because of the event `cause`."""
 
     def empty_answer(self, request: object) -> object:
-        """Return the answer to a request that has waited without news."""
+        """Return the answer to a request whose wait has ended without new data."""
 
 
 class Stage(Enum):
@@ -202,7 +202,7 @@ class LongPoll:
         self.silent = False
 
     def elide_answer(self, request: object) -> bool:
-        """Skip the empty answer to a request that has waited without news, and all later messages of the cycle.
+        """Skip the empty answer to a request whose wait has ended without new data, and all later messages of the cycle.
 
         Return False if the messages cannot be skipped.
         """

@@ -21,7 +21,7 @@ _HEAD: Final = f"""# The event log, version {VERSION}
 <!-- Written by `python -m scenarios.logs.event_log_doc` from core/kafka/events. -->
 
 The log of a session is a JSON Lines file in UTF-8, with one object per line. Each line ends with a newline. `isrlab run --log FILE` and
-`isrlab play --log FILE` write the log while the session runs. They flush it at least every {FLUSH_SECONDS:g} s of wall time.
+`isrlab play --log FILE` write the log while the session runs. The log is flushed at least once per {FLUSH_SECONDS:g} s of wall time.
 
 **Line 1, the header**
 

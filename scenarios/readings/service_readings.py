@@ -84,22 +84,22 @@ SERVICE_READINGS: Final = (
     Reading("held", ("client",), NUMBER, "the number of records that a delay service, or one of its workers, holds in memory", _of_service("held")),
     Reading("overdue", ("client",), NUMBER, "the number of held records that are already due", _of_service("overdue")),
     Reading("paused", ("client",), NUMBER, "the number of partitions that a delay service, or one of its workers, has paused", _of_service("paused")),
-    Reading("forwarded", ("client",), NUMBER, "the number of delayed records that are visible in the real topic with "
+    Reading("forwarded", ("client",), NUMBER, "the number of delayed records that are visible in the destination topic with "
         "read_committed", _of_service("forwarded")),
-    Reading("forwarded-twice", ("client",), NUMBER, "the number of delayed records that are visible in the real topic more than "
+    Reading("forwarded-twice", ("client",), NUMBER, "the number of delayed records that are visible in the destination topic more than "
         "once", _of_service("forwarded_twice")),
     Reading("never-forwarded", ("client",), NUMBER, "the number of delayed records that are below the committed offset of the "
-        "service but neither in the real topic nor in the dead-letter topic", _of_service("never_forwarded")),
+        "service but neither in the destination topic nor in the dead-letter topic", _of_service("never_forwarded")),
     Reading("expired", ("client",), NUMBER, "the number of delayed records that were deleted from the topic of their level before they "
         "were forwarded", _of_service("expired")),
     Reading("too-early", ("client",), NUMBER, "the number of delayed records that were forwarded before they were due", _of_service("too_early")),
-    Reading("too-soon", ("client",), NUMBER, "the number of delayed records that reached the real topic before the requested delay had passed in "
+    Reading("too-soon", ("client",), NUMBER, "the number of delayed records that reached the destination topic before the requested delay had passed in "
         "virtual time, for example because of a wrong clock", _of_service("too_soon")),
     Reading("order-inversions", ("client",), NUMBER, "the number of delayed records that were forwarded after a record of the same "
         "partition with a higher offset", _of_service("inversions")),
     *(
         Reading(f"lateness-{name}", ("client",), DURATION, f"{meaning} of the lateness of delayed records, which is the time from when a "
-            "record is due until it is acknowledged in the real topic", _of_service("lateness", name))
+            "record is due until it is acknowledged in the destination topic", _of_service("lateness", name))
         for name, meaning in STATISTICS.items()
     ),
     Reading("tries", ("client",), NUMBER, "the number of tries by a retry service, counted per record", _of_retries("tried")),

@@ -36,7 +36,7 @@ class LoadedLogs:
     Attributes:
         frames: the events of the usable sessions.
         interpreting: the Spark session that interprets its query plans, for small numbers of rows.
-        found: the kinds of events that occur among the infrequent events.
+        found: the infrequent event kinds that occur in the logs.
         logs: the usable sessions.
         refused: the number of unusable sessions, all of which have been reported.
     """

@@ -48,7 +48,7 @@ def summary_inputs(frames: EventFrames, sessions: DataFrame, found: frozenset[st
     """Return the inputs of the summaries. Inputs that several summaries need are cached.
 
     Args:
-        found: the event kinds that occur among the infrequent events.
+        found: the infrequent event kinds that occur in the logs.
         few: whether there are so few events that preparing a query takes longer than running it.
     """
     events, infrequent = frames.events, frames.infrequent
@@ -79,7 +79,7 @@ def single_partition_inputs(
 
     Args:
         sessions: a row for each session, as a frame of the session `interpreting`.
-        found: the event kinds that occur among the infrequent events.
+        found: the infrequent event kinds that occur in the logs.
         few: whether there are so few frequent events that the session `interpreting` also aggregates them.
     """
 

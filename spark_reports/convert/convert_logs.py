@@ -1,4 +1,4 @@
-"""The command `isrlab log convert`: finds the inputs, and chooses the format of the output."""
+"""The command `isrlab log convert`, which finds the inputs and chooses the output format."""
 
 from __future__ import annotations
 

@@ -218,7 +218,7 @@ _PICTURES: Final[dict[str, tuple[_Draw, Callable[[], str]]]] = {
     "delays": (
         lambda own, _: _delays(own["delays"]),
         lambda: (
-            _note("How late records reached their real topics.")
+            _note("How late records reached their destination topics.")
             + bar_legend([(look, f"up to the {'maximum' if name == 'max' else name}") for name, look in _LATE])
         ),
     ),

@@ -71,7 +71,7 @@ def add_commands(commands: Any) -> None:
     report.add_argument(
         "--json", action="store_true", help="print the tables as one JSON document, with at most the 10,000 worst rows of each table"
     )
-    report.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+    report.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
     report.set_defaults(command=_report)
 
 

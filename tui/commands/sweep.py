@@ -44,7 +44,7 @@ def add_commands(commands: Any) -> None:
     add_spark_options(sweep)
     sweep.add_argument("--processes", metavar="N", help="run the sweep in N processes on this machine, without Spark")
     sweep.add_argument("--json", action="store_true", help="print the table as one JSON document")
-    sweep.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+    sweep.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
     sweep.add_argument("--cell", metavar="C", help="with --seed and --scenario: the cell of the run to write as a scenario")
     sweep.add_argument("--seed", metavar="N", help="with --cell and --scenario: the seed of the run to write as a scenario")
     sweep.add_argument(

@@ -190,7 +190,7 @@ class Presenter:
         key = self.key("elect-unclean")
         if election is UncleanElection.AT_ONCE:
             return "unclean ON" if brief else "unclean ON: the controller acts immediately."
-        by_key = f"{key} elects for the selected partition only" if whole else f"{key} elects now"
+        by_key = f"{key} elects a leader for the selected partition only" if whole else f"{key} elects now"
         if election is UncleanElection.ON_CHANGE:
             return (
                 ("unclean ON" if whole else f"unclean ON: {key} elects")

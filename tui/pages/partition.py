@@ -64,7 +64,9 @@ def high_watermark_reasons(detail: PartitionDetail, view: ClusterView, left: Map
     """
     p, leads = detail.view, detail.leads
     if p.offline:
-        words = f"{p.tp} has no leader and waits for a live member of ISR {ids(p.isr)}" + (f" or ELR {ids(p.elr)}" if p.elr else "") + "."
+        words = (
+            f"{p.tp} has no leader and is waiting for a live member of ISR {ids(p.isr)}" + (f" or ELR {ids(p.elr)}" if p.elr else "") + "."
+        )
         return [words, _who_could(detail), *([unclean] if unclean else []), *_gone(detail, left)]
     if p.status is PartitionStatus.LEADER_UNAVAILABLE or leads is None:
         return [not_served(p, view), *_gone(detail, left)]

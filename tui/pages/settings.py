@@ -106,7 +106,7 @@ def said(value: Value) -> str:
 def in_words(name: str, value: Value) -> str:
     """Format milliseconds or bytes with a larger unit, for example `7 days` or `1 GiB`.
 
-    Return an empty string if the number itself is as easy to read.
+    Return an empty string if the value is just as easy to read without a larger unit.
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < 1_000 or value in (MAX_INT, MAX_LONG):
         return ""
@@ -124,7 +124,7 @@ def changed_with(known: KnownSetting, place: SettingsScope, view: ClusterView, s
     """Return the partitions that a change to a setting would affect.
 
     If the topic has its own value, the affected partitions are those of the topic. Otherwise, the affected partitions are those of all
-    topics without their own value.
+    topics that have no value of their own for the setting.
     """
     name = known.setting.name
     if known.origin == "topic":

@@ -70,7 +70,7 @@ class Group:
     Attributes:
         head: the event that is the cause, or the first consequence if the cause is not listed.
         members: the events that are consequences of the cause.
-        alone: groups with one consequence each, which are used while there are too few consequences to fold into one line.
+        alone: a separate group for each consequence, used while there are too few consequences to fold into one line.
         opened: whether the consequences are listed below their line.
     """
 

@@ -76,7 +76,7 @@ def all_committed(p: PartitionView, view: ClusterView) -> str:
 def high_watermark_sentence(p: PartitionView, view: ClusterView) -> str:
     """Return a sentence that explains the position of a partition's high watermark."""
     if p.offline:
-        return f"No leader. The partition waits for a live member of ISR {ids(p.isr)}" + (f" or ELR {ids(p.elr)}." if p.elr else ".")
+        return f"No leader. The partition is waiting for a live member of ISR {ids(p.isr)}" + (f" or ELR {ids(p.elr)}." if p.elr else ".")
     leader = p.replica_on(p.leader)
     if p.status is PartitionStatus.LEADER_UNAVAILABLE or not leader.alive:
         return not_served(p, view)

@@ -103,7 +103,7 @@ class Row:
         return self.width + cell_len(text) <= width
 
     def strip(self, width: int, under: Style | None = None) -> Strip:
-        """Return the line as a strip, cut with an ellipsis or padded to a width. `under` is a style beneath the whole strip."""
+        """Return the line as a strip, cut with an ellipsis or padded to a width. `under` is the base style of the whole strip."""
         segments = self._segments
         if self.width > width:
             last = next((segment.style for segment in reversed(segments)), None)

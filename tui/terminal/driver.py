@@ -1,9 +1,9 @@
 """Textual's terminal driver, adapted to handle a terminal that closes, and a SIGCONT that does not follow a stop.
 
-When a terminal closes, its processes receive SIGHUP and SIGCONT. On the SIGCONT, Textual's driver would start a second time, with a second
-thread that reads keys and a second thread that writes. The second writing thread would fail at its first write, and on exit the process
-would wait for that thread forever. This module uses the private names `_app`, `_file`, `_auto_restart`, `_sigcont_application`, and
-`_must_signal_resume` of Textual. If Textual changes these names, tests/tui/terminal/test_driver.py fails.
+When a terminal closes, its processes receive SIGHUP and SIGCONT. When it receives this SIGCONT, Textual's driver would start a second time,
+with a second thread that reads keys and a second thread that writes. The second writing thread would fail at its first write, and on exit
+the process would wait for that thread forever. This module uses the private names `_app`, `_file`, `_auto_restart`, `_sigcont_application`,
+and `_must_signal_resume` of Textual. If Textual changes these names, tests/tui/terminal/test_driver.py fails.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class TerminalDriver(LinuxDriver):
             self._leave()
 
     def _sigcont_application(self, *_: object) -> None:
-        """Handle SIGCONT: take over the terminal again. After a SIGSTOP, which no handler can see, first release the terminal."""
+        """Handle SIGCONT: take over the terminal again. After a SIGSTOP, which no handler can catch, first release the terminal."""
         if not os.isatty(self.fileno):
             return
         if self._auto_restart and not self._must_signal_resume:

@@ -256,7 +256,7 @@ class MemberEnded(Event, kind="member-ended", source="KafkaConsumer#close", leve
 
 
 class PollFailed(Event, kind="poll-failed", source="KafkaConsumer#poll", level=NOTABLE):
-    """poll() threw an exception, and a member's application no longer calls it. The consumer stays open."""
+    """poll() threw an exception, so the application of a member no longer calls poll(). The consumer stays open."""
 
     client: str
     group: str
@@ -311,7 +311,7 @@ class CoordinatorLost(Event, kind="coordinator-lost", source="AbstractCoordinato
 
 
 class RejoinNeeded(Event, kind="rejoin-needed", source="AbstractCoordinator#requestRejoin"):
-    """A member will join its group again in its next poll()."""
+    """A member will rejoin its group in its next poll()."""
 
     client: str
     group: str

@@ -69,7 +69,7 @@ class HeldRecords(Event, kind=""):
 
 
 class RecordsHeld(WorkerRecords, kind="records-held", source="delay service"):
-    """A worker holds records in memory until they are due. They are due after `wait_us`."""
+    """A worker holds records in memory until they are due. The records become due after `wait_us`."""
 
     wait_us: int
 
@@ -94,8 +94,8 @@ class ServiceResumed(HeldRecords, kind="service-resumed", source="KafkaConsumer#
 
 
 class DelayedForwarded(WorkerRecords, kind="delayed-forwarded", source="delay service"):
-    """A broker acknowledged delayed records in their real topic, `late_us` after they were due. If `late_us` is negative, the records
-    arrived too early. If levels are chained, `real_topic` can also be the topic of the next level, which then reports the rounding.
+    """A broker acknowledged delayed records in their destination topic, `late_us` after they were due. If `late_us` is negative, the
+    records arrived too early. If levels are chained, `real_topic` can also be the topic of the next level, which then reports the rounding.
 
     `rounding_us` is the time by which the delay level is longer than the requested delay. `total_error_us` is the time since the records
     were sent, minus the requested delay. Logs from earlier isrlab versions do not have the columns `rounding_us` and `total_error_us`.
@@ -124,8 +124,9 @@ class RecordsTried(WorkerRecords, kind="records-tried", source="retry service"):
 
 
 class DeadLettered(WorkerRecords, kind="dead-lettered", source="DeadLetterPublishingRecoverer", level=NOTABLE):
-    """The dead-letter topic received records that failed in every try or that their real topic never accepts. The offsets are those at
-    which the application originally produced the records."""
+    """The dead-letter topic received records that failed in every try or that their destination topic never accepts. The offsets are those
+    at which the application originally produced the records.
+    """
 
     tries: int
     reason: str

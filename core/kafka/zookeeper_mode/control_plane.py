@@ -257,7 +257,7 @@ class ZooKeeperControlPlane:
 
     @property
     def last_contact(self) -> dict[int, int]:
-        """For each broker that has a session, the time when ZooKeeper last received a request from it, µs."""
+        """For each broker that has a session, the time, in µs, at which ZooKeeper last received a request from that broker."""
         return {int(session.address[1:]): session.last_heard for session in self.zookeeper.sessions.values()}
 
     @property

@@ -1,4 +1,4 @@
-"""The account of services: how late delayed records reach their real topics, and whether they keep their order.
+"""The account of services: how late delayed records reach their destination topics, and whether they keep their order.
 
 The account of processes counts the records that were forwarded twice or never (`core.lab.accounts.processing_account`), because the logs
 show them. The lateness of a record is known only when the record is acknowledged, so this account collects the times. The times remain
@@ -50,7 +50,7 @@ class ServiceAccount:
         return self.workers.get(worker) or WorkerTimes()
 
     def records_forwarded(self, worker: str, tp: TopicPartition, end: int, count: int, times: ForwardTimes) -> None:
-        """Record that the records below `end` were acknowledged in their real topic."""
+        """Record that the records below `end` were acknowledged in their destination topic."""
         found = self.workers.get(worker)
         if found is None:
             found = self.workers[worker] = WorkerTimes()

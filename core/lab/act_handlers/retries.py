@@ -51,7 +51,7 @@ def _check(cluster: ClusterNodes, act: acts.StartRetryService) -> tuple[int, ...
     if act.count_tries not in ("after", "before"):
         raise ActRefused(f"count-tries must be after or before, not {act.count_tries}")
     if act.count_tries == "before" and (act.blocking or act.commit != ServiceCommit.DONE):
-        raise ActRefused("a service with count-tries: before has retry topics and commit: done")
+        raise ActRefused("a service with 'count-tries: before' must have retry topics and 'commit: done'")
     if act.transactional and not cluster.release.transactions:
         raise ActRefused(f"release {cluster.release.name} has no transactions; use 0.11 or later (KIP-98)")
     if act.transactional and act.commit != ServiceCommit.DONE:

@@ -33,9 +33,9 @@ class StartDelayService(Act, word="delay-service", does="start a service that ho
     application processes records, the worker does not call poll(). If more than max.poll.interval.ms passes before the next call to poll(),
     a worker that is a member of a group leaves the group.
 
-    With `dead-letters: orders-dlt`, records that the real topic never accepts go to this dead-letter topic. Such a record is too large, has
-    no key although the real topic is compacted, or expires after the real topic was deleted. Without `dead-letters`, the worker keeps
-    trying to send such records.
+    With `dead-letters: orders-dlt`, records that the destination topic never accepts go to this dead-letter topic. Such a record is too
+    large, has no key although the destination topic is compacted, or expires after the destination topic was deleted. Without
+    `dead-letters`, the worker keeps trying to send such records.
 
     With `over-max: chain`, a delay can be longer than the longest level: the worker of the longest level sends the record to the level for
     the rest of the delay. By default (`refuse`), a delay that is longer than the longest level is refused.
@@ -76,8 +76,8 @@ class ProduceDelayed(Act, word="produce-delayed", does="produce records that are
     """Produce records that should reach the topic of a delay service after the time `after`.
 
     The records go to the topic of the smallest level that is long enough, or of the longest level if the service chains levels. With
-    `rate`, the records are produced over time, and `every` is the time between two batches. Without a delay, the records go to the real
-    topic immediately. By default, the producer is named after the delay: `delayed-17s`.
+    `rate`, the records are produced over time, and `every` is the time between two batches. Without a delay, the records go to the
+    destination topic immediately. By default, the producer is named after the delay: `delayed-17s`.
     """
 
     after: int

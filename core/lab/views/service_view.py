@@ -13,21 +13,22 @@ class ServiceView(ReprMixin):
 
     Attributes:
         name: the name of the worker, or the name of the service if the view is the sum over its workers.
-        source, target: the topic that the worker reads, and the real topic. The view of a whole service has an empty source.
+        source, target: the topic that the worker reads, and the destination topic. The view of a whole service has an empty source.
         running: whether an instance is running.
         held: the number of records that are held in memory or being sent.
         overdue: the number of held records that are due.
         paused: the number of paused partitions.
         read: the number of records that consumers with read_committed see in the topics of the levels.
-        forwarded: the number of records that consumers with read_committed see in the real topic.
-        forwarded_twice: the number of records that consumers with read_committed see more than once in the real topic.
-        never_forwarded: the number of records that are below the committed offset, but neither in the real topic nor in the dead-letter topic.
+        forwarded: the number of records that consumers with read_committed see in the destination topic.
+        forwarded_twice: the number of records that consumers with read_committed see more than once in the destination topic.
+        never_forwarded: the number of records that are below the committed offset, but neither in the destination topic nor in the
+            dead-letter topic.
         dead: the number of different records that consumers with read_committed see in the dead-letter topic.
         dead_twice: the number of additional copies of records that consumers with read_committed see in the dead-letter topic.
         expired: the number of records that were deleted from the level's topic before they were forwarded.
         too_early: the number of records that were forwarded before they were due.
-        too_soon: the number of records that reached the real topic before the requested delay had really passed, regardless of what clocks
-            show.
+        too_soon: the number of records that reached the destination topic before the requested delay had really passed, regardless of what
+            clocks show.
         inversions: the number of records that were forwarded after a record with a higher offset from the same partition.
         lateness: the time from when a record is due until it is acknowledged, µs, as `mean`, `p50`, `p95`, `p99`, and `max`.
         rounding: the time by which the delays of the levels exceed the requested delays, µs, as `mean`, `p50`, `p95`, `p99`, and `max`.

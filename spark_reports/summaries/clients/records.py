@@ -55,7 +55,7 @@ RECORDS: Final = Summary(
         "record can count in both columns. `lost_acknowledged` and `lost_read` are empty for logs from earlier isrlab versions, which did "
         "not distinguish acknowledged records from records that were read. `recovered` counts records that were temporarily lost. "
         "`duplicated` counts records that a retry "
-        "appended again. `diverged` counts offsets at which replicas have different records and replication does not detect it."
+        "appended again. `diverged` counts offsets at which replicas have different records and replication does not detect the difference."
     ),
     kinds=("append", "produce-acked", *_LOST, "records-duplicated", "records-diverged"),
     columns=("topic", "partition", "from_offset", "to_offset", "records", "acks", *LOST),

@@ -68,8 +68,8 @@ DELIVERIES: Final = Summary(
         "another topic. `processed` counts the records that members processed at least once. `once` counts the records that were "
         "processed exactly once, and `twice` counts the records that were processed more than once. `repeats` counts every time that a "
         "record was processed again. `never` counts the records that were skipped: the group's committed offset or position moved past "
-        "them, and no member processed them later. For `forward`, `twice` counts the input records whose output readers with "
-        "read_committed see twice, `half` counts the input records that have only part of their output, and `never` counts the input "
+        "them, and no member processed them later. For `forward`, `twice` counts the input records whose output is "
+        "seen twice by consumers with read_committed, `half` counts the input records that have only part of their output, and `never` counts the input "
         "records below the committed offset that have no output. The counts include everything that events reported, even if a later "
         "truncation removed the records."
     ),

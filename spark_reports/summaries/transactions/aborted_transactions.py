@@ -36,7 +36,7 @@ ABORTED_TRANSACTIONS: Final = Summary(
         "`decided` counts the transactions that the coordinator committed or aborted, and `aborted` counts the aborted ones. "
         "`aborted_per_million` is the number of aborted transactions per million decided ones, rounded down, and is empty if no "
         "transaction was decided. `timed_out` counts the times that the "
-        "coordinator began to abort a transaction because the transaction exceeded transaction.timeout.ms. The other aborted transactions were "
+        "coordinator began to abort a transaction because the transaction exceeded transaction.timeout.ms. All other aborted transactions were "
         "aborted by their producers, or because a new producer with the same ID fenced the old one."
     ),
     kinds=("transaction-state", "transaction-timed-out"),

@@ -62,8 +62,8 @@ class Cell:
 
     Attributes:
         number: the number of the cell; the first cell has the number 1.
-        name: the name in tables, which is the cell's own name or consists of the values that the cell varies.
-        values: the values that the cell varies, as pairs of the word in the grid and the value.
+        name: the name in tables, which is the cell's own name or consists of the values in `values`.
+        values: the cell's values for the parameters that the grid varies, as pairs of the parameter's name in the grid and the value.
         release: the Kafka release.
         spec: the cluster, with the cell's settings.
         producers: the workload, with the cell's acks.

@@ -191,7 +191,7 @@ async def test_the_controller_looks_again_after_a_time_that_is_counted_down(size
         assert 0 < wait < 300 * SECOND
         minutes, seconds = divmod(wait // SECOND, 60)
         at = f"{minutes}m{seconds}s" if seconds else f"{minutes}m"
-        by_key = "U elects for the selected partition only" if size[0] == 200 else "U elects now"
+        by_key = "U elects a leader for the selected partition only" if size[0] == 200 else "U elects now"
         assert f"unclean ON: the next check is in {at}; {by_key}" in words(app)
         go(main_screen, 10)
         assert main_screen.view.unclean_check_us == wait - 10 * SECOND
@@ -276,4 +276,4 @@ async def test_the_headline_about_unclean_election_is_the_clusters() -> None:
             notes.append(main_screen.presenter.settings_note(main_screen.frame(), main_screen.panels.brokers.box.width))
         assert notes[0] == notes[1]
         assert "the next check is in" in notes[0]
-        assert "U elects for the selected partition only" in notes[0]
+        assert "U elects a leader for the selected partition only" in notes[0]

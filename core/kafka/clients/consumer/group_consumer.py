@@ -76,7 +76,7 @@ class GroupConsumer(Consumer):
         call: the application's call that has no result yet.
         offsets: the offsets that the call `COMMIT_OFFSETS` commits.
         texts: the metadata string to store with each of the offsets to commit; empty if there are no such strings.
-        metadata: the string that was stored with the committed offset when the offsets were fetched, by partition.
+        metadata: for each partition, the metadata string of the committed offset, from the last fetch of committed offsets.
         error: the error of the last call; NONE if it succeeded.
         polls: whether the application is waiting for records.
         fetched: the records that have been fetched but not yet polled, in the order in which they arrived.

@@ -198,7 +198,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
             self._continue()
 
     def connection_lost(self, node: str) -> None:
-        """Handle the end of a connection to a broker: the connection broke, or the producer closed it."""
+        """Handle the end of a connection to a broker: the connection broke, or the producer of this process closed it."""
         super().connection_lost(node)
         if not self._losing:
             self._losing = True
@@ -206,7 +206,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
             self._losing = False
 
     def shared_connection_lost(self, node: str) -> None:
-        """Handle the end of a connection to a broker: the connection broke, or the consumer closed it."""
+        """Handle the end of a connection to a broker: the connection broke, or the consumer of this process closed it."""
         if not self._losing:
             self._losing = True
             self.connection_lost(node)

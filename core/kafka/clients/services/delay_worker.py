@@ -1,11 +1,12 @@
-"""A worker in a delay service. The worker reads the topic of one level, and sends each record to its real topic when the record is due.
+"""A worker in a delay service. The worker reads the topic of one level, and sends each record to its destination topic when the record is
+due.
 
 If levels are chained, and the requested delay of a record is longer than the longest level, the worker of the longest level sends the
 record on to the level that matches the rest of the delay.
 
-If the real topic never accepts a record, for example because the record is too large, the worker tries to send it again and again. If there
-is a dead-letter topic, a record that the real topic never accepts goes to the dead-letter topic instead, so that the worker can commit
-later offsets.
+If the destination topic never accepts a record, for example because the record is too large, the worker tries to send it again and again.
+If there is a dead-letter topic, a record that the destination topic never accepts goes to the dead-letter topic instead, so that the worker
+can commit later offsets.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class DelayWorker(ServiceWorker):
     """One instance of a worker in a delay service.
 
     Attributes:
-        refused: the records that the real topic never accepts, by partition, each as (first offset, offset after the last record, error).
+        refused: the records that the destination topic never accepts, by partition, each as (first offset, offset after the last record,
+            error).
         dead: the headers and the number of records that were sent to the dead-letter topic in the open transaction.
     """
 
@@ -61,7 +63,7 @@ class DelayWorker(ServiceWorker):
             self.write_topic(topic)
 
     def _handle(self, records: HeldRecords) -> None:
-        """Send the records to the real topic. Send the records that the real topic has refused to the dead-letter topic."""
+        """Send the records to the destination topic. Send the records that the destination topic has refused to the dead-letter topic."""
         for start, end, error in self.refused.get(records.partition, ()):
             if start < records.end and records.start < end:
                 before, rest = records.split(max(start, records.start))
@@ -87,7 +89,7 @@ class DelayWorker(ServiceWorker):
     def _forwarded(self, records: HeldRecords, batch: ProducerBatch) -> None:
         """Report the lateness, which is the time from when the records were due until they were acknowledged.
 
-        If the records were sent to another level instead of their real topic, the reported rounding is 0.
+        If the records were sent to another level instead of their destination topic, the reported rounding is 0.
         """
         content = batch.content
         if isinstance(content, RetriedRecords):
@@ -122,7 +124,7 @@ class DelayWorker(ServiceWorker):
     # --- dead letters ----------------------------------------------------------------------------------------------
 
     def _give_up(self, batch: ProducerBatch, error: str, *, known_lost: bool = False) -> None:
-        """Give up a batch. If the real topic never accepts the batch's records, send them to the dead-letter topic immediately."""
+        """Give up a batch. If the destination topic never accepts the batch's records, send them to the dead-letter topic immediately."""
         records, backs_off_until = self.sending.get(batch.id), self.backs_off_until
         super()._give_up(batch, error, known_lost=known_lost)
         if error == errors.REQUEST_TIMED_OUT and self.topic_deleted:

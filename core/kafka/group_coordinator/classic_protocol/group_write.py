@@ -40,7 +40,7 @@ class GroupWrite:
 
     Attributes:
         then: the step that follows the write.
-        value: the record.
+        value: the value of the record that is written.
         done: whether the write has ended.
     """
 
