@@ -1,10 +1,10 @@
 """The message audit: which records passed each tier of a session, and when.
 
 The tiers are: *produced* (passed to send()), *acked* (acknowledged to the producer by a broker), *stored* (committed), and one tier for
-each group (processed by a member), for each consumer without a group (received), and for each delay service (*delayed*: forwarded to the real
-topic; *dead-lettered*: sent to the dead-letter topic). The audit observes a session from its start, as the
-sink of its events and as the observer of its durability account. The audit knows each record by its identity
-(`core.lab.audit.produced_records`), so a loss and a duplicate never cancel each other out, as they would in counts.
+each group (processed by a member), for each consumer without a group (received), and for each delay service (*delayed*: forwarded to the
+destination topic; *dead-lettered*: sent to the dead-letter topic). The audit observes a session from its start, as the sink of its events
+and as the observer of its durability account. The audit knows each record by its identity (`core.lab.audit.produced_records`), so a loss
+and a duplicate never cancel each other out, as they would in counts.
 
 A record belongs to the bucket of its event time, which is its timestamp according to the producer's clock. A bucket closes when the allowed
 lateness has elapsed after its end. A record that reaches a tier after its bucket has closed is late. A late record reopens the bucket,
@@ -154,7 +154,7 @@ class MessageAudit:
         self._deliver(group_tier(group), tp, records)
 
     def records_sent_on(self, service: str, tp: TopicPartition, records: FetchedRange, *, dead: bool) -> None:
-        """Record that a delay service sent records to the real topic or to the dead-letter topic."""
+        """Record that a delay service sent records to the destination topic or to the dead-letter topic."""
         self._deliver(dead_letter_tier(service) if dead else delayed_tier(service), tp, records)
 
     def _deliver(self, name: str, tp: TopicPartition, records: FetchedRange) -> None:
@@ -252,7 +252,7 @@ def group_tier(group: str) -> str:
 
 
 def delayed_tier(service: str) -> str:
-    """Return the name of the tier of the records that a delay service has forwarded to the real topic."""
+    """Return the name of the tier of the records that a delay service has forwarded to the destination topic."""
     return f"delayed by {service}"
 
 

@@ -38,7 +38,7 @@ class KafkaConsumer(Client):
         running: whether the process is running.
         failure: the exception that the next poll() throws; empty if there is none.
         fetches: whether fetches can be sent now.
-        connections: the brokers that all readers consider connected.
+        connections: the brokers that every topic reader of this consumer considers connected.
         unread: the messages that arrived while no thread was reading from the network.
     """
 
@@ -219,11 +219,13 @@ class KafkaConsumer(Client):
             self._losing = False
 
     def connection_forgotten(self, node: str) -> None:
-        """Make all readers handle the next message from a broker, because one of them no longer considers the broker connected."""
+        """Make all topic readers handle the next message from a broker, because one of the readers no longer considers the broker
+        connected.
+        """
         self.connections.pop(node, None)
 
     def shared_connection_lost(self, node: str) -> None:
-        """Handle the end of a connection to a broker: the connection broke, or a reader closed it."""
+        """Handle the end of a connection to a broker: the connection broke, or a topic reader closed it."""
         if not self._losing:
             self.connection_failed(node)
             self.connection_lost(node)

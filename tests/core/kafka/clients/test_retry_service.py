@@ -44,7 +44,7 @@ def test_impossible_acts_are_refused() -> None:
         (acts.StartRetryService("orders", dead_letters=False), "only a blocking service"),
         (acts.StartRetryService("orders", ("soon",)), "is not a duration"),
         (acts.StartRetryService("orders", transactional=True), "use 0.11 or later"),
-        (acts.StartRetryService("orders", blocking=True, count_tries="before"), "has retry topics and commit: done"),
+        (acts.StartRetryService("orders", blocking=True, count_tries="before"), "must have retry topics and 'commit: done'"),
         (acts.StartRetryService("orders", dlt_strategy="never"), "must be always-retry or fail"),
         (acts.StartRetryService("orders", blocking=True, dead_letters=False, dlt_strategy="fail"), "no dead-letter topic to read"),
         (acts.StartRetryService("orders", count_tries="never"), "must be after or before"),
