@@ -47,7 +47,9 @@ class Pace(enum.StrEnum):
     TIMELINE = "timeline"
     """Virtual time advances automatically. Fetchers, heartbeats, and checks run automatically."""
     BY_HAND = "by-hand"
-    """Each fetch, response, fencing, and check is a separate step. All other messages arrive immediately. Time passes only with `wait`."""
+    """Each fetch, response, fencing, and check is a separate step. All other messages arrive immediately. Virtual time advances only with
+    the act `wait`.
+    """
 
 
 class ControlPlane(enum.StrEnum):

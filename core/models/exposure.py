@@ -52,10 +52,10 @@ class Replicated(Protocol):
 
 
 class Exposure:
-    """The exposure of a system over time. The exposure is exact if `run_until` runs the system.
+    """The exposure of a system over time. The exposure is exact only if the caller runs the system with `run_until`.
 
     Attributes:
-        most: the highest number of exposed writes at one moment.
+        most: the highest number of writes that were exposed at the same time.
         area: the sum, over all writes, of how long each one was exposed, versions · µs.
     """
 

@@ -92,12 +92,12 @@ class Report:
 
     @property
     def write_unavailable_us(self) -> int:
-        """The time within write outages, µs."""
+        """The total duration of all write outages, µs."""
         return covered(self.write_outages)
 
     @property
     def read_unavailable_us(self) -> int:
-        """The time within read outages, µs."""
+        """The total duration of all read outages, µs."""
         return covered(self.read_outages)
 
     def latency(self, share: float) -> int:
@@ -176,7 +176,7 @@ def outages(probes: Sequence[WriteRecord | ReadRecord]) -> tuple[Outage, ...]:
 
 
 def covered(intervals: Sequence[Outage]) -> int:
-    """Return the total time within outages, µs. If outages overlap, the shared time counts once."""
+    """Return the total duration of outages, µs. If outages overlap, the shared time counts once."""
     total = reached = 0
     for each in intervals:
         total += max(0, each.end - max(reached, each.start))

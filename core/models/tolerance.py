@@ -1,4 +1,4 @@
-"""The number of copies that a model needs in order to still accept writes and keep acknowledged writes after some copies are lost."""
+"""The number of copies that a model needs so that it accepts writes and keeps acknowledged writes even after some copies are lost."""
 
 from __future__ import annotations
 

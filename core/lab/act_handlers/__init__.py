@@ -53,7 +53,7 @@ _HANDLERS: Final[find.Handlers] = {
 
 
 def execute(cluster: ClusterNodes, act: acts.Act) -> int:
-    """Check an act, record it, and perform it.
+    """Check, record, and perform an act.
 
     Everything else that is due at the current virtual time happens before the act. Therefore, the time of an act alone determines its place
     in a run.

@@ -25,7 +25,7 @@ class Set(Act, word="set", does="change a Kafka setting while the cluster is run
 
 @attrs.frozen(eq=False, repr=False)
 class CreateTopic(Act, word="create-topic", does="create a topic"):
-    """Create a topic. `replicas` assigns the replicas of its partitions to brokers."""
+    """Create a topic. `replicas` assigns the replicas of the topic's partitions to brokers."""
 
     topic: str
     partitions: int = 1

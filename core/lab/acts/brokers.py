@@ -31,8 +31,9 @@ class PowerLoss(Act, word="power-loss", does="cut the power of a broker's machin
 
 @attrs.frozen(eq=False, repr=False)
 class Shutdown(Act, word="shutdown", does="shut a broker down cleanly (controlled shutdown)"):
-    """Shut the broker down cleanly (SIGTERM). Other brokers become leaders of its partitions, the broker writes its high watermarks to
-    disk, and its process ends."""
+    """Shut the broker down cleanly (SIGTERM). Other brokers become leaders of the broker's partitions, the broker writes its high
+    watermarks to disk, and its process ends.
+    """
 
     broker: int
 

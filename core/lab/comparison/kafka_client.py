@@ -38,7 +38,7 @@ class Served:
     Attributes:
         row: the latest version of the key below the limit of the read.
         position: the offset up to which the read sees records.
-        refusal: why there is no answer; empty if there is one.
+        refusal: why the replica did not answer; empty if it answered.
         unreachable: whether the read waits for an answer until its time limit.
     """
 

@@ -284,5 +284,5 @@ def broker_of(server: str) -> int:
 
 
 def node_of(name: str) -> str:
-    """Return the name that a node has in the cluster: for `n1`, this is `b1`."""
+    """Return the name that a node has in the cluster, for example `b1` for `n1`."""
     return f"b{name[1:]}" if name[:1] == "n" and name[1:].isdecimal() else name

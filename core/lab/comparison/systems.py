@@ -83,7 +83,7 @@ class Compared(Protocol):
         """Return the counts, with the current data of the authoritative server as the final state."""
 
     def settle(self, quiet: int) -> Report:
-        """End all faults and the load, wait, and return the counts."""
+        """End all faults and the load, wait until nothing changes anymore, and return the counts."""
 
 
 Build = Callable[[int, Sink], Compared]

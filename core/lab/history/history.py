@@ -128,7 +128,7 @@ class History(TaskRunner):
         return self.replay_run.cluster
 
     def view(self) -> ClusterView:
-        """Return the frozen state."""
+        """Return a frozen view of the cluster at the present moment."""
         return self.cluster.view()
 
     def events(self) -> list[EventTuple]:

@@ -122,7 +122,7 @@ class ParallelRun:
         return self.replay_run.cluster.now
 
     def view(self) -> ClusterView:
-        """Return the frozen state."""
+        """Return a frozen view of the run's cluster."""
         return self.replay_run.cluster.view()
 
     def ended_before(self, now: int) -> int | None:

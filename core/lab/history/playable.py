@@ -131,7 +131,7 @@ class PlayableCluster(ReprMixin):
         self.cluster.run_until(time_us)
 
     def snapshot(self) -> PlayableClusterSnapshot | None:
-        """Return the current state; None unless the cluster is a `Cluster`."""
+        """Return the current state; None if the cluster is not a `Cluster`."""
         return PlayableClusterSnapshot(self.cluster.snapshot()) if isinstance(self.cluster, Cluster) else None
 
     def after_act(self) -> None:

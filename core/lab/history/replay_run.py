@@ -273,7 +273,7 @@ class ReplayRun:
         return seq
 
     def restore_position(self, position: Position, step_index: StepIndex, acted: tuple[int, int]) -> None:
-        """Set the position to that of a restored keyframe."""
+        """Set the position of the run to the position of a restored keyframe."""
         self.steps, self.acts_done, self.event_tap.seq = position.steps, position.acts, position.seq
         self.step_index, self._acted = step_index, acted
 
@@ -329,5 +329,5 @@ class BranchReplay:
         """Complete the task at the end of the replay."""
 
     def cancel(self) -> bool:
-        """Cancel the replay. No change has to be undone."""
+        """Cancel the replay. A replay makes no changes that must be undone."""
         return False

@@ -68,8 +68,8 @@ class OwnedPartition:
         committed: the committed offset; NO_OFFSET if there is none or if it is not known.
         log_end: the high watermark; NO_OFFSET if the partition has no leader that answers.
         last_stable: the last stable offset; NO_OFFSET if the partition has no leader that answers.
-        stalled: why no member gets new records from the partition; empty if one does.
-        until: when the stall ends or is detected, µs; NEVER if no deadline is running.
+        stalled: why no member gets new records from the partition; empty if a member gets new records.
+        until: the time at which the stall ends or is detected, µs; NEVER if no deadline is running.
     """
 
     tp: TopicPartition

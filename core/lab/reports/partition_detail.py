@@ -70,7 +70,7 @@ class FollowerState:
         fetched_us: the time since the last fetch; -1 if the follower has not fetched.
         caught_up_us: the time since the follower last had all of the leader's records; -1 if the follower has never had all of them.
         counts: whether the high watermark is currently waiting for the follower.
-        waits_us: how much longer the follower's fetch can wait in the leader's purgatory; -1 if no fetch waits.
+        waits_us: how much longer the follower's fetch can wait in the leader's purgatory, µs; -1 if no fetch is waiting.
     """
 
     broker: int
@@ -157,7 +157,7 @@ class PartitionDetail:
     Attributes:
         now: the virtual time of the view, µs.
         view: the partition's view in `ClusterView`.
-        leads: the state of the leader; None if there is no leader, or if the leader's process is gone.
+        leads: the state of the leader; None if there is no leader, or if the leader's process has ended.
         replicas: the replicas, in replica order.
         session_us: the session timeout, which is how long a broker can go without a heartbeat before the controller considers it dead.
         eligible: the brokers that the controller could elect now, in order of preference, each with the kind of election.

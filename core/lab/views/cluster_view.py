@@ -34,7 +34,7 @@ class ClusterView(ReprMixin):
         cut_links, held_links: the directed links that are cut, and the directed links that are held; sorted.
         accepted, acked, lost, duplicated, lost_acknowledged, lost_read: the total numbers of records in the durability account.
         diverged, exposed: the sums of `PartitionView.diverged` and `PartitionView.exposed` over all partitions.
-        unclean_elections: the number of unclean elections, including those of a last known leader.
+        unclean_elections: the number of unclean elections, including elections of a last known leader.
         isr_shrinks, isr_expands: the numbers of committed ISR changes.
         controller_epoch: the newest controller epoch in the cluster.
         active_controllers: the sum of ActiveControllerCount over all nodes.
@@ -42,7 +42,7 @@ class ClusterView(ReprMixin):
         voters: the voters of the metadata quorum; empty if there is none.
         changed_links: the directed links that are slower than the other links, or that lose, duplicate, or reorder more messages; sorted.
         loss_ppm: the share of messages that each link loses, in parts per million.
-        latency_us, jitter_us: the latency and jitter of every link that is not in `changed_links`.
+        latency_us, jitter_us: the latency and jitter of all links that are not in `changed_links`, µs.
         unclean_check_us: the time until the KRaft controller checks for unclean elections; -1 if no check is scheduled.
         groups, processes: the views of the groups and of the processes.
         members: the views of the consumers that belong to groups.

@@ -96,7 +96,7 @@ _structure_of: Final = operator.attrgetter(
 )  # fmt: skip
 
 _NEVER_DUE: Final = 2**62
-"""A virtual time that is never reached."""
+"""A virtual time that the simulation never reaches."""
 
 Counts = tuple[int, int, int, int, int, int]
 """The numbers of records: accepted, acknowledged, lost, duplicated, lost after acknowledgment, and lost after a consumer read them."""

@@ -58,15 +58,16 @@ class PartitionView(ReprMixin):
         min_isr: the effective min.insync.replicas.
         status: the status that clients experience (`core.kafka.health`).
         replica_views: the views of the replicas, in replica order.
-        slowest_replicas: the replicas that hold the high watermark back: those with the lowest LEO that the leader knows; the leader if all
-            LEOs are equal.
+        slowest_replicas: the replicas that hold back the high watermark, which are the replicas with the lowest LEO that the leader knows;
+            the leader if all LEOs are equal.
         accepted, acked, lost, duplicated: the numbers of records in the durability account (`core.lab.accounts.durability_account`).
         committed: the leader's high watermark.
         diverged: the number of offsets below both high watermarks at which two live replicas hold different records.
         exposed: the number of committed records that an electable replica lacks.
         not_fetching: the ISR members that cannot fetch from the leader because their process is down or paused, or the link is cut.
         uncommitted_us: how long the HW has not advanced although it is below the leader's LEO, µs; 0 if everything is committed.
-        lost_acknowledged, lost_read: the number of lost records that were acknowledged, and the number that a consumer has read.
+        lost_acknowledged, lost_read: the number of lost records that were acknowledged, and the number of lost records that a consumer has
+            read.
         held_back_at: the leader's last stable offset while transactions keep it below the high watermark; None while the two are equal.
         ongoing: the number of transactions that are open in the leader's log.
     """

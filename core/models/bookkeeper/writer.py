@@ -59,7 +59,7 @@ class Writer(Server):
         waits: whether the writer is waiting for bookies to become available again, because too few bookies are left.
         failed: the bookies that the writer no longer uses.
         recovery: the recovery of another writer's ledger; None if there is none.
-        found: the ledgers before this writer's own, while the writer is taking over.
+        found: the ledgers that existed before this writer's own ledger, while the writer is taking over.
         rows, engine: the confirmed entries of all ledgers, and the rows that reads return.
     """
 

@@ -37,7 +37,7 @@ EMPTY = ClusterState(0, 0, (), 0, "", (), ())
 
 
 def with_nodes(state: ClusterState, nodes: Sequence[str], preferred: str) -> ClusterState:
-    """Return the state after the set of nodes has changed. If the primary has left the cluster, another copy is promoted
+    """Return the cluster state after the set of nodes has changed. If the primary has left the cluster, another copy is promoted
     (`RoutingNodes.promoteReplicaToPrimary`).
 
     Any in-sync copy can be promoted, not only the one with the most operations. If no copy is in sync, the shard is red.
@@ -60,21 +60,21 @@ def with_nodes(state: ClusterState, nodes: Sequence[str], preferred: str) -> Clu
 
 
 def without_copy(state: ClusterState, copy: str) -> ClusterState:
-    """Return the state after a copy has failed. The copy stays on its node, but is no longer in sync (`ShardStateAction`)."""
+    """Return the cluster state after a copy has failed. The copy stays on its node, but is no longer in sync (`ShardStateAction`)."""
     return state._replace(
         in_sync=tuple(node for node in state.in_sync if node != copy), started=tuple(node for node in state.started if node != copy)
     )
 
 
 def with_copy(state: ClusterState, copy: str) -> ClusterState:
-    """Return the state after a copy has recovered and is therefore in sync."""
+    """Return the cluster state after a copy has recovered and is therefore in sync."""
     in_sync = state.in_sync if copy in state.in_sync else (*state.in_sync, copy)
     started = state.started if copy in state.started else (*state.started, copy)
     return state._replace(in_sync=in_sync, started=started)
 
 
 def with_stale_primary(state: ClusterState, node: str) -> ClusterState:
-    """Return the state after a copy has been forced to be the primary, regardless of the operations that the copy lacks
+    """Return the cluster state after a copy has been forced to be the primary, regardless of the operations that the copy lacks
     (allocate_stale_primary).
     """
     return state._replace(primary=node, primary_term=state.primary_term + 1, in_sync=(node,), started=(node,))

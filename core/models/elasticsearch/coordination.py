@@ -50,7 +50,7 @@ DISCOVERY_INTERVAL: Final = SECOND
 """The interval at which a node without a master looks for one, µs (discovery.find_peers_interval)."""
 
 Task = tuple[str, str, int, str]
-"""A change that the master must make: its kind, the node or copy, a primary term, and the reason."""
+"""A change that the master must make: the kind of change, the node or copy, a primary term, and the reason."""
 
 
 class Coordination:

@@ -147,7 +147,7 @@ class PrimaryWritten(NamedTuple):
 
 
 class PrimaryFailed(NamedTuple):
-    """The primary could not write the row, or does not know whether the row will be kept. The coordinating node tries again."""
+    """The primary could not write the row, or does not know whether the row will be kept. The coordinating node retries the write."""
 
     number: int
     reason: str

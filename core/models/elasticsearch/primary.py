@@ -38,7 +38,7 @@ class OpenWrite:
     """A write that is not acknowledged yet.
 
     Attributes:
-        coordinator, number: the coordinating node, and the number that it gave to the write.
+        coordinator, number: the coordinating node, and the number that this node gave to the write.
         waiting: the copies that have not responded to the write.
         indexed: whether the primary itself has indexed the write and, with refresh=wait_for, searches see it.
     """

@@ -16,7 +16,7 @@ class CoordinatedWrite:
     """A client's write.
 
     Attributes:
-        client, request: the client, and the number that it gave to the write.
+        client, request: the client, and the number that the client gave to the write.
         primary: the primary that the write was sent to; empty while the write is waiting for another cluster state.
         tried: whether the write has been sent to a primary before.
     """

@@ -19,7 +19,7 @@ class ElasticsearchSettings:
         write_timeout: how long a write waits for active copies or for a primary, µs.
         refresh_interval: index.refresh_interval, µs: the interval at which a copy makes its operations visible to searches.
         refresh_phases: the time at which each copy refreshes for the first time, µs. By default, the copies refresh one after the other.
-        wait_for_refresh: whether a write is acknowledged only when searches at all copies see it (refresh=wait_for).
+        wait_for_refresh: whether a write is acknowledged only after searches at all copies can find it (refresh=wait_for).
         translog_async: whether writes are acknowledged before they are synced to disk (index.translog.durability=async).
         sync_interval: the time between two syncs of the translog, µs (index.translog.sync_interval).
         check_interval, check_timeout, check_retries: cluster.fault_detection: how masters and the other nodes check each other.

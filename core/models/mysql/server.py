@@ -39,7 +39,7 @@ class MySQLServer(Server):
         writable_when_applied: whether the server becomes writable as soon as its relay log is applied.
         engine: the committed rows, which reads return.
         executed: the GTIDs of the transactions in the binary log.
-        primary_keys: the GTID of the transaction that inserted each primary key, if the keys are AUTO_INCREMENT.
+        primary_keys: if the keys are AUTO_INCREMENT, the GTID of the transaction that inserted each primary key.
         requests: for each client that is waiting for a commit, the number of its request and its address, by place in the binary log.
         dumps: the connected replicas, each with the GTIDs that the replica had when it connected.
     """

@@ -45,7 +45,7 @@ class Codec:
         self.cls = cls
 
     def read_final(self, each: object) -> State:
-        """Return those values of an object that never change. These values are not part of the object's states."""
+        """Return those values of an object that never change. The values that never change are not part of the object's states."""
         return ()
 
     def read(self, objects: list[FieldValue], states: list[State]) -> list[State]:
@@ -235,7 +235,7 @@ class AppendOnlyListCodec(Codec):
 def _grown(each: AppendOnlyList[object], state: State) -> State:
     """Return the state of a list that has grown.
 
-    If another state has already extended the shared copy beyond this state's length, copy it first.
+    If another state has already extended the shared copy beyond this state's length, copy the shared copy first.
     """
     copy, length = state
     if len(copy) != length:

@@ -125,7 +125,7 @@ def outside(cls: type) -> tuple[str, ...]:
 
 
 def final_of(cls: type) -> frozenset[str]:
-    """Return the fields that a class declares `Final`, which are set once. Compiled classes have no such annotations."""
+    """Return the fields that a class declares `Final`, which are set once. In compiled classes, `Final` fields have no annotations."""
     hints = {name: hint for base in cls.__mro__ for name, hint in inspect.get_annotations(base).items()}
     return frozenset(name for name, hint in hints.items() if str(hint).startswith("Final"))
 

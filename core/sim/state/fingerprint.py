@@ -132,7 +132,7 @@ class _Writer:
         return way(value)
 
     def moment(self, time: object) -> Form:
-        """Return the form of a moment: its distance from now. None and other values are written as they are."""
+        """Return the form of a moment: its distance from now. None and other values that are not times are written unchanged."""
         return ("t", time - self._now) if type(time) is int else self.write(time)
 
     def due(self, entry: Entry) -> Form:

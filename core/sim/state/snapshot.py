@@ -41,7 +41,7 @@ class Group:
     """The objects of one class, or of classes that have few objects each.
 
     Attributes:
-        objects: the objects in the order in which they were found. No object is ever removed.
+        objects: the objects in the order in which they were found. Objects are never removed from this list.
         states: the states of the objects at the last snapshot, for all objects that had been found by then. The list is replaced, never
             changed.
     """
@@ -125,7 +125,9 @@ class Group:
         self._alike.setdefault(at - at % AT_ONCE, set()).add(at % AT_ONCE)
 
     def restore(self, states: list[State], *, in_step: bool) -> None:
-        """Write states back to the objects. If `in_step` is set, append-only lists have only grown since the states of this group."""
+        """Write states back to the objects. If `in_step` is set, append-only lists have only grown since the states of this group were
+        recorded.
+        """
         former, self.states = self.states, states
         if isinstance(self.codec, AppendOnlyListCodec):
             self.codec.restore(self.objects, states, former if in_step else [])
