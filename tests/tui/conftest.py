@@ -12,7 +12,7 @@ import pytest
 import textual.app
 import textual.pilot
 from textual._context import active_app
-from textual.app import App, ScreenStackError
+from textual.app import App
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
@@ -63,12 +63,10 @@ async def nothing_to_do(_min_sleep: float = 0.0, max_sleep: float = 1.0) -> None
     An application handles a new size, and paints, when its timers fire: 120 and 60 times a second. This function does so without waiting for
     the timers.
     """
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + max_sleep
-    painted = False
-    while not painted and loop.time() < deadline:
+    deadline = asyncio.get_running_loop().time() + max_sleep
+    await no_callback_ready(deadline)
+    while await paint(active_app.get()) and asyncio.get_running_loop().time() < deadline:
         await no_callback_ready(deadline)
-        painted = not paint(active_app.get())
 
 
 async def no_callback_ready(deadline: float) -> None:
@@ -82,15 +80,17 @@ async def no_callback_ready(deadline: float) -> None:
         alone = 0 if loop._ready else alone + 1  # type: ignore[attr-defined]
 
 
-def paint(app: App[Any]) -> bool:
+async def paint(app: App[Any]) -> bool:
     """Take over a new size, and paint what has changed on the screen. Return False if nothing has changed."""
+    if app._exit or not app.screen_stack:
+        return False
+    if app._batch_count:  # for example, for the 50 ms after the command palette has closed
+        await asyncio.sleep(0.001)
+        return True
     if app._resize_timer is not None:
         app._check_resize()
         return True
-    try:
-        screen = app.screen
-    except ScreenStackError:
-        return False
+    screen = app.screen
     changed = bool(screen._layout_required or screen._scroll_required or screen._repaint_required or screen._recompose_required)
     changed = changed or bool(screen._dirty_widgets or screen._callbacks)
     if changed:
