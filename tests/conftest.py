@@ -41,11 +41,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Exclude the objects of the thousands of collected tests from garbage collection. Scanning them again and again would take 5 to 10% of
-    the time.
+    """Exclude the objects of the thousands of collected tests from garbage collection, and collect less often than by default, which is after
+    700 new objects. Each of both saves 5 to 10% of the time.
     """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000)
 
 
 @pytest.hookimpl(optionalhook=True)

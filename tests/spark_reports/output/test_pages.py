@@ -78,13 +78,16 @@ async def test_states_differ_without_their_colors(tmp_path: Path, scheme: str) -
                 " x: box.x + scrollX, y: box.y + scrollY, width: 26, height: 14}; })"
             )
             assert len(marks) == count, legend
-            assert len({mark["words"] for mark in marks}) == len(marks), "each has words of its own"
-            drawn = {mark["look"]: await _drawing(page, mark) for mark in marks}
-            for (one, mine), (other, theirs) in itertools.combinations(drawn.items(), 2):
-                unlike = sum(abs(a - b) for a, b in zip(mine, theirs, strict=True)) / len(mine)
-                brightness = abs(await _brightness(page, marks, one) - await _brightness(page, marks, other))
-                flat = max(mine) - min(mine) < 8 and max(theirs) - min(theirs) < 8
-                assert unlike > 8 or (flat and brightness > 60), (scheme, one, other, unlike, brightness)
+            assert len({mark["look"] for mark in marks}) == len({mark["words"] for mark in marks}) == len(marks), (
+                "each has words of its own"
+            )
+            shades = await _greys(page, marks)
+            for (at, mine), (other, theirs) in itertools.combinations(enumerate(shades), 2):
+                unlike = sum(abs(a - b) for a, b in zip(_drawing(mine), _drawing(theirs), strict=True)) / len(mine)
+                brightness = abs(_mean(mine) - _mean(theirs))
+                flat = max(_drawing(mine)) - min(_drawing(mine)) < 8 and max(_drawing(theirs)) - min(_drawing(theirs)) < 8
+                looks = (marks[at]["look"], marks[other]["look"])
+                assert unlike > 8 or (flat and brightness > 60), (scheme, *looks, unlike, brightness)
         words = await page.value("Array.from(document.querySelectorAll('.lane text.bar'), (text) => text.textContent)")
         for state in ("under-replicated", "at min", "under min", "offline", "acks=all waits", "no writes", "no reads or writes", "b1"):
             assert state in words, "and in the bar itself, where there is room"
@@ -92,22 +95,29 @@ async def test_states_differ_without_their_colors(tmp_path: Path, scheme: str) -
         assert "no reads or writes" in explained, "in the legend's words, too"
 
 
-async def _grey(page: Page, mark: dict[str, Any]) -> list[float]:
-    # A fraction of a pixel of what is around the mark is no part of it.
-    clip = {name: mark[name] for name in ("x", "y", "width", "height")}
-    _, size, lines = pixels(await page.picture(clip))
-    return [0.3 * line[at] + 0.59 * line[at + 1] + 0.11 * line[at + 2] for line in lines[2:12] for at in range(2 * size, 24 * size, size)]
+async def _greys(page: Page, marks: list[dict[str, Any]]) -> list[list[float]]:
+    """Return the brightness of all pixels of each mark, from one picture of all marks."""
+    left, top = (min(mark[axis] for mark in marks) for axis in "xy")
+    width, height = (
+        max(mark[axis] + mark[size] for mark in marks) - least for axis, size, least in (("x", "width", left), ("y", "height", top))
+    )
+    _, size, lines = pixels(await page.picture({"x": left, "y": top, "width": width, "height": height}))
+    greys = []
+    for mark in marks:
+        # A fraction of a pixel of what is around the mark is no part of it.
+        row, column = round(mark["y"] - top), round(mark["x"] - left)
+        inside = range((column + 2) * size, (column + 24) * size, size)
+        greys.append([0.3 * line[at] + 0.59 * line[at + 1] + 0.11 * line[at + 2] for line in lines[row + 2 : row + 12] for at in inside])
+    return greys
 
 
-async def _drawing(page: Page, mark: dict[str, Any]) -> list[float]:
-    grey = await _grey(page, mark)
-    mean = sum(grey) / len(grey)
-    return [value - mean for value in grey]
-
-
-async def _brightness(page: Page, marks: list[dict[str, Any]], look: str) -> float:
-    grey = await _grey(page, next(mark for mark in marks if mark["look"] == look))
+def _mean(grey: list[float]) -> float:
     return sum(grey) / len(grey)
+
+
+def _drawing(grey: list[float]) -> list[float]:
+    mean = _mean(grey)
+    return [value - mean for value in grey]
 
 
 @pytest.mark.spark
