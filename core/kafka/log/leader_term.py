@@ -210,7 +210,7 @@ FetchedRecords = tuple[Column, Column, Term, int, Any]
 """Records in the form that fetch responses contain: the start, end, and term of the first range, the total size in bytes, and the following
 records.
 
-The following records are None after the last range.
+For the last range, the following records are None.
 """
 
 

@@ -298,8 +298,8 @@ class ProducerStateManager:
             self.remove_expired(due, expiration)
 
     def truncate_head(self, log_start: int) -> None:
-        """Drop the producers whose last record is below the log start. Only releases before 2.3 drop these producers (`#truncateHead`,
-        KAFKA-7190)."""
+        """Drop the producers whose last record is below the log start. Only releases before 2.3 drop producers when the log start moves
+        (`#truncateHead`, KAFKA-7190)."""
         for entry in list(self.entries.values()):
             if entry.last_data_offset < log_start:
                 del self.entries[entry.producer_id]

@@ -432,8 +432,8 @@ class FetchManager:
         self.complete_fetch(session)
 
     def arm_expiry(self, session: FetchSession) -> None:
-        """Arm a timer that completes the delayed fetch at its deadline. If a timer is armed that fires earlier, this timer arms the next
-        one when it fires."""
+        """Arm a timer that completes the delayed fetch at its deadline. If the armed timer fires earlier, it arms the next timer when it
+        fires."""
         if session.timer_due < 0 or session.timer_due > session.deadline:
             session.timer_due = session.deadline
             expiry = Timer("fetch-expiry", (session.follower, session.fetcher))

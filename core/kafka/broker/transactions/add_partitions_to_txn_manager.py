@@ -96,7 +96,7 @@ class AddPartitionsToTxnManager:
 
     Attributes:
         in_flight: the requests in flight, keyed by correlation ID.
-        queued: the requests to send next to each coordinator that has a request in flight, by transactional.id.
+        queued: the requests to send next to each coordinator that has a request in flight, keyed by transactional.id.
     """
 
     __slots__ = ("broker", "hosted", "in_flight", "queued")
