@@ -108,5 +108,5 @@ def environment_variables(
 
 
 def _log4j(scratch: Path) -> Path:
-    """Write the configuration file for Spark's log, and return its path. The directory contains no other configuration."""
+    """Return the path of the configuration file for Spark's log, whose directory contains no other configuration."""
     return scratch / "conf" / "log4j2.properties"

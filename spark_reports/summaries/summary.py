@@ -56,8 +56,8 @@ class Summary:
     rows_from: tuple[str, ...] = attrs.field(default=attrs.Factory(lambda summary: summary.kinds, takes_self=True))
 
     def can_have_rows(self, inputs: SummaryInputs) -> bool:
-        """Whether any event kind that produces rows occurs. If no such kind occurs, the table is empty, and Spark does not need to compute
-        it.
+        """Whether any event kind that produces rows occurs. If no event kind that produces rows occurs, the table is empty, and Spark does
+        not need to compute it.
         """
         return inputs.can_occur(self.rows_from)
 

@@ -33,7 +33,7 @@ MIN_ISR: Final = Summary(
     notes=(
         "`min_isr` is the effective min.insync.replicas at the end. A partition is at min if it is under-replicated and has exactly "
         "`min_isr` in-sync replicas. If a partition is at min, one more failure blocks acks=all writes. A partition is under min if it "
-        "has fewer than `min_isr` in-sync replicas. The leader of such a partition refuses acks=all writes. An offline partition is "
+        "has fewer than `min_isr` in-sync replicas. The leader of a partition that is under min refuses acks=all writes. An offline partition is "
         "neither at min nor under min."
     ),
     kinds=STATE_KINDS,

@@ -55,7 +55,7 @@ DELAYS: Final = Summary(
         "isrlab versions. "
         "`inversions` counts the records that arrived after a record of the same partition with a higher offset. `instances` counts the starts of the "
         "worker, and `forgotten` counts the records in the memory of instances that were killed, crashed, or failed; the next instance reads them again, unless their "
-        "offsets were committed. The table `deliveries` counts the records that were forwarded twice or never. In a transactional service, the counts also include transactions that are aborted later."
+        "offsets were committed. The table `deliveries` counts the records that were forwarded twice or never. In a transactional service, the counts also include records in transactions that are aborted later."
     ),
     kinds=("delayed-forwarded", "service-started", "service-ended"),
     columns=("worker", "topic", "partition", "from_offset", "to_offset", "late_us", "real_topic", "delay_us", "held", "how", "rounding_us",

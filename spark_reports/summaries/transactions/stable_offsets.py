@@ -48,8 +48,8 @@ STABLE_OFFSETS: Final = Summary(
         "time at which the high watermark passes the first record of the transaction until the high watermark passes its marker. "
         "`held_us` is the time during which the LSO was below the high watermark. Overlapping and adjacent intervals form one window, and "
         "`longest_us` is the length of the longest window. `largest_gap` is the largest number of offsets between the LSO and the high "
-        "watermark. `held_at_end` is 1 if the LSO is held back at the end of the log. Time without a leader does not count. Transactions "
-        "that are still open on `__consumer_offsets` at the end of the session are not counted either."
+        "watermark. `held_at_end` is 1 if the LSO is held back at the end of the log. The table covers neither time without a "
+        "leader nor transactions that are still open on `__consumer_offsets` at the end of the session."
     ),
     kinds=STABLE_KINDS,
     columns=STABLE_COLUMNS,

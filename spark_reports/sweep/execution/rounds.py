@@ -137,7 +137,7 @@ class _ChunkSizes:
         self.seconds: dict[int, tuple[float, int]] = {}
 
     def learn(self, finished: FinishedChunk) -> None:
-        """Adjust the sizes to the time that a finished chunk took."""
+        """Adjust the sizes of later chunks to the time that a finished chunk took."""
         cell = finished.chunk.cell
         seconds, runs = self.seconds.get(cell, (0.0, 0))
         self.seconds[cell] = (seconds + finished.seconds, runs + len(finished.runs))

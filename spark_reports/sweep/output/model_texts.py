@@ -89,7 +89,7 @@ def model_notes(outcome: ModelSweepResult) -> list[str]:
         notes.append(
             f"An operator promotes a MySQL replica {format_duration(grid.operator_after)} after the source died or was cut off, and "
             f"rebuilds "
-            "the former source. The other systems replace their primary without an operator."
+            "the former source. Systems other than MySQL replace their primary without an operator."
         )
     offline = [f"{cell.cell.name} {cell.offline:,}" for cell in cells if cell.offline]
     if offline:

@@ -134,9 +134,9 @@ class GeneralAssignmentBuilder:
 
         Return whether any partition moved (`#performReassignments`).
 
-        Kafka also stops as soon as `#isBalanced` returns true. When `#isBalanced` returns true, no partition could move anyway. In rare
-        cases, Kafka moves the same partition back and forth endlessly, because `#getTheActualPartitionToBeMoved` keeps choosing it. isrlab
-        stops choosing it if several rounds do not improve the balance (`ROUNDS_IN_VAIN`).
+        Kafka also stops as soon as `#isBalanced` returns true, when no partition could move anyway. In rare cases, Kafka moves the same
+        partition back and forth endlessly, because `#getTheActualPartitionToBeMoved` keeps choosing it. isrlab stops choosing it if several
+        rounds do not improve the balance (`ROUNDS_IN_VAIN`).
         """
         performed = False
         modified = True

@@ -47,8 +47,8 @@ class Consumer(Client):
         read: the number of records read.
         stopped: whether the consumer has stopped.
         validates: whether the consumer validates its position with each new leader (KIP-320).
-        client_rack: the consumer's rack. The value is empty if the consumer has no rack, and None if the consumer's release does not send a
-            rack (before 2.4).
+        client_rack: the consumer's rack; empty if the consumer has no rack, and None if the consumer's release does not send a rack (before
+            2.4).
         start_time: the timestamp from which the consumer reads, µs; -1 to start according to `reset`.
         read_committed: whether isolation.level is read_committed; otherwise, it is read_uncommitted.
         in_flight: for each broker, the fetch in flight, as (correlation ID, time sent).
@@ -110,8 +110,8 @@ class Consumer(Client):
         """Update the metadata from a response. If the response does not contain the topic's partitions, request metadata again after
         retry.backoff.ms.
 
-        The partitions are missing if the topic does not exist, or if the broker has just started and its metadata cache is still empty.
-        Kafka: `Metadata#handleMetadataResponse`, `NetworkClient.DefaultMetadataUpdater#handleSuccessfulResponse`.
+        A response does not contain the topic's partitions if the topic does not exist, or if the broker has just started and its metadata
+        cache is still empty. Kafka: `Metadata#handleMetadataResponse`, `NetworkClient.DefaultMetadataUpdater#handleSuccessfulResponse`.
         """
         super()._metadata_arrived(response, sender)
         if not self.leaders and not self.stopped:
@@ -378,7 +378,7 @@ class Consumer(Client):
             self._fetch_all()
 
     def _check_timeouts(self, _: object) -> None:
-        """Check for requests that have timed out. The consumer checks once a second and when the next timeout is due."""
+        """Check for requests that have timed out, once a second and when the next timeout is due."""
         now, timeout = self.journal.now, self.config.request_timeout + POLL_DELAY
         silent = {node: None for node, (_, sent_at) in self.in_flight.items() if now - sent_at >= timeout}
         silent |= {node: None for _, node, sent_at in self._validating.values() if now - sent_at >= timeout}

@@ -300,7 +300,7 @@ class ConsumerCoordinator(AbstractMembership):
             self._send_sync(assignors.assign(self.protocol, counts, response.members, self.release))
 
     def check_metadata(self) -> None:
-        """Join again if this member is the leader and a topic's number of partitions has changed since the member assigned them
+        """Join again if this member is the leader and a topic's number of partitions has changed since the last assignment
         (`ConsumerCoordinator#rejoinNeededOrPending`)."""
         self.assign_if_possible()
         if self.leads and self.state is MemberState.STABLE and self.known_counts is not None:

@@ -289,7 +289,8 @@ class MemberConsumer(GroupConsumer):
         self.process.poll_fails(error)
 
     def partition_counts(self, topics: tuple[str, ...]) -> dict[str, int] | None:
-        """Return the number of partitions of the topic; an empty dict if the topic was deleted, and None if there is no metadata yet."""
+        """Return a dict with the number of partitions of the topic; an empty dict if the topic was deleted, and None if there is no
+        metadata yet."""
         if not self.leaders:
             return {} if self.topic_deleted else None
         return dict.fromkeys(topics, len(self.leaders))

@@ -1,9 +1,10 @@
 """How a producer sends batches (Kafka: `Sender`, `RecordAccumulator`): acks, retries until delivery.timeout.ms, and the order of the
 batches for each partition.
 
-Without idempotence, a retry appends a batch again even if the first attempt was appended. The durability account counts such records as
-duplicates. With idempotence, the producer gets a producer ID from a broker and gives sequence numbers to the records for each partition
-(`core.kafka.clients.producer.producer_sequences`), so leaders recognize a retry (`core.kafka.log.producer_state`).
+Without idempotence, a retry appends a batch again even if the first attempt was appended. In the durability account, records that were
+appended again count as duplicates. With idempotence, the producer gets a producer ID from a broker and gives sequence numbers to the
+records for each partition (`core.kafka.clients.producer.producer_sequences`), so leaders recognize a retry
+(`core.kafka.log.producer_state`).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ class DelayedRecords(NamedTuple):
 
     Attributes:
         topic: the topic to which the records go when they are due.
-        wanted: the delay that the application requested, µs. The delay of the batch's level can be longer.
+        wanted: the delay that the application requested, µs, which can be shorter than the delay of the batch's level.
         created: the actual time when the application sent the records, regardless of the application's clock, µs.
         before: the sum of the delays of the levels that have already held the records, µs.
         sent_on: if another level has sent the records on, the records in the topic of that level; otherwise None.

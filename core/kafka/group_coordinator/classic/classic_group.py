@@ -165,7 +165,7 @@ class ClassicGroup:
         return not self.members or self.state is GroupState.EMPTY or not names.isdisjoint(self.candidates())
 
     def select_protocol(self) -> str:
-        """Return the assignor with the most votes. Kafka does not define which one wins a tie; in isrlab, the first one wins
+        """Return the assignor with the most votes. Kafka does not define which assignor wins a tie; in isrlab, the first assignor wins
         (`#selectProtocol`).
 
         Raises:

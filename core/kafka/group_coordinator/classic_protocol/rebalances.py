@@ -62,7 +62,8 @@ class Rebalances:
         GroupWrite(self.broker, self.groups, cache, group, assignments, then).start()
 
     def _find(self, about: object) -> Found | None:
-        """Return the group that a timer belongs to; None if this broker no longer coordinates the group in that coordinator epoch."""
+        """Return the group that a timer belongs to; None if this broker no longer coordinates the group in the coordinator epoch in which
+        the timer was set."""
         assert isinstance(about, tuple)
         partition, coordinator_epoch, name, detail = about
         cache = self.groups.caches.get(partition)
@@ -221,7 +222,7 @@ class Rebalances:
         self.after_removal(cache, group, rebalance_reason)
 
     def after_removal(self, cache: GroupCache, group: ClassicGroup, reason: str) -> None:
-        """After members were removed, begin a rebalance, or end the join phase if it was waiting only for them."""
+        """After members were removed, begin a rebalance, or end the join phase if it was waiting only for the removed members."""
         if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
             self.maybe_prepare(cache, group, reason)
         elif group.state is GroupState.PREPARING_REBALANCE:

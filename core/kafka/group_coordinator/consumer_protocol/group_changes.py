@@ -69,7 +69,7 @@ class GroupChanges:
     def append(self, cache: GroupCache, records: tuple[ConsumerGroupRecord | GroupRecord, ...]) -> str:
         """Append records, and return the error from the log, or NONE.
 
-        The state changes when the records are appended, but the response waits until they are committed.
+        The state of the group changes when the records are appended, but the response waits until the records are committed.
         """
         size = BATCH_HEADER_BYTES + sum(map(_bytes, records))
         now = self.broker.journal.now

@@ -1,7 +1,7 @@
 """The connections from a ZooKeeper-mode controller to the brokers (Kafka: `ControllerChannelManager`, `RequestSendThread`).
 
-Only one request to each broker is in flight at a time. The controller repeats the request until the broker responds, and only then sends
-the next one. If a broker's znode is deleted, the controller drops the broker's queue. When the controller resigns, it drops all queues.
+Only one request to each broker is in flight at a time. The controller repeats each request until the broker responds, and only then sends
+the next request. If a broker's znode is deleted, the controller drops the broker's queue. When the controller resigns, it drops all queues.
 """
 
 from __future__ import annotations

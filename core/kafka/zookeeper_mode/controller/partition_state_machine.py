@@ -42,8 +42,7 @@ class PartitionStateMachine(ControllerComponent):
     """The partition state machine of one controller."""
 
     def change(self, tps: list[TopicPartition], decide: Decide, reason: str, callback: Callback, *about: object) -> None:
-        """Read the states of partitions, decide each change, and write it with the next leader epoch. Then inform the brokers, and call
-        `callback`.
+        """Read the states of partitions, decide each change, write it with the next leader epoch, inform the brokers, and call `callback`.
 
         Kafka: `#doElectLeaderForPartitions`.
         """

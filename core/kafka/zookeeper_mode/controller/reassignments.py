@@ -157,8 +157,8 @@ class PartitionReassignments(ControllerComponent):
 
 
 def reassign_to(original: tuple[int, ...], target: tuple[int, ...]) -> ReplicaAssignment:
-    """Return the replica lists of a reassignment. First come the target replicas, in the requested order, and then the replicas to remove,
-    in their current order.
+    """Return the replica lists of a reassignment: the target replicas, in the requested order, followed by the replicas to remove, in their
+    current order.
 
     Kafka: `ReplicaAssignment#reassignTo`.
     """
