@@ -6,12 +6,8 @@ the observer. A broker without a process has no MBeans. When a broker restarts, 
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple, Protocol
-
-import attrs
 
 from core.kafka import errors, events
 from core.kafka.broker.follower.fetcher_manager import fetcher_id
@@ -22,6 +18,7 @@ from core.kafka.release import Release
 from core.kafka.settings.settings import Settings
 from core.lab.metrics import CONTROLLER
 from core.lab.metrics.meter import Meter
+from core.lab.metrics.observed_partition import UNKNOWN, ObservedPartition
 from core.lab.metrics.request_queue import COSTS, RequestCosts, ThreadPool
 from core.lab.spec import ClusterSpec, ControlPlane
 
@@ -40,66 +37,11 @@ class Sample(NamedTuple):
     attributes: tuple[tuple[str, float], ...]
 
 
-UNKNOWN: Final = -1
-"""The high watermark of a follower's fetcher before its first response."""
-
-
 class PartitionEvent(Protocol):
     """An event about a partition."""
 
     topic: str
     partition: int
-
-
-@attrs.define(slots=True)
-class _Partition:
-    """The observer's knowledge of a partition.
-
-    Attributes:
-        leader, replicas, isr, adding, removing: the state of the partition that the controller has registered.
-        leo: the log end offset of each replica, by broker.
-        ends, totals: the end offset of each batch, and the total bytes up to that offset.
-        fetchers: the leader and the high watermark of the last response, by follower.
-        waits_at: the broker whose purgatory holds the writes in `waiting`.
-        waiting: the acks=all writes that are waiting, as (end offset, deadline).
-        idempotent: the end of the first batch and the time of the last batch, by idempotent producer.
-    """
-
-    leader: int = NO_LEADER
-    replicas: tuple[int, ...] = ()
-    isr: tuple[int, ...] = ()
-    adding: tuple[int, ...] = ()
-    removing: tuple[int, ...] = ()
-    leo: dict[int, int] = attrs.field(factory=dict)
-    ends: list[int] = attrs.field(factory=list)
-    totals: list[int] = attrs.field(factory=list)
-    fetchers: dict[int, tuple[int, int]] = attrs.field(factory=dict)
-    waits_at: int = NO_LEADER
-    waiting: deque[tuple[int, int]] = attrs.field(factory=deque)
-    idempotent: dict[str, tuple[int, int]] = attrs.field(factory=dict)
-
-    def appended(self, base: int, end: int, size: int) -> None:
-        """Record the size of a batch. Batches from a former leader at or above the base offset of this batch are removed."""
-        while self.ends and self.ends[-1] > base:
-            self.ends.pop()
-            self.totals.pop()
-        if self.idempotent:
-            self.idempotent = {name: since for name, since in self.idempotent.items() if since[0] <= base}
-        self.ends.append(end)
-        self.totals.append((self.totals[-1] if self.totals else 0) + size)
-
-    def known(self, follower: int) -> None:
-        """Record that a follower's fetcher has received a response, so that the follower's lag is known (`FetcherLagMetrics`)."""
-        fetcher = self.fetchers.get(follower)
-        if fetcher is not None and fetcher[1] == UNKNOWN:
-            self.fetchers[follower] = (fetcher[0], 0)
-
-    def bytes_below(self, offset: int) -> int:
-        i = bisect_left(self.ends, offset)
-        if i == len(self.ends):
-            return self.totals[-1] if self.ends else 0
-        start, below = (self.ends[i - 1], self.totals[i - 1]) if i else (0, 0)
-        return below + (self.totals[i] - below) * (offset - start) // max(self.ends[i] - start, 1)
 
 
 class MetricsObserver:
@@ -115,7 +57,7 @@ class MetricsObserver:
             for name, value in broker.settings:
                 self._settings.set(name, value, broker=broker.id)
         self._topic_configs = {topic.name: dict(topic.config) for topic in spec.topics}
-        self._partitions: dict[TopicPartition, _Partition] = {}
+        self._partitions: dict[TopicPartition, ObservedPartition] = {}
         self._meters: dict[tuple[str, int], Meter] = {}
         self._network_threads: dict[int, ThreadPool] = {}
         self._handler_threads: dict[int, ThreadPool] = {}
@@ -192,8 +134,8 @@ class MetricsObserver:
 
     # --- events ----------------------------------------------------------------------------------------------------
 
-    def _of(self, event: PartitionEvent) -> _Partition:
-        return self._partitions.setdefault(TopicPartition(event.topic, event.partition), _Partition())
+    def _of(self, event: PartitionEvent) -> ObservedPartition:
+        return self._partitions.setdefault(TopicPartition(event.topic, event.partition), ObservedPartition())
 
     def _mark(self, name: str, broker: int, now: int, amount: float = 1) -> None:
         meter = self._meters.get((name, broker))

@@ -17,21 +17,23 @@ import attrs
 
 from core.kafka import errors, events
 from core.kafka.controller.quorum.active_controller import ActiveController, CommittedState
-from core.kafka.messages import (
-    AllocateProducerIdsRequest,
-    AlterPartitionRequest,
-    AssignReplicasToDirsRequest,
+from core.kafka.controller.quorum.messages import (
     BeginQuorumEpoch,
-    BrokerHeartbeatRequest,
-    BrokerRegistrationRequest,
     LeaderChangeMessage,
-    MetadataFetchRequest,
-    NotController,
     QuorumEntry,
     QuorumFetchRequest,
     QuorumFetchResponse,
     VoteRequest,
     VoteResponse,
+)
+from core.kafka.messages import (
+    AllocateProducerIdsRequest,
+    AlterPartitionRequest,
+    AssignReplicasToDirsRequest,
+    BrokerHeartbeatRequest,
+    BrokerRegistrationRequest,
+    MetadataFetchRequest,
+    NotController,
 )
 from core.sim.messages import Disconnected
 from core.sim.node import Node

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from core.kafka import events
 from core.kafka.controller.quorum.kafka_raft_client import KafkaRaftClient, Role
+from core.kafka.controller.quorum.messages import LeaderChangeMessage, QuorumEntry
 from core.kafka.controller.quorum.replicated_controller import ReplicatedController
 from core.kafka.ids import broker_at
-from core.kafka.messages import LeaderChangeMessage, QuorumEntry
 from core.sim.journal import Journal
 from core.sim.network import Network
 from core.sim.node import Node
