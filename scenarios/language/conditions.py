@@ -130,6 +130,7 @@ class Term:
     kinds: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     ages: bool = False
+    audits: bool = False
 
 
 @attrs.frozen(repr=False)
@@ -297,6 +298,11 @@ def ages(condition: Condition) -> bool:
     return any(part.left.ages or part.right.ages for part in condition.parts() if isinstance(part, Compare))
 
 
+def audits(condition: Condition) -> bool:
+    """Return whether a condition needs a message audit of the run."""
+    return any(part.left.audits or part.right.audits for part in condition.parts() if isinstance(part, Compare))
+
+
 # --- building conditions -------------------------------------------------------------------------------------------
 
 
@@ -312,4 +318,7 @@ def reading_term(reading: Reading, arguments: tuple[Any, ...]) -> Term:
     inside = ", ".join(map(str, arguments))
     text = f"{reading.name}({inside})" if arguments else reading.name
     kinds = reading.kinds or (("produce-acked", "produce-given-up") if reading.type == DURATION else ())
-    return Term(text, reading.type, lambda moment: reading.read(moment, *arguments), kinds=kinds, words=reading.words, ages=reading.ages)
+    return Term(
+        text, reading.type, lambda moment: reading.read(moment, *arguments), kinds=kinds, words=reading.words, ages=reading.ages,
+        audits=reading.audits,
+    )  # fmt: skip

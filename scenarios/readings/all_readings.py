@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from scenarios.readings.audit_readings import AUDIT_READINGS
 from scenarios.readings.client_readings import CLIENT_READINGS
 from scenarios.readings.cluster_readings import BROKER_READINGS, CLUSTER_READINGS
 from scenarios.readings.group_readings import GROUP_READINGS
@@ -20,6 +21,7 @@ ALL_READINGS: Final = (
     *GROUP_READINGS,
     *PROCESS_READINGS,
     *SERVICE_READINGS,
+    *AUDIT_READINGS,
     *CLUSTER_READINGS,
 )
 

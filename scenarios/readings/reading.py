@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 import attrs
 
 from core.kafka.ids import NO_LEADER, TopicPartition
+from core.lab.audit.audit_report import AuditReport
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.log_contents import LogContents
 from core.lab.views.partition_view import PartitionView
@@ -51,6 +52,9 @@ class Moment(Protocol):
     def events(self, kind: str) -> list[tuple[Any, ...]]:
         """Return the recorded events of a kind, oldest first."""
 
+    def audit(self) -> AuditReport | None:
+        """Return the report of the message audit, or None if the session has no audit."""
+
 
 @attrs.frozen(repr=False)
 class Reading:
@@ -66,6 +70,7 @@ class Reading:
         words: the possible values, if the value is a word.
         ages: whether the value can change without an event, merely because time passes.
         kinds: the kinds of the events that `read` reads.
+        audits: whether `read` needs a message audit.
     """
 
     name: str
@@ -76,6 +81,7 @@ class Reading:
     words: tuple[str, ...] = ()
     ages: bool = False
     kinds: tuple[str, ...] = ()
+    audits: bool = False
 
     @property
     def written(self) -> str:

@@ -18,6 +18,8 @@ from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
 from core.lab.accounts.losses import Loss
 from core.lab.acts import Act
+from core.lab.audit.audit_report import AuditReport, audit_report
+from core.lab.audit.message_audit import MessageAudit
 from core.lab.cluster import Cluster
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.log_contents import LogContents
@@ -26,7 +28,7 @@ from core.sim.errors import ActRefused
 from core.sim.state.snapshot import Snapshot
 from core.sim.units import format_duration
 from scenarios.errors import Place, ScriptError
-from scenarios.language.conditions import ages, kinds_of
+from scenarios.language.conditions import ages, audits, kinds_of
 from scenarios.language.expectations import Expectation
 from scenarios.language.script import Scenario, Step
 
@@ -117,11 +119,12 @@ class LiveMoment:
         self._stamp: tuple[int, int] = (-1, -1)
         self._view: ClusterView | None = None
         self._partitions: dict[TopicPartition, PartitionView | None] = {}
+        self._report: AuditReport | None = None
 
     def _fresh(self) -> None:
         stamp = (self._cluster.journal.seq, self._cluster.now)
         if stamp != self._stamp:
-            self._stamp, self._view, self._partitions = stamp, None, {}
+            self._stamp, self._view, self._partitions, self._report = stamp, None, {}, None
 
     def view(self) -> ClusterView:
         """Return the current view of the whole cluster."""
@@ -147,6 +150,14 @@ class LiveMoment:
     def events(self, kind: str) -> list[tuple[Any, ...]]:
         """Return the recorded events of a kind that a condition of the scenario uses."""
         return self._recorded.get(kind, [])
+
+    def audit(self) -> AuditReport | None:
+        """Return the current report of the audit that observes the cluster, or None if there is no audit."""
+        self._fresh()
+        observer = self._cluster.account.record_observer
+        if self._report is None and isinstance(observer, MessageAudit):
+            self._report = audit_report(observer)
+        return self._report
 
 
 @attrs.frozen
@@ -212,11 +223,13 @@ class Run:
         self._recorded: dict[str, list[tuple[Any, ...]]] = {}
         finals = [one for one in scenario.expects if one.under.includes(release)]
         expected = {id(step): [one for one in step.expects if one.under.includes(release)] for step in self.steps}
-        for condition in [
+        conditions = [
             *(one.condition for found in expected.values() for one in found),
             *(one.condition for one in finals),
             *(step.until for step in self.steps if step.until is not None),
-        ]:
+        ]
+        self._audit: MessageAudit | None = None
+        for condition in conditions:
             for kind in kinds_of(condition):
                 self._recorded.setdefault(kind, [])
         self._until = {id(step): Check(step.place, f"until {step.until.text}", step.note) for step in self.steps if step.until is not None}
@@ -229,15 +242,21 @@ class Run:
             self.expectations.extend(check for _, check in self._checks[id(step)])
         self.expectations.extend(check for _, check in self._finals)
         self._planned = tuple(self.expectations)
+        audited = any(map(audits, conditions))
         self._index = 0
         self._entered = 0
         self._seen: tuple[int, int] | None = None
         try:
             if resumed is None:
-                self.cluster = Cluster(scenario.spec, release, self.seed, self._sink(sink))
+                self.cluster = Cluster(scenario.spec, release, self.seed, self._sink(sink, audited=audited))
+                if audited:
+                    self._audit = MessageAudit()
+                    self._audit.attach(self.cluster)
             else:
                 self._stand(resumed[1])
-                self.cluster = Cluster.from_snapshot(resumed[0], self._sink(sink), in_place=resumed[2])
+                self.cluster = Cluster.from_snapshot(resumed[0], self._sink(sink, audited=audited), in_place=resumed[2])
+                observer = self.cluster.account.record_observer
+                self._audit = observer if isinstance(observer, MessageAudit) else None
         except (ValueError, KafkaError) as wrong:
             raise ScriptError(scenario.cluster_place, "cluster", " ".join(str(wrong).split())) from None
         self._moment = LiveMoment(self.cluster, self._recorded)
@@ -269,13 +288,16 @@ class Run:
             check.state, check.expected, check.got, check.time = kept.state, kept.expected, kept.got, kept.time
             self.expectations.append(check)
 
-    def _sink(self, sink: Sink | None) -> Sink | None:
-        """Return a sink that passes events to `sink` and records the events that conditions use."""
+    def _sink(self, sink: Sink | None, *, audited: bool) -> Sink | None:
+        """Return a sink that passes events to `sink`, and to the run's audit if it has one, and records the events that conditions use."""
         recorded = self._recorded
-        if not recorded:
+        if not recorded and not audited:
             return sink
 
         def tee(event: tuple[Any, ...]) -> None:
+            audit = self._audit
+            if audit is not None and self.cluster.account.record_observer is audit:
+                audit(event)
             kept = recorded.get(event[3])
             if kept is not None:
                 kept.append(event)

@@ -267,7 +267,12 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
                 "too-soon(delay) == 1",
                 "lateness-max(naive) > 1.5s",
             ),
-            "k1-unclean-election": ("lost(delay_topic_30s-0) == 10", "forwarded(safe) == 10"),
+            "k1-unclean-election": (
+                "lost(delay_topic_30s-0) == 10",
+                "forwarded(safe) == 10",
+                "audit-passed(delay) == 0",
+                "audit-lost == 10",
+            ),
         },
     ),
     "K2": (
@@ -293,6 +298,10 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
             "k2-dead-letter-topic-offline": ("dropped(app) == 0", "dropped(careless) == 10"),
             "k2-rocketmq": ("tries(app) == 17", "dead(app) == 1"),
         },
+    ),
+    "K3": (
+        "audit: records by their identities, and reports that are lost",
+        {"k3-lost-reports": ("lost(orders-0) == 0", "lost(reports-0) == 40", "lost(safe-reports-0) == 0", "audit-lost == 40")},
     ),
     "H4": (
         "metrics: the counts and gauges that readings give",
@@ -551,7 +560,7 @@ def test_the_ids_are_those_of_the_catalogue() -> None:
         for letter, last in (("A", 4), ("B", 5), ("C", 7), ("D", 9), ("E", 5), ("F", 4))
         for number in range(1, last + 1)
     ]
-    assert set(ROWS) == {*ids, "H2", "H3", "H4", "I2", "J1", "J2", "J3", "K1", "K2", "L1", "L2", "L3", "L4", "L5"}
+    assert set(ROWS) == {*ids, "H2", "H3", "H4", "I2", "J1", "J2", "J3", "K1", "K2", "K3", "L1", "L2", "L3", "L4", "L5"}
     assert set(STORIES) == {f"S{number}" for number in range(1, 16)}
     assert set(CAPTURES) == {f"FC-{number}" for number in range(1, 6)}
     assert set(GAPS) <= set(COVERED)
