@@ -8,6 +8,7 @@ from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import PartitionStatus
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import Batch, Run, Term
+from core.lab.audit.audit_report import AccountComparison, AuditReport
 from core.lab.views.broker_view import BrokerView
 from core.lab.views.client_view import BatchingView, ConsumerView, ProcessView, ProducerView
 from core.lab.views.cluster_view import ClusterView
@@ -15,6 +16,7 @@ from core.lab.views.group_view import ConsumptionView, GroupMemberView, GroupVie
 from core.lab.views.log_contents import LogContents
 from core.lab.views.partition_view import PartitionView, ReplicaView
 from core.lab.views.service_view import RetryView, ServiceView
+from core.sim.units import SECOND
 from scenarios.language.conditions import Names
 from scenarios.readings.reading import STATISTICS
 
@@ -128,3 +130,6 @@ class Still:
 
     def events(self, kind: str) -> list[tuple[Any, ...]]:
         return self.recorded.get(kind, [])
+
+    def audit(self) -> AuditReport:
+        return AuditReport(9 * SECOND, 60 * SECOND, 60 * SECOND, (), (), (), (), AccountComparison(0, 0, equal=True))
