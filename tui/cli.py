@@ -94,7 +94,7 @@ def parser_for(command: str) -> Parser:
     """Return the parser that a command needs.
 
     The parser contains only the command's own group of commands, or all groups if the first argument is not a command. The other groups of
-    commands are left out because building all of them takes milliseconds.
+    commands are left out, because building the parsers of all groups takes several milliseconds.
     """
     parser = Parser(
         prog="isrlab",

@@ -24,7 +24,9 @@ FRAME: Final = 10
 """The total width, in cells, of the border, the margins, and the scroll bar of a question."""
 
 LEAST_ROOM: Final = 20
-"""The minimum width, in cells, of a note beside its answer. If less room is left, the note is on its own lines below the answer."""
+"""The minimum width, in cells, of a note beside its answer. If the space beside the answer is narrower, the note is on its own lines below
+the answer.
+"""
 
 
 class Answers(OptionList):

@@ -87,7 +87,7 @@ class PlaybackControls:
         self.screen.show_now()
 
     def full_speed(self) -> None:
-        """Select the highest possible speed. If that speed is already selected, go back to the previous speed."""
+        """Select the highest possible speed. If the highest speed is already selected, go back to the previous speed."""
         if self.session.playback.speed == AS_FAST_AS_IT_CAN:
             self.session.playback.set_speed(self._speed_before)
             self.screen.prompts.say(f"back to {speed_word(self.session.playback.speed)}")

@@ -20,7 +20,7 @@ from tui.rendering.rows import Row, clip
 from tui.rendering.states import replica_marks
 
 LABEL: Final = 8
-"""The width, in cells, of the replica's marks and its broker, on the left of each log."""
+"""The width, in cells, of the text to the left of each log, which contains the replica's marks and its broker."""
 
 COMMITTED: Final = "━"
 """The glyph for records below the replica's own high watermark."""

@@ -73,7 +73,9 @@ def rates(times: Sequence[int], samples: Sequence[float]) -> list[float]:
 
 
 def sparkline(times: Sequence[int], samples: Sequence[float], start: int, end: int, cells: int, low: bool = False) -> str:
-    """Return a sparkline of the samples between two times. Each cell shows its highest sample, or its lowest sample if `low` is set."""
+    """Return a sparkline of the samples between two times. Each cell shows the highest sample in the cell's period, or the lowest one if
+    `low` is set.
+    """
     if cells <= 0 or end <= start:
         return ""
     buckets: list[float | None] = [None] * cells
@@ -118,7 +120,7 @@ def paint_metrics(
     """Paint the table, scrolled to the selected metric, and below it the meaning of that metric.
 
     Args:
-        lines: the metrics, in the order to show them.
+        lines: the metrics, in the order in which they are shown.
         brokers: the brokers that get their own column if the screen is wide enough.
         end: the current virtual time in µs.
         paint, size: the palette, and the width and height of the page in cells.

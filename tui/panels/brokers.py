@@ -99,8 +99,7 @@ def listed(view: ClusterView, width: int, height: int, cards: bool) -> list[Brok
 def brokers_not_up(view: ClusterView, room: int, *, least: int = 0) -> str:
     """Return the brokers that are not up, grouped by state, for example `✕ b2 b55 stopped · ‖ b7 paused`.
 
-    The text names as many brokers as fit into `room` cells. The text names at least `least` brokers for each state, even if they do not
-    fit.
+    The result names as many brokers as fit into `room` cells, but at least `least` brokers for each state, even if they do not fit.
     """
     groups: dict[tuple[str, str], list[str]] = {}
     for broker in view.brokers:

@@ -141,7 +141,9 @@ def _rows_of(lengths: Sequence[int], width: int) -> list[int]:
 
 
 def _with_room(items: list[Item], width: int, height: int) -> list[Item]:
-    """Return the items to show, in their order. If there is not enough room for all items, items that show a problem take precedence."""
+    """Return the items that the panel shows, in their original order. If there is not enough room for all items, items that show a problem
+    take precedence.
+    """
     lengths = [_length(item) for item in items]
     if _rows_of(lengths, width)[-1] < height:
         return items

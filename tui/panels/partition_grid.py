@@ -54,11 +54,12 @@ SHORT_END: Final = 4
 """The width, in cells, of a shortened log end offset, for example `…460` or `123k`."""
 
 SHORTEST_END: Final = 3
-"""The width, in cells, of a log end offset in its shortest form, which is used only without bars."""
+"""The width, in cells, of a log end offset in its shortest form, which is used only if the grid has no bars."""
 
 
 def shown_offsets(hw: int, leo: int, width: int) -> tuple[str, str]:
-    """Return a high watermark and a log end offset as text. The two texts, with a `/` between them, fit into the given number of cells.
+    """Return a high watermark and a log end offset as text. The returned texts, with a `/` between them, fit into the given number of
+    cells.
 
     If the full numbers do not fit, the log end offset is shown without the leading digits that it shares with the high watermark, or is
     rounded down.

@@ -72,8 +72,9 @@ def grouped(expectations: Sequence[Expected]) -> list[list[Expected]]:
 
 
 def verdict_of(group: Sequence[Expected]) -> Verdict:
-    """Return the verdict for a group of expectations. The verdict is failed if any expectation of the group failed, and held if all of them
-    held."""
+    """Return the verdict for a group of expectations. The verdict is "failed" if any expectation of the group failed, and "held" if all of
+    the group's expectations held.
+    """
     verdicts = {e.verdict for e in group}
     return Verdict.FAILED if Verdict.FAILED in verdicts else Verdict.PENDING if Verdict.PENDING in verdicts else Verdict.HELD
 
@@ -91,7 +92,7 @@ def _labelled(label: str, text: str, paint: Palette, width: int, style: Style) -
 
 
 def _that_fit(groups: list[list[Expected]], blocks: list[list[Strip]], room: int) -> list[list[Strip]]:
-    """Return the blocks that fit into the panel, in their order.
+    """Return the blocks of expectations that fit into the panel, in their original order.
 
     If there is not enough room, failed groups take precedence, then pending groups, and then the latest groups that held.
     """

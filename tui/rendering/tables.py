@@ -14,7 +14,7 @@ from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, clip
 
 Cell = tuple[str, Style] | list[tuple[str, Style]]
-"""The content of a cell: text with a style, or several of these side by side."""
+"""The content of a cell: a styled text, or several styled texts side by side."""
 
 
 @attrs.frozen
@@ -25,7 +25,7 @@ class Column:
         title: the text of the column's header.
         right: whether the content is right-aligned.
         rank: the order in which columns are left out: the column with the highest rank is first, and a column of rank 0 is never left out.
-        rest: whether the column takes the remaining width; its content is then cut if necessary.
+        rest: whether the column takes the remaining width of the table; if so, content that does not fit into the column is cut.
         least: the minimum width, in cells, of a column whose `rest` is true.
     """
 

@@ -9,7 +9,7 @@ import json
 from typing import Final
 
 MOST_CELLS: Final = 1_000
-"""The maximum number of columns and of rows of a terminal. Both numbers are limited because each cell costs memory."""
+"""The maximum number of columns and of rows of a terminal. The numbers of columns and rows are limited, because each cell costs memory."""
 
 LONGEST: Final = 1_000_000
 """The maximum length of a message, in characters and in bytes. The longest messages are those with pasted text."""

@@ -98,9 +98,9 @@ class StartRetryService(Act, word="retry-service", does="start a service that re
     A record that fails goes to the next retry topic, where another worker tries it again after the delay of that topic. If the last try
     fails, the record goes to the dead-letter topic. The topics have the same names as in Spring Kafka: for `orders`, the names are
     `orders-retry-5000` and so on (with `names: index`, `orders-retry-0`), and `orders-dlt`. A worker is named after the service and its
-    topic, for example `app-orders-retry-5000`. If the service is `blocking`, it tries a record again in place, and all later records of the
-    partition wait. Without `dead-letters`, a blocking service skips records that fail for the last time. The other fields have the same
-    meaning as for `delay-service`. The act `fail-processing` determines which records fail.
+    topic, for example `app-orders-retry-5000`. If the service is `blocking`, the same worker tries a record again, without a retry topic,
+    and all later records of the partition wait. Without `dead-letters`, a blocking service skips records that fail for the last time. The
+    other fields have the same meaning as for `delay-service`. The act `fail-processing` determines which records fail.
 
     With `count-tries: before`, a worker commits the number of each try before it starts the try, as metadata of the offset. If a record kills the
     process, the next instance knows how many tries were started. When all tries have been started, the record goes to the dead-letter topic.

@@ -40,7 +40,7 @@ AVAILABILITY: Final = Summary(
         "adding do not count. A partition is offline if it has no leader. `under_replicated_us` and `offline_us` use the states that "
         "the controller knows, which do not change until the controller notices that a broker has failed. A partition is stalled if "
         "acks=all writes wait although the leader serves clients (see the table `unavailability`). Columns that end in `_times` count "
-        "intervals."
+        "how often the partition entered the state."
     ),
     kinds=STALL_KINDS,
     columns=STALL_COLUMNS,

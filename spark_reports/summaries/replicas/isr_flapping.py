@@ -46,7 +46,7 @@ ISR_FLAPPING: Final = Summary(
     name="isr_flapping",
     title="ISR changes and flapping by partition",
     notes=(
-        "This table counts all committed changes, regardless of their cause. Partitions without changes are omitted. `left` and `entered` "
+        "This table counts all committed ISR changes, regardless of their cause. Partitions without changes are omitted. `left` and `entered` "
         "count the times that replicas left and entered the ISR, and `replicas` counts the distinct replicas that did so. `flaps` counts the "
         "times that a replica entered the ISR again within 60 s after it left. `longest_away_us` is the longest time that a replica spent "
         "outside the ISR before it entered the ISR again."

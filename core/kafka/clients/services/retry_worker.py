@@ -1,7 +1,7 @@
 """A worker in a retry service. The worker processes records, and sends those that fail to the next retry topic or to the dead-letter topic.
 
 A worker for a retry topic processes each record when the topic's delay has elapsed since the record was sent to that topic. With blocking
-retries, there are no retry topics. The worker tries the record again in place, and all later records in the partition wait.
+retries, there are no retry topics. The same worker tries the record again, and all later records in the partition wait.
 
 A record that kills the process is never sent to another topic. If the worker counts tries before it starts them, it first commits the
 offset and the number of the try as the metadata of the offset, so that the next instance knows both. When all tries of a record have been
@@ -87,7 +87,8 @@ class RetryWorker(ServiceWorker):
         plan: the configuration of the retries.
         rule: the rule that determines which tries fail.
         owed: the fraction of a record, in parts per million, that must still fail and that is carried over to the next batch.
-        blocked: the records that are being tried again in place, and the number of their failed tries, by partition.
+        blocked: by partition, the records that block the partition because they are being tried again, and the number of their failed
+            tries.
         reports: the records that were sent in the open transaction, with their headers and topic.
         started: for each partition, the offsets of unfinished records whose tries were counted, and how many of their tries were started.
         counted: the offsets of records for which the worker has committed the number of the next try, but has not started that try yet,
