@@ -87,8 +87,8 @@ example to open it in the playground.
   cluster that was upgraded to 4.1 or later and does not keep ELRs. Level `1` means a 4.0 cluster that keeps ELRs.
   `{{transaction.version: 0}}` means a cluster that was upgraded to 4.0 or later and whose transactions follow the rules of 3.9.
 - `clients`: settings, by their Kafka names, of producers and consumers that have no settings of their own (`config` of their acts):
-  `{{delivery.timeout.ms: 8000, request.timeout.ms: 3000}}`. Other settings have the defaults of the release. For example, before 2.1,
-  `retries` is 0 and delivery.timeout.ms does not exist.
+  `{{delivery.timeout.ms: 8000, request.timeout.ms: 3000}}`. All other client settings have the defaults of the release. For example, before
+  2.1, `retries` is 0 and delivery.timeout.ms does not exist.
 
 In the acts `cut`, `heal`, `isolate`, `link`, `hold`, and `release`, `controller` means the active controller. `controller` has the same
 meaning in `clock` if the cluster has no quorum of voters, and in `kill-controller` and `pause-controller` if the cluster has a quorum.
@@ -107,7 +107,7 @@ The cluster then needs the topic `__consumer_offsets`, in which the coordinators
 start them with `join-group`.
 
 **Steps.** A step is due `at` a time, after a `wait`, or when the condition in `until` becomes true (`within` a time, 60s by default;
-otherwise the step fails). Without any of these fields, the step is due immediately. isrlab runs the act of the step and then checks its
+otherwise the step fails). A step without `at`, `wait`, and `until` is due immediately. isrlab runs the act of the step and then checks its
 `expect`. `note` describes what the step shows. `under` limits the step to some releases: `{{before: "0.11"}}`, `{{since: "2.0"}}`, a list,
 or the guards in force: `{{with: maximal-isr}}`, `{{without: maximal-isr}}`. If the pace is `by-hand`, the list is called `steps`. Each
 fetch, answer, and fencing is then an act, and time advances only with `wait`. On a timeline, the act `pace: by-hand` starts a sequence of

@@ -54,8 +54,8 @@ primary, or leader.
 client with `{servers: [n2, n3], session: true}` refuses to read from servers that have older data than the client has already seen.
 
 **Steps.** A step is due `at` a time since the start, after a `wait`, or when each expectation in `until` is true (`within` a time, 60s by default).
-Then the acts of the step are executed, and the `expect` of the step is checked. `under` limits the step to some of the systems. With `refused: TEXT`,
-the acts must be refused with a reason that contains the text. Without `refused`, the run fails if an act is refused. `note` describes what the step
+When the step is due, its acts are executed, and its `expect` is checked. `under` limits the step to some of the systems. With `refused: TEXT`, the
+acts must be refused with a reason that contains the text. Without `refused`, the run fails if an act is refused. `note` describes what the step
 shows.
 
 **The end.** After the last step, all faults end, the load stops, and the system rests for 60 s (`rest: 20s` changes this). Then the last `expect` is
@@ -63,10 +63,10 @@ checked. To find lost writes, dirty reads, and divergence, isrlab compares what 
 check.
 
 **expect.** A table has counts (`lost: 0`), servers (`n2: {visible: 49}`), the last read by a client (`r: {stale: 1}`; `r@2` is the client's second
-read), and the write of a version (`k@1: {outcome: ok, took: 3ms}`). For other comparisons, write a string: `"> 0"`. If you write a list of
-comparisons, all of them must hold: `["> 31s", "< 33s"]`. `events: {semi-sync-off: 1}` counts events, and `events: {recovered: {count: 1, ops: 5000}}`
-counts the events whose columns have the given values. In a list of tables, `{under: ..., expect: ..., note: ...}` limits a table to some of the
-systems. If a reading has no value at the moment, every comparison with it is false.
+read), and the write of a version (`k@1: {outcome: ok, took: 3ms}`). For comparisons other than equality, write a string such as `"> 0"`. If you write
+a list of comparisons, all of them must hold: `["> 31s", "< 33s"]`. `events: {semi-sync-off: 1}` counts events, and `events: {recovered: {count: 1,
+ops: 5000}}` counts the events whose columns have the given values. In a list of tables, `{under: ..., expect: ..., note: ...}` limits a table to some
+of the systems. If a reading has no value at the moment, every comparison with it is false.
 
 **Faults.** Instead of clients and a timeline, a script can name a fault of `isrlab run FAULT --model`: `fault: primary-dies`. The fault brings its
 own clients, which are the same for all systems.
