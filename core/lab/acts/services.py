@@ -104,6 +104,7 @@ class StartRetryService(Act, word="retry-service", does="start a service that re
 
     With `count-tries: before`, a worker commits the number of each try before it starts the try, as metadata of the offset. If a record kills the
     process, the next instance knows how many tries were started. When all tries have been started, the record goes to the dead-letter topic.
+    If the service is `transactional`, it commits a transaction for each record.
 
     With `dlt-strategy`, another worker handles the records in the dead-letter topic. If the worker's handler fails, the record goes to the
     dead-letter topic again (`always-retry`), or the worker gives up on the record (`fail`). The two values correspond to Spring Kafka's
