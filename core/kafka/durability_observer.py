@@ -93,7 +93,7 @@ class DurabilityObserver(Protocol):
         """Record that a leader appended a batch whose producer is waiting for a response."""
 
     def batch_closed(self, producer: str, batch_id: int, tp: TopicPartition, records: int, created: int, timestamp: int) -> None:
-        """Record that a producer sends a batch for the first time, or gives up the batch without sending it. From then on, no record is
+        """Record that a producer sends a batch for the first time, or gives up the batch without sending it. After this call, no record is
         added to the batch.
 
         `created` is the time when the batch was created, µs, and `timestamp` is that time by the producer's clock.
@@ -193,7 +193,7 @@ class RecordObserver(Protocol):
     """
 
     def batch_closed(self, producer: str, batch_id: int, tp: TopicPartition, records: int, created: int, timestamp: int) -> None:
-        """Record that a producer sends a batch for the first time, or gives up the batch without sending it. From then on, no record is
+        """Record that a producer sends a batch for the first time, or gives up the batch without sending it. After this call, no record is
         added to the batch.
 
         `created` is the time when the batch was created, µs, and `timestamp` is that time by the producer's clock.

@@ -86,7 +86,7 @@ def _scenario(arguments: argparse.Namespace, write: Any) -> int:
 
     for option in ("scenario", "cell", "seed"):
         if getattr(arguments, option) is None:
-            raise InputError(f"--{option} is missing: --cell C --seed N --scenario FILE write one run as a scenario")
+            raise InputError(f"--{option} is missing; to write one run as a scenario, use --cell C --seed N --scenario FILE")
     if arguments.grid is None:
         raise InputError("name the grid of the run")
     seed = seed_of(arguments.seed)

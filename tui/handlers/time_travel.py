@@ -276,7 +276,7 @@ class TimeTravel:
             if found:
                 self._has_arrived()
             else:
-                self.screen.prompts.say(f"this did not become true at any earlier moment: {text}", refused=True)
+                self.screen.prompts.say(f"this condition did not become true at any earlier moment: {text}", refused=True)
 
         self.session.history.back_to_when(self._watch_for(text), text, done)
         self.screen.refresh_view()

@@ -430,6 +430,6 @@ class PartitionPage(Page):
             else:
                 screen.prompts.show_details(f"Segments of {tp} on b{broker}", paint_segments(report, self.paint, screen.room))
 
-        about = "Enter an offset such as 1234 or a virtual time such as 4s to look up, or nothing to list the files only."
+        about = "Enter the offset or the virtual time to look up, for example 1234 or 4s. To list only the files, leave the line empty."
         screen.prompts.ask_text(f"Segments of {tp} on b{broker}", about, "", wrong, show)
         return True

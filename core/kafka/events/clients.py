@@ -88,7 +88,8 @@ class ProduceGivenUp(Event, kind="produce-given-up", source="Sender#failBatch", 
 
 
 class BatchCompleted(Event, kind="batch-completed", source="RecordAccumulator#drain", level=DETAIL):
-    """A producer that collects records in batches sends a batch for the first time. From then on, the batch receives no more records.
+    """A producer that collects records in batches makes the first attempt to send a batch. After this event, no record is added to the
+    batch.
 
     `wire_bytes` is the size of the batch on the network. `waited_us` is the time since the first record was added to the batch. `full` is
     true if the next record did not fit. `full` is false if the batch was sent because linger.ms has elapsed, the memory is full, or the

@@ -257,7 +257,7 @@ class ControllerResigned(Event, kind="controller-resigned", source="KafkaRaftCli
 
 
 class UncommittedDropped(Event, kind="uncommitted-dropped", source="ReplicatedLog#truncateToEndOffset", level=NOTABLE):
-    """A voter dropped writes that its new leader does not have. A majority of voters never had these writes, and no broker saw them."""
+    """A voter dropped writes that its new leader does not have. A majority of voters never had the dropped writes, and no broker saw them."""
 
     controller: str
     controller_epoch: int

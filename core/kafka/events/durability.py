@@ -65,8 +65,8 @@ class RecordsLost(
 class LostRecordsSeen(Event, kind="lost-records-seen", source="durability account", level=NOTABLE):
     """Records were acknowledged to their producer or read by a consumer after they had been lost.
 
-    The total `lost` counts each of these records only once. The totals `lost_acknowledged` and `lost_read` increase by the values in the
-    columns that have these names.
+    The total `lost` counts each record only once, even if it was both acknowledged and read. The totals `lost_acknowledged` and `lost_read`
+    increase by the values in the columns that have these names.
     """
 
     topic: str

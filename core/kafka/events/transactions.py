@@ -126,7 +126,7 @@ class MarkerRefused(Event, kind="marker-refused", source="ProducerAppendInfo#che
 
 
 class MarkerSkipped(Event, kind="marker-skipped", source="TransactionMarkerChannelManager#addTxnMarkersToBrokerQueue", level=NOTABLE):
-    """A coordinator skipped the marker for a partition that has no leader, because it assumes that the partition was deleted."""
+    """A coordinator skipped the marker for a partition that has no leader, because the coordinator assumes that the partition was deleted."""
 
     broker: int
     topic: str

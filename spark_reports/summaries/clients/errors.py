@@ -26,7 +26,9 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
 ERRORS: Final = Summary(
     name="errors",
     title="Errors by code",
-    notes=("`kind` is the kind of the event that contains the error. `given_up` counts produced batches that were not retried."),
+    notes=(
+        "`kind` is the kind of the event that contains the error. `given_up` counts failed attempts to produce a batch that were not followed by a retry."
+    ),
     kinds=tuple(event.kind for event in EVENTS if "error" in column_types(event)),
     columns=("error", "retry"),
     schema=table_schema(names=("session", "error", "kind"), numbers=("count", "given_up", "first_us", "last_us")),

@@ -29,7 +29,7 @@ ELECTIONS: Final = Summary(
     title="Leader elections by topic",
     notes=(
         "`elections` counts elected leaders. `clean` counts elections in which the first live member of the ISR became leader. "
-        "`preferred` counts elections that returned leadership to the first replica. `eligible` counts leaders from the ELR. `unclean` "
+        "`preferred` counts elections that returned leadership to the preferred leader. `eligible` counts leaders from the ELR. `unclean` "
         "counts leaders from outside the ISR; the records that such a leader lacks are lost. `last_known` counts elections in which "
         "the last known leader became leader again. `offline` counts elections that found no leader. `refused` counts requested "
         "elections that were refused."

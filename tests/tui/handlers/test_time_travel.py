@@ -205,7 +205,7 @@ async def test_stop_when_a_condition_holds_and_back_to_when() -> None:
         await pilot.press("W")
         await write(app, pilot, "lost > 0")
         await settled(main_screen, pilot)
-        assert "this did not become true at any earlier moment: lost > 0" in said(app, main_screen)
+        assert "this condition did not become true at any earlier moment: lost > 0" in said(app, main_screen)
         assert main_screen.view == first
 
 
