@@ -1,8 +1,8 @@
-"""Long polls. The kernel skips the polls that bring no news.
+"""Long polls. The kernel skips the polls that bring no new data.
 
-A client repeatedly polls a server. The client sends a request. The server answers as soon as it has news. If the request has waited for as
-long as the client allows, the server sends an empty answer. Then the client sends the next request. While neither side has news, the three
-stages of this cycle repeat indefinitely. The stages change nothing but the time of the last request:
+A client repeatedly polls a server. The client sends a request. The server answers as soon as it has new data. If the request has waited for
+as long as the client allows, the server sends an empty answer. Then the client sends the next request. While neither side has new data, the
+three stages of this cycle repeat indefinitely. The stages change nothing but the time of the last request:
 
     the empty answer travels (`there`) → the next request travels (`back`) → the request waits at the server (`wait`) → …
 
@@ -82,7 +82,7 @@ class PolledServer(Protocol):
         """End the elision. The last request arrived at `arrived_at`, which is `NOT_YET` if no request has arrived since the elision began."""
 
     def wait(self, request: object, arrived_at: int, cause: int) -> None:
-        """Let a request wait for news. The request arrived at `arrived_at`, because of the event `cause`."""
+        """Make a request wait for new data. The request arrived at `arrived_at`, because of the event `cause`."""
 
     def empty_answer(self, request: object) -> object:
         """Return the answer to a request whose wait has ended without new data."""
@@ -156,11 +156,11 @@ class LongPoll:
     # --- what the client says ---------------------------------------------------------------------------------------
 
     def send(self, request: object) -> None:
-        """Send a request that carries no news for the server, and make no statement about the next request."""
+        """Send a request that carries no new data for the server, and make no statement about the next request."""
         self._send(self.client, self.server, request, reply=False)
 
     def send_idle(self, client: PollingClient, request: object, wait: int, timeout: int) -> None:
-        """Send a request that carries no news for the server, and state that the client repeats it after each empty answer.
+        """Send a request that carries no new data for the server, and state that the client repeats it after each empty answer.
 
         Args:
             client: the client to notify when the elision is over.
@@ -187,16 +187,16 @@ class LongPoll:
     # --- what the server says ---------------------------------------------------------------------------------------
 
     def serve(self, server: PolledServer) -> None:
-        """Set the end that serves the polls from now on. This end counts as having news to send until it calls `fall_silent`."""
+        """Set the end that serves the polls from now on. This end counts as having new data to send until it calls `fall_silent`."""
         self.break_silence()
         self.server_end = server
 
     def fall_silent(self) -> None:
-        """State that the server has no news to send."""
+        """State that the server has no new data to send."""
         self.silent = True
 
     def break_silence(self) -> None:
-        """Withdraw the server's statement: the server might have news to send."""
+        """Withdraw the server's statement: the server might have new data to send."""
         if self.elided:
             self.resume()
         self.silent = False
