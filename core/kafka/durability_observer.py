@@ -1,4 +1,5 @@
-"""The interface through which nodes report to the durability account, which tracks every record. The account never affects the protocol.
+"""The interface through which nodes report to the durability account, which tracks every record. The durability account never affects the
+protocol.
 
 The implementation is `core.lab.accounts.durability_account`.
 """
@@ -33,7 +34,7 @@ class ForwardTimes(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """Records for which a worker of a retry service has finished a try, and the outcome of that try.
+    """Records that a worker of a retry service has attempted to process, and the outcome of that attempt.
 
     Attributes:
         worker, instance, group: the name of the worker, the number of its instance, and its group.
@@ -150,8 +151,8 @@ class DurabilityObserver(Protocol):
         """
 
     def process_checked(self, group: str, source: str, output: str, copies: int, other_outputs: tuple[str, ...] = ()) -> None:
-        """Record that a process in a group is beginning another iteration of its loop. The account then checks which input was processed
-        twice, only in part, or never.
+        """Record that a process in a group is beginning another iteration of its loop. The durability account then checks which input
+        records of the group were processed twice, only in part, or never.
         """
 
     def records_processed(self, group: str, client: str, tp: TopicPartition, start: int, end: int, epoch: int, /) -> None:
@@ -168,10 +169,11 @@ class DurabilityObserver(Protocol):
         """Record that a worker of a retry service tried to process records for the `number`th time."""
 
     def records_done(self, service: str, tried: Tried, /) -> None:
-        """Record that a worker of a retry service has finished a try, and the outcome of that try."""
+        """Record that a worker of a retry service has finished an attempt to process records, and the outcome of that attempt."""
 
     def retries_checked(self, service: str, group: str, source: str, /) -> None:
-        """Record that a worker of a retry service started or committed offsets. The account checks which records the worker has dropped."""
+        """Record that a worker of a retry service started or committed offsets. The durability account then checks which records the worker
+        has dropped."""
 
     def position_set(self, group: str, tp: TopicPartition, position: int, event: int, /, *, committed: bool) -> None:
         """Record that a member got a position in a partition. The position is the committed offset, or another offset because of
@@ -179,10 +181,10 @@ class DurabilityObserver(Protocol):
         """
 
     def group_checked(self, group: str, tps: Iterable[TopicPartition], below: int | None = None, /) -> None:
-        """Record that the first position of a member in the given partitions is final, or that its process ended.
+        """Record that a group member has settled on its first position in the given partitions, or that the member's process ended.
 
-        The account then checks which records the group has skipped. If `below` is given, it is the member's position, and the account
-        checks only records below it.
+        The durability account then checks which records the group has skipped. If `below` is given, it is the member's position, and the
+        durability account checks only records below this position.
         """
 
 

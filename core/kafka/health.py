@@ -1,18 +1,17 @@
 """The health of a partition: its status, and the conditions that follow from its metadata (offline, under-replicated, at or under min ISR).
 
-All code that shows, counts, or reports one of these conditions uses these functions. Kafka has two definitions each of under-replicated,
-under min ISR, and at min ISR. A broker counts only partitions that it leads, and uses the effective min.insync.replicas
-(`is_under_replicated`, `is_under_min_isr`, `is_at_min_isr`). Metrics, condition readings, reports, and `status_of` use the broker's
-definition. `kafka-topics --describe` lists partitions from the controller's metadata. This command uses min.insync.replicas as configured,
-even if the value exceeds the replication factor, and includes partitions that have no leader (`described_*`). isrlab's `describe` command,
-the grid's filters, and the counts next to the grid use the definition of `kafka-topics --describe`.
+All code that shows, counts, or reports the health of partitions uses the functions of this module. Kafka has two definitions each of
+under-replicated, under min ISR, and at min ISR. A broker counts only partitions that it leads, and uses the effective min.insync.replicas
+(`is_under_replicated`, `is_under_min_isr`, `is_at_min_isr`). Metrics, reports, and `status_of` use the definitions that brokers use.
+`kafka-topics --describe` lists partitions from the controller's metadata. This command uses min.insync.replicas as configured, even if the
+value exceeds the replication factor, and includes partitions that have no leader (`described_*`). isrlab's `describe` command, the grid's
+filters, and the counts next to the grid use the definition of `kafka-topics --describe`.
 
-`status_of` returns the status of a partition from its clients' point of view. Screens, readings, and sweeps use `status_of`, and reports
-use the same names for the statuses. It takes time until the controller learns that a broker has failed. Until the controller learns about
-the failure of a broker, the metadata can contain a leader or an ISR member that has failed. Therefore, the status depends both on the
+`status_of` returns the status of a partition from its clients' point of view. If isrlab shows or counts statuses, it uses `status_of`.
+Reports use the same names for the statuses. It takes time until the controller learns that a broker has failed. Until the controller learns
+about the failure of a broker, the metadata can contain a leader or an ISR member that has failed. Therefore, the status depends both on the
 metadata and on the actual state of processes and links. While an ISR member is not fetching, nothing is committed: the leader accepts
-writes with acks=1, but writes with acks=all wait. A partition in this state is *stalled*, even though the metadata shows a leader and a
-full ISR.
+writes with acks=1, but writes with acks=all wait. The partition is then *stalled*, even though its metadata shows a leader and a full ISR.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from core.kafka.settings.registry import setting_named
 from core.sim.units import SECOND
 
 STALL_BOUND: Final = SECOND
-"""The maximum time that the high watermark can stay below the log end without moving, µs. If the high watermark has not moved for this
-time, writes with acks=all are stalled.
+"""The maximum time that the high watermark can stay below the log end without moving, µs. If the high watermark has not moved for longer
+than STALL_BOUND, writes with acks=all are stalled.
 
 A healthy follower fetches at least once per replica.fetch.wait.max.ms, which is 500 ms by default. STALL_BOUND is twice the default of
 replica.fetch.wait.max.ms.
@@ -58,8 +57,8 @@ class AssignedPartition(LedPartition, Protocol):
 class PartitionStatus(enum.IntEnum):
     """The status of a partition, by the operations that clients can perform on it.
 
-    The statuses are ordered from worst to best. Writes with acks=all succeed only in the four best statuses, and all consumers can read
-    only in the three best.
+    The statuses are ordered from worst to best. Writes with acks=all succeed only if the status is `READS_HELD` or better. Consumers with
+    either isolation level make progress only if the status is `AT_MIN_ISR` or better.
     """
 
     OFFLINE = 0

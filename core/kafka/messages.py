@@ -1,8 +1,8 @@
 """The messages between nodes. Messages are immutable tuples that are named after Kafka's requests. A timer is a message that a node sends
 to itself.
 
-If the part of a message for one partition has a `cause` field, this field contains the sequence number of the event that caused this part.
-Otherwise, the cause of this part is the cause of the whole message. Times are in µs. An epoch or ID of -1 means that there is none.
+If the parts of a message for single partitions have a `cause` field, this field contains the sequence number of the event that caused the
+part. Otherwise, the cause of each part is the cause of the whole message. Times are in µs. An epoch or ID of -1 means that there is none.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ FetchedPartitionFields = tuple[TopicPartition, FetchFailure | None, Column, Fetc
 """A `FetchedPartition` in the form in which it is sent to followers: partition, failure, offset, records, high watermark, log start, and
 cause.
 
-The form is a plain tuple, because creating a plain tuple is five times as fast as creating a `FetchedPartition`.
+Followers get a plain tuple, because creating a plain tuple is five times as fast as creating a `FetchedPartition`.
 """
 
 
@@ -194,7 +194,7 @@ class ApiVersionsResponse(NamedTuple):
 
 
 class MetadataRequest(NamedTuple):
-    """A client's request for the partition leaders of a topic and of other topics."""
+    """A client's request for the partition leaders of one or more topics."""
 
     correlation: int
     topic: str

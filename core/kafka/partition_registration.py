@@ -18,8 +18,8 @@ class PartitionRegistration:
         leader_epoch: the number that identifies the leader's term. The leader epoch rises with every record that contains a leader, even if
             the leader stays the same.
         partition_epoch: the version of the partition's state. The partition epoch rises with every record.
-        elr: the eligible leader replicas. They left the ISR while it was smaller than min.insync.replicas, and they have all committed
-            records.
+        elr: the eligible leader replicas. Eligible leader replicas left the ISR while it was smaller than min.insync.replicas, and they
+            have all committed records.
         last_known_elr: the last known leader while the partition has no leader (KIP-966); otherwise empty.
         adding: the replicas that a running reassignment is adding.
         removing: the replicas that a running reassignment removes when it is complete.

@@ -1,7 +1,7 @@
 """The rules of each Kafka release. Each rule that changed between releases is a field of `Release`.
 
 Code that applies a rule reads its field, for example `release.truncation` or `release.strict_min_isr`, and never compares versions. The
-field's definition specifies the releases in which the rule is in force. The docstring of `Release` lists the source of each rule.
+definition of each field specifies the releases in which the rule is in force. The docstring of `Release` lists the source of each rule.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Truncation(enum.IntEnum):
     EPOCH = 1
     """The follower sends OffsetsForLeaderEpoch once. The response contains an end offset, but no epoch (KIP-101, 0.11)."""
     EPOCH_ROUNDS = 2
-    """The response to OffsetsForLeaderEpoch also contains the epoch. The follower repeats the request until both logs contain the epoch in
-    the response (KIP-279, 2.0)."""
+    """The response to OffsetsForLeaderEpoch also contains the epoch. The follower repeats OffsetsForLeaderEpoch until both logs contain the
+    epoch in the response (KIP-279, 2.0)."""
     ON_FETCH = 3
     """The fetch contains the last fetched epoch, and the response contains the diverging epoch (KIP-595; used by the fetcher since 2.8)."""
 
@@ -66,8 +66,7 @@ class GroupsTool(enum.IntEnum):
     GROUP_COLUMN = 3
     """`--describe` accepts several groups, and its tables begin with the column GROUP (KIP-222, between 2.0.1 and 2.3.1)."""
     JAVA = 4
-    """The tool is a rewrite in Java. `kafka-consumer-groups` prints partitions in the order of a hash table, and `--list` supports `--type`
-    (3.8)."""
+    """`kafka-consumer-groups` is rewritten in Java and prints partitions in hash-table order, and `--list` supports `--type` (3.8)."""
     EPOCHS = 5
     """`--verbose` prints epochs (KIP-1099, 4.0)."""
     SORTED = 6
@@ -78,9 +77,9 @@ class DeadTarget(enum.IntEnum):
     """What happens if a partition is reassigned to a broker that is not alive."""
 
     FAILED = 0
-    """The controller fails the reassignment (before 0.10.1)."""
+    """The tool requests the reassignment, but the controller fails it (before 0.10.1)."""
     AWAITED = 1
-    """The reassignment runs and waits for the broker (0.10.1 and 0.10.2)."""
+    """The reassignment starts, and waits until the target broker is alive (0.10.1 and 0.10.2)."""
     NOT_EXISTENT = 2
     """`kafka-reassign-partitions` reads the live brokers from ZooKeeper and refuses the reassignment if a target broker is not alive (0.11
     to 2.5).
@@ -99,7 +98,7 @@ class UnknownProducer(enum.IntEnum):
     REFUSED = 1
     """UNKNOWN_PRODUCER_ID (1.0 to 2.4)."""
     ACCEPTED = 2
-    """The batch is appended (KIP-360, 2.5)."""
+    """The leader appends the batch of the unknown producer (KIP-360, 2.5)."""
 
 
 class StickyAlgorithm(enum.IntEnum):
@@ -174,13 +173,13 @@ class Release(ReprMixin):
         invalid_transition_is_fatal: an invalid state transition of a transactional producer is fatal (KAFKA-14831, 3.6).
         unknown_producer_is_fatal: INVALID_PRODUCER_ID_MAPPING is again fatal for a transactional producer (KIP-1050, 4.1).
         end_txn_epoch_must_match: the producer epoch in EndTxn must equal the epoch that the coordinator knows (KAFKA-9600, 2.6).
-        fence_survives_failed_append: if the write of an abort fails, the next attempt does not bump the producer epoch again (KAFKA-9666,
-            2.6).
+        fence_survives_failed_append: if a coordinator fails to write that it aborts a transaction, the next attempt does not bump the
+            producer epoch again (KAFKA-9666, 2.6).
         tests_pending_first: the coordinator checks for a pending transition before it checks the producer ID and epoch (KAFKA-18660, 4.0).
         timeout_fences_producer: when the coordinator aborts a transaction that has timed out, it bumps the producer epoch (KAFKA-6119,
             0.11.0.2 and 1.0).
-        verifies_transactions: before a leader appends the first batch, it asks the coordinator whether the partition belongs to the
-            transaction (KIP-890, 3.6).
+        verifies_transactions: before a leader appends the first batch of a transaction, it asks the coordinator whether the partition
+            belongs to the transaction (KIP-890, 3.6).
         verifies_current_epoch: a leader refuses a batch from an old producer epoch without asking the coordinator (KAFKA-18042, 4.1).
         checks_epoch_before_guard: a leader checks the producer epoch of a batch before its verification guard (KAFKA-19690, 4.1.1).
         transaction_abortable: a batch that fails the verification of its transaction gets TRANSACTION_ABORTABLE or, before 3.8,
@@ -204,7 +203,7 @@ class Release(ReprMixin):
             (KIP-447, 2.5).
         verifies_offset_commits: a group coordinator verifies TxnOffsetCommit in the same way as a leader verifies a produce request (KAFKA-15784, 3.7).
         commits_below_min_isr: a group coordinator appends offsets even if the ISR of their partition is smaller than min.insync.replicas.
-            The commit then waits for the high watermark (KIP-848's coordinator, 4.0).
+            The offset commit then waits for the high watermark (KIP-848's coordinator, 4.0).
         responses_wait_for_writes: a group coordinator responds only when all records that it has written so far are committed, even if the
             request writes nothing (`CoordinatorRuntime`, 4.0). Before 4.0, a response waits only if its request writes records.
         plain_commits_unstable: an offset that is being committed outside of a transaction is also unstable (before 4.0).
@@ -217,8 +216,8 @@ class Release(ReprMixin):
         delays_first_rebalance: a group that was empty waits for more members before its first generation (KIP-134, 0.11).
         limits_group_size: group.max.size limits the number of members (KIP-389, 2.2).
         static_members: a member with a group.instance.id keeps its place when its process restarts (KIP-345, 2.3).
-        skips_assignment: a static leader that returns learns that it is still the leader, and keeps the assignment (KIP-814, 3.2). Before
-            3.2, a static leader that returns believes that it is a follower.
+        skips_assignment: a static group leader that rejoins is told that it is still the leader, and keeps the assignment (KIP-814, 3.2).
+            Before 3.2, a static group leader that rejoins is not told that it is still the group leader.
         stores_new_groups: a coordinator writes a group to the log when it assigns the first member ID (KIP-848's coordinator, 4.0).
         syncs_expire: a member that does not sync within the rebalance timeout is removed (KAFKA-12890, 3.0).
         heartbeats_while_completing: the coordinator accepts a heartbeat while the group is waiting for the assignment (KAFKA-10122, 2.7).
@@ -237,8 +236,8 @@ class Release(ReprMixin):
         keyless_error: the error that is returned if a record without a key is written to a compacted topic (KIP-467, 2.4).
         cleans_below_high_watermark: the log cleaner does not clean records above the high watermark (KAFKA-13194, 3.1).
         delete_horizon_in_batches: a batch that contains a tombstone, and a marker whose transaction has no records left, carries the time
-            after which the cleaner can remove it (KIP-534, 3.1). Before 3.1, the cleaner derives this time from the modification times of
-            segments.
+            after which the cleaner can remove it (KIP-534, 3.1). Before 3.1, the cleaner uses the modification times of segments to decide
+            when it can remove tombstones and markers.
         cleans_with_whole_index: when the cleaner cleans part of a segment, it knows the aborted transactions in the whole segment
             (KAFKA-13727, 2.8.2).
         cleaner_carries_transactions: the cleaner remembers a segment's transactions when it cleans the next segment (KAFKA-8351, 2.3).
@@ -253,7 +252,7 @@ class Release(ReprMixin):
         truncation: how a follower determines the offset to which it truncates its log.
         high_watermark: the replicas that determine the high watermark, which is the smallest of their LEOs.
         isr_order: the order in which a leader lists the members of an ISR that it has changed.
-        maximal_isr: the high watermark immediately waits for a pending ISR member (KIP-497, 2.7).
+        maximal_isr: the high watermark already waits for a replica while its addition to the ISR is pending (KIP-497, 2.7).
         hw_needs_eligible: a replica outside the ISR holds back the high watermark only if it is eligible for the ISR (KAFKA-15021, 3.6).
         strict_min_isr: the high watermark does not advance while the ISR is smaller than min.insync.replicas (KIP-966, 3.7).
         capped_min_isr: the effective min.insync.replicas is at most the replication factor (KAFKA-15583, 3.7).
@@ -269,8 +268,8 @@ class Release(ReprMixin):
         halved_isr_check: `isr-expiration` runs twice per replica.lag.time.max.ms (0.10.2). Before 0.10.2, `isr-expiration` runs only once
             per replica.lag.time.max.ms.
         caught_up_as_of_last_fetch: if a follower's fetch reaches the LEO that the leader had at the previous fetch, the follower counts as
-            caught up at the time of the previous fetch (KAFKA-4485, 0.10.2). Before 0.10.2, only a fetch from the log end counts, so a
-            follower can leave the ISR even though it is never far behind.
+            caught up at the time of the previous fetch (KAFKA-4485, 0.10.2). Before 0.10.2, a follower counts as caught up only if it
+            fetches from the log end, so it can leave the ISR even though it is never far behind.
         expand_needs_epoch_start: a replica can join the ISR only if it has reached the start offset of the leader's epoch (KAFKA-7128,
             2.0).
         shrink_spares_equal_leo: a follower whose LEO equals the leader's LEO is never removed from the ISR (KAFKA-7152, 2.1).
@@ -313,21 +312,21 @@ class Release(ReprMixin):
             slowly it catches up, is not removed because of replica.lag.time.max.ms (before 0.9, KAFKA-1546).
         zookeeper: the controller is a broker that is elected through ZooKeeper (isrlab uses ZooKeeper for Kafka releases before 3.3).
             In KRaft mode, the controller is the leader of the KRaft quorum.
-        takes_out_dead_at_start: a new ZooKeeper controller removes dead brokers from ISRs and leaderships (KAFKA-3143, 2.3). Before 2.3,
-            only the controller that is active when a broker fails removes this broker.
+        takes_out_dead_at_start: a new ZooKeeper controller removes dead brokers from ISRs and replaces dead leaders (KAFKA-3143, 2.3).
+            Before 2.3, a failed broker is removed from ISRs only by the controller that was active when the broker failed.
         alters_reassignments: a running reassignment can be canceled or replaced (KIP-455, 2.4). Before 2.4, `kafka-reassign-partitions`
             does not start a reassignment while another one is running.
         dead_target: what happens if a reassignment assigns a partition to a broker that is not alive.
         leader_writes_isr: a leader writes its ISR to ZooKeeper itself, and the controller learns about it later (before 2.7, KIP-497).
         publishes_isr_changes: a leader that writes its ISR publishes the change in /isr_change_notification (KAFKA-1367, 0.9). Before 0.9,
-            the controller learns about ISR changes only in partitions that are being reassigned.
-        validates_positions: when a consumer learns about a new leader, it asks where the epoch of the last record that it has read ends. If
-            the epoch ends below the consumer's position, the consumer goes back to the end of the epoch. A consumer that starts at a
-            committed offset ignores metadata that is older than the epoch of this offset (KIP-320, 2.3).
+            the controller learns about the ISR changes of a partition only while the partition is being reassigned.
+        validates_positions: when a consumer learns about a new leader, it requests the end offset of its epoch, which is the leader epoch
+            of the last record that it has read. If the epoch ends below the consumer's position, the consumer goes back to the end of the
+            epoch. A consumer that starts at a committed offset ignores metadata that is older than the epoch of this offset (KIP-320, 2.3).
         keeps_paused_records: when a consumer pauses a partition, it keeps the records that it has already fetched (KAFKA-7548). Before 2.4,
             a consumer that pauses a partition drops its fetched records, and fetches them again later.
-        skips_buffered_brokers: while a consumer has records from a broker that wait for poll(), it does not fetch other partitions from
-            this broker (KAFKA-17182, 4.0). A paused partition does not count.
+        skips_buffered_brokers: while records that a consumer fetched from a broker are waiting for poll(), the consumer does not fetch
+            other partitions from this broker (KAFKA-17182, 4.0). This rule ignores records of paused partitions.
         finds_by_time: ListOffsets finds the first record at or after a timestamp (KIP-79, 0.10.1). Before 0.10.1, ListOffsets searches the
             modification times of segments.
         reads_from_followers: consumers send their rack, and followers serve consumers that send their rack (KIP-392, 2.4).
@@ -359,8 +358,8 @@ class Release(ReprMixin):
         extra_goes_to_any_member: with the server-side assignor `uniform`, any member can have one partition more than other members. Before
             4.1, only the first members of the group can have an extra partition (KAFKA-18688, 4.1).
         shrinks_offsets_topic: if fewer brokers than offsets.topic.replication.factor are alive when the topic `__consumer_offsets` is
-            created, the topic gets only as many replicas as brokers are alive. Since 0.11, the creation fails, and each lookup of a coordinator
-            tries again (KAFKA-3959, 0.11).
+            created, the topic gets only as many replicas as brokers are alive. Since 0.11, the creation of the topic fails, and each
+            FindCoordinator request tries to create the topic again (KAFKA-3959, 0.11).
         consumer_protocol: brokers coordinate groups for which they assign the partitions themselves (KIP-848, 4.0; the early access in 3.7
             is not modeled).
         stores_subscription_metadata: a coordinator stores the topics of a consumer group in a separate record. Since 4.1, the record of the

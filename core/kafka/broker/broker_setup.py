@@ -13,7 +13,7 @@ from core.sim.network import Network
 
 
 def create_nothing(_: str) -> None:
-    """Create no internal topic."""
+    """Do nothing. This function is the default of `create_internal_topic`."""
 
 
 class BrokerSetup(NamedTuple):

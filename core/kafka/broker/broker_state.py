@@ -13,7 +13,7 @@ class BrokerState(enum.StrEnum):
     PAUSED = "paused"
     """The process is paused."""
     STARTING = "starting"
-    """The process is running, but the broker is not unfenced yet."""
+    """The process is running, but the controller has not unfenced the broker yet."""
     STOPPING = "stopping"
     """The process is in a controlled shutdown."""
     STOPPED = "stopped"

@@ -205,7 +205,7 @@ class BrokerContext(PartitionContext):
 
     @abstractmethod
     def registered(self) -> None:
-        """Continue after the controller has registered this process."""
+        """Continue the start of the broker after the controller has registered this process."""
 
     @abstractmethod
     def take_offline(self, gone: list[TopicPartition]) -> None:

@@ -268,7 +268,8 @@ class Disk:
             keep: the new end offset of each log that loses records; other logs keep all of their records. If `keep` is empty, all logs lose
                 records as `how` specifies.
             how: KEPT, LOST, or DRAWN.
-            draw: the source of random numbers for DRAWN. A torn batch fails its checksum, and recovery truncates the log at that batch.
+            draw: the source of random numbers if `how` is DRAWN. A torn batch fails its checksum, and recovery truncates the log at that
+                batch.
         """
         shorter = []
         for tp, log in self.logs.items():
@@ -299,8 +300,8 @@ class Disk:
         """For each directory, return what its recovery after an unclean shutdown reads, and how long the recovery takes
         (`LogManager#loadLogs`, `LogLoader#recoverLog`).
 
-        The segment that contains the checkpointed recovery point and all later segments are read once. Each directory has its own threads.
-        When a thread finishes a log, the thread takes the next one.
+        The segment that contains the checkpointed recovery point and all later segments are read once. Each directory has its own recovery
+        threads. When a thread has recovered a log, it recovers the next one.
 
         Args:
             threads: num.recovery.threads.per.data.dir.

@@ -1,6 +1,6 @@
 """The order in which a leader lists the members of a changed ISR.
 
-A leader keeps the ISR as a set. When the leader sends a changed ISR, it lists the members in the iteration order of this set. Controllers
+A leader keeps the ISR as a set. When the leader sends a changed ISR, it lists the members in the iteration order of the set. Controllers
 keep the order that they receive, and `kafka-topics --describe` prints it. Up to 4.1, the ISR is Scala's immutable `Set` of broker ids. A
 set with up to four members keeps the order in which they were added; a larger set is a trie that is ordered by hash. From 4.2, the ISR is
 Scala's mutable `HashSet`. In a `HashSet`, ids below 8 are in ascending order, and the order of larger ids depends on the size of the hash
@@ -8,9 +8,9 @@ table.
 
 Kafka: `Partition#prepareIsrExpand`, `#prepareIsrShrink`. Tests compare isrlab's order with the iteration order of sets in Scala 2.13.
 
-isrlab does not model one case. Before 2.7, a leader keeps the set that it has written, so a set that once had five members remains a trie
-when it shrinks, until the broker becomes leader again. In isrlab, a set that shrinks to four members returns to the order in which they
-were added.
+isrlab's order differs from Kafka's in one case. Before 2.7, a leader keeps the same set object until the broker becomes leader again, so an
+ISR that once had five members remains a trie when it shrinks. In isrlab, an ISR that shrinks to four members returns to the order in which
+its members were added.
 """
 
 from __future__ import annotations

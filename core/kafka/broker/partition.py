@@ -244,7 +244,7 @@ class Partition:
 
         A follower lags if it last caught up with the leader's LEO more than replica.lag.time.max.ms ago. Before 0.9, a follower lags if it
         has not fetched for replica.lag.time.max.ms, or if it is more than replica.lag.max.messages records behind the leader. Some releases
-        never remove a follower whose LEO equals the leader's LEO.
+        never remove a follower from the ISR while its LEO equals the leader's LEO.
         """
         if self.pending:
             return ()
@@ -291,7 +291,7 @@ class Partition:
         self._submit_alter_partition(proposed)
 
     def _submit_alter_partition(self, isr: tuple[int, ...]) -> None:
-        """Send an ISR to the controller (`Partition#submitAlterPartition`). If another change is in flight, do nothing."""
+        """Send an ISR to the controller (`Partition#submitAlterPartition`). If another ISR change is in flight, do nothing."""
         broker = self.broker
         known = {replica.broker: replica.broker_epoch for replica in self.remotes}
         known[broker.id] = broker.broker_epoch

@@ -4,7 +4,7 @@ Two lists for each topic contain the throttled replicas: `leader.replication.thr
 `follower.replication.throttled.replicas` for followers. If a topic has no list, isrlab behaves as if `kafka-reassign-partitions --throttle`
 had written lists for the running reassignment: the leader throttles the partition that is being moved, and the added replica is throttled
 as a follower. All bytes of throttled partitions count toward the rate, but only replicas that are not in sync are delayed. The rate is
-measured over eleven samples of one second each, so a copy proceeds in bursts.
+measured over eleven samples of one second each, so throttled replication proceeds in bursts.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ class BrokerHeartbeatManager:
     def next_check_time(self) -> int | None:
         """Return the last time at which the oldest session is still valid, µs; None if no broker is unfenced (Kafka: `#nextCheckTimeNs`).
 
-        The oldest session expires 1 µs later. Only then can `stale_broker` return the broker of this session.
+        A session expires 1 µs after the last time at which it is valid. Before that, `stale_broker` does not return the session's broker.
         """
         for state in self._unfenced.values():
             return state.last_contact + self.session_timeout_us
@@ -154,8 +154,8 @@ class BrokerHeartbeatManager:
 
         Args:
             now: the current time, µs.
-            periodic: whether the controller checks at fixed intervals (`Release.fences_periodically`). If the controller does not, it
-                checks only when the oldest session might have expired.
+            periodic: whether the controller checks at fixed intervals (`Release.fences_periodically`), instead of only when the oldest
+                session might have expired.
             fenced: whether the controller has just fenced a broker.
         """
         if periodic:
@@ -226,8 +226,8 @@ class BrokerHeartbeatManager:
             want_shut_down: whether the broker asks to shut down.
             metadata_offset: the last offset of the metadata log that the broker has read.
             registration_offset: the offset of the broker's registration record, which the broker must read before it can be unfenced.
-            has_leaderships: a function that returns whether the broker leads any partition. The method calls `has_leaderships` only if the
-                result matters.
+            has_leaderships: a function that returns whether the broker leads any partition. This function is called only if the next state
+                depends on it.
 
         Raises:
             ValueError: the broker is not registered.

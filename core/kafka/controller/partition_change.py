@@ -60,8 +60,7 @@ class ElectionResult(ReprMixin):
 
     @property
     def unclean(self) -> bool:
-        """Whether the new leader becomes the only member of the ISR. If the new leader becomes the only member, all records that this
-        leader lacks are lost."""
+        """Whether the new leader becomes the only member of the ISR, in which case all records that this leader lacks are lost."""
         return self.kind in ("unclean", "last-known")
 
 

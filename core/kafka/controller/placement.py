@@ -66,7 +66,7 @@ class BrokerList(ReprMixin):
             self._offset = random.randrange(len(self.brokers))
 
     def next(self, epoch: int) -> int | None:
-        """Return the next broker in the order for a placement epoch; None if this epoch has used all brokers."""
+        """Return the next broker in a placement epoch; None if all brokers have already been returned in this epoch."""
         size = len(self.brokers)
         if not size:
             return None
@@ -196,8 +196,8 @@ def assign_replicas_to_brokers(
         replication_factor: the number of replicas of each partition.
         random: the source of random numbers that determines the first broker and the first shift of the followers. The random source is not
             used if `fixed_start_index` determines the start.
-        fixed_start_index: the position of the first leader in the broker list, which is also the first shift. If the index is negative, the
-            position of the first leader and the first shift are drawn at random.
+        fixed_start_index: the position of the first leader in the broker list, which is also the first shift. If `fixed_start_index` is
+            negative, the position of the first leader and the first shift are drawn at random.
         start_partition: the number of the first new partition if the topic already has partitions.
 
     Raises:

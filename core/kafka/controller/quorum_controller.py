@@ -286,8 +286,8 @@ class QuorumController(Node):
     def periodic_tasks(self) -> tuple[tuple[str, int], ...]:
         """Return the periodic tasks that have work to do, each with the delay until it runs, µs.
 
-        Kafka: `#maybeScheduleNextBalancePartitionLeaders`, `#maybeScheduleNextElectUncleanLeaders`. No task is needed while every preferred
-        replica leads and every partition has a leader.
+        Kafka: `#maybeScheduleNextBalancePartitionLeaders`, `#maybeScheduleNextElectUncleanLeaders`. No task is needed while every partition
+        is led by its preferred replica.
         """
         settings, replication, wanted = self.settings, self.replication, []
         if replication.unbalanced and settings.flag("auto.leader.rebalance.enable"):

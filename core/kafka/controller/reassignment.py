@@ -81,8 +81,8 @@ class PartitionReassignmentRevert(ReprMixin):
         replicas: the current replicas, except those that the reassignment is adding.
         isr: the current ISR, except for replicas that the reassignment is adding. If no ISR member is left, the ISR consists of the first
             replica in `replicas`.
-        unclean: whether all ISR members are replicas that the reassignment is adding. If they are, the caller must check that unclean
-            leader election is enabled.
+        unclean: whether all ISR members are replicas that the reassignment is adding. If `unclean` is true, the caller must check that
+            unclean leader election is enabled.
     """
 
     replicas: tuple[int, ...]

@@ -160,7 +160,7 @@ class TopicRegistry:
 
         Raises:
             KafkaError: Kafka refuses the topic, which leaves everything unchanged.
-            ValueError: a setting of the topic is wrong. Nothing has changed.
+            ValueError: a setting of the topic is wrong, which leaves everything unchanged.
         """
         if spec.name in self.topics:
             raise errors.KafkaError(errors.TOPIC_ALREADY_EXISTS, f"Topic '{spec.name}' already exists.")

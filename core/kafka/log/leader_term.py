@@ -1,9 +1,9 @@
 """A leadership term: the records that one leader appended in one leader epoch. Each replica's log contains a range of the records in a
 term.
 
-The term and the offset identify a record, because only one broker writes in a term, and it appends in order. Therefore, replicas do not
-copy records. Instead, the replicas' logs consist of runs (see `replica_log`) that refer to terms. Two replicas agree at an offset if and
-only if they have the same term at that offset. Each batch is kept only once, in its term.
+The term and the offset identify a record, because only one broker writes in a term, and it appends in order. Therefore, instead of copies
+of records, the replicas' logs contain runs (see `readable_log`) that refer to terms. Two replicas agree at an offset if and only if they
+have the same term at that offset. Each batch is kept only once, in its term.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Term:
 
     @property
     def origin(self) -> Term:
-        """The term as its leader wrote it, before log compaction. The original term identifies the records."""
+        """The term as its leader wrote it, before log compaction. Compaction does not change which term identifies a record."""
         return self
 
     @property
@@ -207,10 +207,8 @@ class FetchedRange(NamedTuple):
 
 
 FetchedRecords = tuple[Column, Column, Term, int, Any]
-"""Records in the form that fetch responses contain: the start, end, and term of the first range, the total size in bytes, and the following
-records.
-
-For the last range, the following records are None.
+"""Records in the form that fetch responses contain: the start, end, and term of the first range, the total size in bytes, and the remaining
+ranges in the same form, or None if no range remains.
 """
 
 

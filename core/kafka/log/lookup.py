@@ -178,8 +178,8 @@ def _fetched(segment: SegmentFiles, found: PositionedBatch, offset: int, max_byt
 
 
 def _collect_aborted(log: ReplicaLog, segments: Sequence[SegmentFiles], lookup: Lookup, steps: list[LookupStep]) -> None:
-    """Read the transaction indexes, if any, starting at the segment that contains the answer. When Kafka serves a fetch by a read_committed
-    consumer, it also reads these indexes."""
+    """Read the transaction indexes, if any, starting at the segment that contains the answer. Kafka reads transaction indexes only for
+    fetches by read_committed consumers."""
     entries = [entry for segment in segments for entry in segment.transactions]
     first, found = lookup.segment, lookup.batch
     if not entries or first is None or found is None:
@@ -256,8 +256,8 @@ def _scan_for_timestamp(segment: SegmentFiles, entry: OffsetPosition, timestamp:
 def aborted_upper_bound(log: ReplicaLog, segment: SegmentFiles, start: OffsetPosition, size: int) -> int:
     """Return the offset up to which a fetch collects aborted transactions (`LogSegment#fetchUpperBoundOffset`).
 
-    The result is the first offset in the index whose position is at least `size` bytes after `start`. If the index has no such offset, the
-    result is the base offset of the next segment or, in the last segment, the LEO.
+    The result is the first offset in the index whose position is at least `size` bytes after `start`. If the index has no entry at such a
+    position, the result is the base offset of the next segment or, in the last segment, the LEO.
     """
     entry = segment.indexes.offsets.fetch_upper_bound_offset(start, size)
     if entry is not None:

@@ -126,7 +126,7 @@ class ProducerStateManager:
 
         Args:
             transactional: whether the batch is part of a transaction.
-            verified: whether a batch that opens a transaction needs no guard, which is the case if this broker does not verify
+            verified: whether to accept a batch that opens a transaction without a guard, which is the case if this broker does not verify
                 transactions.
             guard: the verification number of the batch; NO_GUARD if the batch needed no verification.
         """
@@ -287,8 +287,8 @@ class ProducerStateManager:
     def remove_expired_if_due(self, now: int, expiration: int, interval: int = EXPIRATION_CHECK) -> None:
         """Apply the effects of all periodic checks that are due by now.
 
-        The periodic checks for idle producers do not use a timer. Because the state changes only when something is appended, each reader
-        only has to run the most recent due check first.
+        The periodic checks for idle producers do not use a timer. Instead, code that reads the state first runs the most recent check that
+        is due, which has the same effect as running every check on time.
         """
         if self._checked == CHECK_NOW:
             self.remove_expired(now, expiration)
@@ -330,8 +330,8 @@ class ProducerStateManager:
         self.snapshots = tuple(each for each in self.snapshots if each.offset in bases or each.offset == largest)
 
     def before(self, log_start: int, offset: int) -> ProducerStateManager:
-        """Return the state in the newest snapshot at or before an offset. The returned state keeps that snapshot and all earlier snapshots
-        (`#loadFromSnapshot`)."""
+        """Return the state in the newest snapshot at or before an offset. The returned state keeps the snapshot that it comes from and all
+        earlier snapshots (`#loadFromSnapshot`)."""
         state = ProducerStateManager(log_start, self.release)
         state.snapshots = tuple(each for each in self.snapshots if log_start < each.offset <= offset)
         if state.snapshots:
@@ -343,10 +343,11 @@ class ProducerStateManager:
         return state
 
     def truncate_and_reload(self, log_start: int, offset: int, *, restarted: bool = False) -> None:
-        """Go back to the newest snapshot at or before an offset, or to the log start. After that, the log replays its batches starting at
-        `end_offset`.
+        """Go back to the newest snapshot at or before an offset, or to the log start. The caller must then replay the log's batches
+        starting at `end_offset`.
 
-        If the truncation removed no records, only a new process reloads a snapshot. Kafka: `ProducerStateManager#truncateAndReload`.
+        If the log already ends at `offset`, do nothing, unless a new process is opening the log (`restarted`). Kafka:
+        `ProducerStateManager#truncateAndReload`.
         """
         if offset == self.end_offset and not restarted:
             return

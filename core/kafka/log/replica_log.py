@@ -182,8 +182,8 @@ class ReplicaLog(ReadableLog):
     def truncate_to(self, offset: int) -> bool:
         """Truncate the log to a new LEO. Return True if the truncation removed records (`UnifiedLog#truncateTo`).
 
-        If `offset` is at or above the LEO, no records are removed. However, epoch entries that start at the LEO are removed. Epoch entries
-        that start at the LEO come from leaders that appended nothing.
+        If `offset` is at or above the LEO, only the epoch entries that start at the LEO are removed. Epoch entries that start at the LEO
+        come from leaders that appended nothing.
         """
         if offset < 0:
             raise ValueError(f"cannot truncate to {offset}")

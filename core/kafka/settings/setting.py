@@ -64,7 +64,7 @@ class Setting(ReprMixin):
         meaning: a description for the settings screen.
         least: the lowest allowed value of a number.
         most: the highest allowed value of a number.
-        older_defaults: `(release, default)` pairs. Each default applies to the release and to earlier ones.
+        older_defaults: `(release, default)` pairs. Each default applies to the release in its pair and to earlier releases.
         of_topic: for a broker setting, the topic setting that overrides it. The broker setting and the topic setting have the same type,
             default, and bounds.
         synonym: for a topic setting, the broker setting that applies if the topic has no override.

@@ -2,8 +2,8 @@
 
 If there is only one controller, it is always the active one. In a quorum, a broker regards one voter as the active controller until this
 voter responds that it is not active, refuses the connection, or does not respond to a metadata fetch for
-`controller.quorum.fetch.timeout.ms`. Then the broker turns to the voter that the response names as the active controller. If the response
-names no active controller, the broker asks the next voter.
+`controller.quorum.fetch.timeout.ms`. The broker then switches to the voter that the response names as the active controller. If the
+response names no active controller, the broker asks the next voter.
 """
 
 from __future__ import annotations

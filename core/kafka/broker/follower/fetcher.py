@@ -22,10 +22,10 @@ from core.sim.long_polling import NOT_YET, LongPoll
 from core.sim.messages import Timer
 
 tuple_of: Final = tuple.__new__
-"""A function that makes a NamedTuple from a tuple of its fields. It is twice as fast as the constructor of the NamedTuple."""
+"""A function that makes a NamedTuple from a tuple of its fields. `tuple_of` is twice as fast as the constructor of the NamedTuple."""
 
 FOREVER: Final = 10**15
-"""The maximum wait and the minimum size of a fetch that only a command completes. In by-hand mode, every fetch has these limits."""
+"""The maximum wait (µs) and the minimum size (bytes) of a fetch in by-hand mode, so that only a command completes the fetch."""
 
 
 class Fetcher:
@@ -42,11 +42,11 @@ class Fetcher:
             fetches are elided.
         preparing: partitions that need a truncation point or the bounds of the leader's log before they can be fetched (ordered set).
         waking_at: the time when the armed timer ends a back-off; -1 if no timer is armed.
-        unsent: partitions whose state the leader's session does not know yet, in order. Each value is the part of the next fetch for the
-            partition, or None if that part has not been computed yet.
+        unsent: partitions whose state the leader's session does not know yet, in order. Each partition maps to its part of the next fetch,
+            or to None if that part has not been computed yet.
         prepared: whether the values in `unsent` have been computed for all partitions.
-        moved: the parts of the next fetch for partitions whose state changed because of a fetch response. In the fetch request, these parts
-            follow the parts in `unsent`.
+        moved: the parts of the next fetch for partitions whose state changed because of a fetch response. In the fetch request, the
+            partitions in `moved` follow the partitions in `unsent`.
         raised: the delayed consumer fetches that were waiting for a high watermark that the current response has advanced, each with the
             event that recorded the advance.
         poll: the network's handle for this fetcher's fetches; it elides fetches that return nothing (`core.sim.long_polling`).

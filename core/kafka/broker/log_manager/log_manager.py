@@ -20,7 +20,7 @@ INITIAL_TASK_DELAY: Final = 30 * SECOND
 """The delay between a broker's start and the first run of its log tasks, µs (log.initial.task.delay.ms)."""
 
 NEVER: Final = 10**15
-"""A virtual time that is never reached, µs. A task whose interval has this value never runs."""
+"""A virtual time that is never reached, µs. A task whose interval is NEVER does not run."""
 
 
 class LogManager:

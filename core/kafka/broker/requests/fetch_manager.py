@@ -197,11 +197,12 @@ class FetchManager:
         (`CachedPartition#maybeUpdateResponseData`). A partition that has more records to send stays in the session's dirty list.
 
         Args:
-            taken: the session's dirty partitions.
-            entries: those partitions in `taken` that the method reads.
-            arrives: whether the fetch has just arrived. If the fetch was delayed before, the method only reads the log, and always
-                completes the fetch.
-            sends: whether the response is sent to the follower. If the response is not sent, the leader does not record its values as sent.
+            taken: the dirty partitions that were taken from the session.
+            entries: the partitions in `taken` to read.
+            arrives: True if the fetch has just arrived; False if a delayed fetch is being completed, in which case only the log is read,
+                and the result is never None.
+            sends: whether the response is sent to the follower. If it is not sent, `sent_high_watermark` and `sent_log_start` of the
+                partitions do not change.
 
         Returns:
             The parts of the response, or None if the fetch must wait.

@@ -172,8 +172,8 @@ class FetchSession(FollowerSession):
         self.purgatory.complete_fetch(self)
 
     def take_dirty(self) -> list[SessionPartition]:
-        """Remove and return the dirty partitions to read now. A dirty partition stays marked until it is sent; only then can it be marked
-        again.
+        """Remove and return the dirty partitions to read now. Each partition that is returned keeps its `dirty` flag until it is sent, so
+        it is not added to the list again before that.
         """
         entries = self.dirty.copy()
         self.dirty.clear()

@@ -42,7 +42,7 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
         return
     term, account = partition.term, partition.account
     assert term is not None, "every leader has a term"
-    assert account is not None, "every leader reports its records to the account"
+    assert account is not None, "every leader reports its records to the durability account"
     base, journal = log.leo, broker.journal
     if log.config.log_append_time:
         timestamp = broker.settings.clock.read(journal.now)
@@ -169,8 +169,8 @@ def _delay(partition: Partition, write: DelayedWrite) -> None:
 def _validate_producer_state(partition: Partition, sender: str, request: ProduceRequest, guard: int) -> bool:
     """Return whether to append an idempotent producer's batch (`UnifiedLog#analyzeAndValidateProducerState`).
 
-    The response to a duplicate contains the offsets from the first append. With acks=all, the leader responds when the offsets of the
-    original batch are committed. The leader refuses a batch that is out of sequence.
+    The response to a duplicate contains the offsets from the first append. With acks=all, the leader responds to the duplicate only when
+    these offsets are committed. The leader refuses a batch that is out of sequence.
     """
     broker, log, tp, release = partition.broker, partition.log, partition.tp, partition.broker.release
     now = broker.journal.now

@@ -75,7 +75,7 @@ class ProduceVerification:
 
     @property
     def retries_concurrent(self) -> bool:
-        """Whether the leader repeats the request on behalf of the producer. With transaction.version 2, the leader repeats it."""
+        """Whether the leader repeats the request on behalf of the producer, which it does with transaction.version 2."""
         return self.request.adds_partition
 
     def verified(self, error: str, guard: int) -> None:

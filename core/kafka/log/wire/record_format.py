@@ -89,7 +89,8 @@ def _field_size(size: int | None) -> int:
 
 
 def record_size(shape: RecordShape, offset_delta: int = 0, timestamp_delta: int = 0) -> int:
-    """Return the size of a record (`DefaultRecord#sizeInBytes`). The deltas are relative to the batch; timestamps are in ms."""
+    """Return the size of a record (`DefaultRecord#sizeInBytes`). The deltas are relative to the batch's base offset and base timestamp
+    (ms)."""
     body = 1 + varint_size(timestamp_delta) + varint_size(offset_delta) + _field_size(shape.key) + _field_size(shape.value)
     body += varint_size(len(shape.headers)) + sum(varint_size(key) + key + _field_size(value) for key, value in shape.headers)
     return varint_size(body) + body
