@@ -24,7 +24,7 @@ class ForwardTimes(NamedTuple):
     Attributes:
         lateness: the time between when the records were due and when they were acknowledged. The lateness is negative if the records were
             acknowledged too early.
-        rounding: the time by which the delay level is longer than the requested delay.
+        rounding: the time by which the delay of the level that the service chose exceeds the requested delay.
         total_error: the time between when the delayed records were sent and when they were acknowledged, minus the requested delay.
     """
 
@@ -143,7 +143,7 @@ class DurabilityObserver(Protocol):
         """Record that the controller committed a new state of a partition."""
 
     def partition_deleted(self, tp: TopicPartition, /) -> None:
-        """Record that a partition's topic was deleted together with the partition's records. The deleted records do not count as lost."""
+        """Record that a partition's topic was deleted together with the partition's records, which do not count as lost."""
 
     def offset_committed(self, group: str, tp: TopicPartition, offset: int, event: int) -> None:
         """Record that a group coordinator committed or loaded an offset. `event` is the sequence number of the event that records the

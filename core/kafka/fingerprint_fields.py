@@ -105,4 +105,5 @@ KAFKA_FIELDS: Final[Table] = {
     ZooKeeper: Declared(history=("_zxid", "observer")),
     ZooKeeperClient: Declared(history=("_xid",)),
 }  # fmt: skip
-"""The declared fields, by class. The entry for `object` applies to fields that have these names in any class."""
+"""For each class, the fields that a fingerprint does not treat as plain state. The entry for `object` applies to fields that have these
+names in any class."""

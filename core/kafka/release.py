@@ -276,8 +276,8 @@ class Release(ReprMixin):
         fetch_epoch_fencing: fetches carry the leader epoch, and a leader refuses requests with other epochs (KIP-320, 2.1).
         truncation_epoch_fencing: OffsetsForLeaderEpoch and ListOffsets requests carry the leader epoch, and a leader refuses requests with
             other epochs (KIP-320, 2.1).
-        hw_same_epoch: only fetches in the leader's own epoch affect the high watermark and the ISR. In Kafka, this rule follows from epoch
-            fencing; in isrlab, the rule can also be switched off separately (KIP-320, 2.1).
+        hw_same_epoch: only fetches in the leader's own epoch affect the high watermark and the ISR. In Kafka, `hw_same_epoch` follows from
+            epoch fencing; in isrlab, it can also be switched off separately (KIP-320, 2.1).
         truncate_on_epoch_change: a follower that has missed an epoch truncates its log again, even if the leader is the same (KAFKA-7164;
             isrlab models it for Kafka 2.0 and later).
         truncate_in_next_epoch: a follower truncates its log again even if it has not missed an epoch, so it truncates in every new epoch

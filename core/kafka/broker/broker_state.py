@@ -17,4 +17,4 @@ class BrokerState(enum.StrEnum):
     STOPPING = "stopping"
     """The process is in a controlled shutdown."""
     STOPPED = "stopped"
-    """There is no process."""
+    """The broker has no running process."""

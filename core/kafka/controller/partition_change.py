@@ -180,8 +180,7 @@ def build_partition_change(
         bump_epoch_on_shrink: whether an ISR shrink raises the leader epoch (before 3.6, KAFKA-15021).
         recovery_state: whether an unclean election marks the leader as RECOVERING (KIP-704, since 3.2).
         use_last_known_leader: whether lastKnownElr holds only the last known leader, which can be elected when no other replica is left.
-        longest_log: a function that causes the election to choose the replica with the longest log (guard `elect-from-isr` off); see
-            `elect_leader`.
+        longest_log: if the guard `elect-from-isr` is off, the argument `longest_log` of `elect_leader`; otherwise None.
     """
     isr = partition.isr if target_isr is None else target_isr
     replicas = partition.replicas if target_replicas is None else target_replicas

@@ -48,7 +48,7 @@ from core.sim.node import Node
 from core.sim.units import SECOND, US_PER_MS
 
 CONTINUE_DELAY: Final = 10 * US_PER_MS
-"""The delay before a periodic task that reached its limit continues, µs."""
+"""The delay before a periodic task continues after it reached the maximum number of elections in one pass, µs."""
 
 BALANCE_LEADERS: Final = "balance"
 """The name of the periodic task that returns leadership to preferred replicas."""

@@ -107,8 +107,8 @@ class PartitionReassignmentRevert(ReprMixin):
 
 
 def dead_target_error(release: Release, tp: TopicPartition, replicas: Sequence[int], live: Collection[int]) -> str:
-    """Return the error message for a reassignment to brokers that are not alive. If the release accepts the reassignment, the error message
-    is empty.
+    """Return the error message for a reassignment to brokers that are not alive. If the reassignment is allowed in the given release, the
+    error message is empty.
 
     Kafka: `ReassignPartitionsCommand#verifyBrokerIds`; before 2.6, `parseAndValidate`; before 0.10.1, the controller's log.
     """

@@ -33,8 +33,8 @@ class ReplicationControlManager(TopicRegistry):
     """The partitions and topics of a KRaft controller.
 
     Attributes:
-        log_ends: a function that returns a replica's (log end, last epoch). `log_ends` is called only if elections choose the replica with
-            the longest log (guard `elect-from-isr` off).
+        log_ends: a function that returns a replica's (log end, last epoch). `log_ends` is called only if the guard `elect-from-isr` is off,
+            so that elections choose the replica with the longest log.
     """
 
     __slots__ = ("log_ends",)

@@ -66,7 +66,7 @@ class Term:
         bytes: the size of all batches.
         latest: the last batch in the form that fetch responses contain; most fetches read this batch.
         stamped: whether some timestamps come from producers whose clocks are wrong, in which case timestamps can decrease.
-        has_producer_ids: whether some batches carry a producer ID.
+        has_producer_ids: whether any batch carries a producer ID.
         compacted: whether log compaction has removed parts of the term (`CompactedTerm`).
     """
 
@@ -185,8 +185,8 @@ class Term:
         return total - size + size * max(offset - base, 0) // records
 
     def offset_within(self, start: int, end: int, limit: int) -> int:
-        """Return the largest offset up to `end` that has at most `limit` bytes of this term below it, but include at least one record after
-        `start`."""
+        """Return the largest offset up to `end` below which this term has at most `limit` bytes. If the first record after `start` exceeds
+        the limit, return the offset after this record."""
         totals = self.totals
         i = bisect_right(totals, limit)
         if i == len(totals):

@@ -273,7 +273,7 @@ def _step(
 
 
 def _count(number: int, word: str) -> str:
-    """Return a number and a noun. The noun is plural unless the number is 1."""
+    """Return a count as text, such as `1 batch` or `3 batches`."""
     plural = {"entry": "entries", "batch": "batches"}.get(word, word + "s")
     return f"{number} {word if number == 1 else plural}"
 

@@ -38,7 +38,7 @@ EXPIRATION_CHECK_SETTING: Final = "producer.id.expiration.check.interval.ms"
 """The setting that defines the interval at which a broker checks for idle producers."""
 
 LATE_TRANSACTION_BUFFER: Final = 300_000 * US_PER_MS
-"""A transaction counts as late if it is idle for longer than transaction.max.timeout.ms plus this time, µs
+"""The time beyond transaction.max.timeout.ms after which an idle transaction counts as late, µs
 (`ProducerStateManager.LATE_TRANSACTION_BUFFER_MS`).
 """
 
@@ -48,8 +48,8 @@ the partition.
 """
 
 CHECK_NOW: Final = -1
-"""The value for the time of the last check if a new process or a truncation has just reloaded the producers. `CHECK_NOW` causes the next
-check to run immediately.
+"""A placeholder for the time of the last check for idle producers, which causes the next check to run immediately. `CHECK_NOW` is set when
+a new process or a truncation reloads the producers.
 """
 
 

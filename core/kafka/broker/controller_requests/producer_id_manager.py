@@ -14,7 +14,8 @@ RETRY: Final = SECOND
 """The delay before the broker resends a request for a block that got no response, µs."""
 
 BACKOFF: Final = 50 * US_PER_MS
-"""The delay after a response without a valid block, µs (`RPCProducerIdManager.RETRY_BACKOFF_MS`)."""
+"""The delay before the broker requests a block again if the response contains no valid block, µs (`RPCProducerIdManager.RETRY_BACKOFF_MS`).
+"""
 
 PREFETCH_PERCENT: Final = 90
 """The percentage of a block that the broker uses before it requests the next block (`RPCProducerIdManager.PID_PREFETCH_THRESHOLD`)."""

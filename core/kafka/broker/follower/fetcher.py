@@ -159,7 +159,7 @@ class Fetcher:
         self.poll.withdraw()
 
     def polls_resume(self, sent_at: int, cause: int) -> None:
-        """Resume real fetches after the network has elided some fetches. The last elided fetch counts as sent at `sent_at`."""
+        """Send fetches through the network again, after it has elided idle fetches. The last elided fetch counts as sent at `sent_at`."""
         if sent_at != NOT_YET:
             self.sent_at, self.sent_cause = sent_at, cause
         if self.timeout_at < 0:
@@ -275,8 +275,8 @@ class Fetcher:
         return True
 
     def _send_fetch(self, changed: tuple[FetchPartitionFields, ...], max_wait: int, min_bytes: int, max_records: int) -> None:
-        """Send a fetch that contains the partitions that have changed (`ReplicaFetcherThread#buildFetch`). After this fetch, the leader's
-        session is up to date.
+        """Send a fetch that contains the partitions that have changed (`ReplicaFetcherThread#buildFetch`). The fetch brings the leader's
+        session up to date.
         """
         broker = self.broker
         forgotten = () if self.full else tuple(self.forgotten)

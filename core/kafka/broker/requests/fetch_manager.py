@@ -128,8 +128,8 @@ class FetchManager:
     def sessions_without_fetch_since(self, time: int) -> list[FetchSession]:
         """Return the sessions whose last fetch arrived before the given time, µs.
 
-        A session whose fetches are elided is not checked again until the elision ends. While fetches are elided, they always arrive in
-        time.
+        A session whose fetches are elided is not checked again until the elision ends, because elided fetches always count as having
+        arrived in time.
         """
         late = []
         for key, session in list(self.possibly_late.items()):

@@ -86,7 +86,7 @@ class FetchSession(FollowerSession):
         last_fetch_time: the time when the last fetch that was not elided arrived, µs.
         parked: the delayed fetch; None if there is none.
         deadline: the time by which the delayed fetch is completed, µs.
-        cause: the event that is recorded as the cause of the completion at the deadline.
+        cause: the event that is recorded as the cause if the delayed fetch is completed at its deadline.
         timer_due: the time when the armed expiry timer fires; -1 if none is armed.
     """
 
@@ -130,7 +130,8 @@ class FetchSession(FollowerSession):
         return -1 if self.parked is None else self.deadline
 
     def polls_resume(self, arrived_at: int) -> None:
-        """Resume real fetches after the network has elided some fetches. The last elided fetch counts as having arrived at `arrived_at`."""
+        """Handle arriving fetches again, after the network has elided idle fetches. The last elided fetch counts as having arrived at
+        `arrived_at`."""
         if arrived_at != NOT_YET:
             self.last_fetch_time = arrived_at
         self.purgatory.mark_possibly_late(self)

@@ -16,7 +16,7 @@ from core.kafka.log.leader_term import Batch, Term
 from core.sim.units import US_PER_MS
 
 NO_HORIZON: Final = -1
-"""The value that means that a batch has no delete horizon."""
+"""The delete horizon of a batch that has none."""
 
 HEADER_BYTES: Final = 61
 """The size of a batch without records (`DefaultRecordBatch.RECORD_BATCH_OVERHEAD`)."""
