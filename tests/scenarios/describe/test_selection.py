@@ -127,7 +127,9 @@ def test_the_command_says_in_one_line_that_a_pattern_takes_too_long(tmp_path: Pa
     assert selection.PATTERN_SECONDS <= 8
     script = tmp_path / "it.yaml"
     script.write_text(f"cluster: {{brokers: 1, topics: {{{'a' * 40}_: {{partitions: 1, replication-factor: 1}}}}}}\n")
-    quick = "import sys; from scenarios.describe import selection; from tui.cli import main; selection.PATTERN_SECONDS = 1; sys.exit(main())"
+    quick = (
+        "import sys; from scenarios.describe import selection; from tui.cli import main; selection.PATTERN_SECONDS = 1; sys.exit(main())"
+    )
     command = [sys.executable, "-c", quick, "describe", str(script), "--topic", "(a+)+$"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert (run.returncode, run.stdout) == (2, "")
