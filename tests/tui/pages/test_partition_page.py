@@ -285,7 +285,7 @@ def test_anything_else_is_refused(typed: str) -> None:
 async def test_enter_asks_and_shows_the_segments() -> None:
     async with playing(until=3 * SECOND) as (app, _, pilot):
         await pilot.press("down", "2", "enter")
-        assert "Enter an offset such as 1234" in screen_text(app)
+        assert "Enter the offset or the virtual time to look up" in screen_text(app)
         await pilot.press("5", "enter")
         await pilot.pause()
         shown = screen_text(app)

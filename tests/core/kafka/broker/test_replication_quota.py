@@ -48,7 +48,7 @@ def test_lists_of_replicas_that_kafka_refuses(text: str) -> None:
 
 def test_a_list_of_replicas_is_a_setting_of_topics_only() -> None:
     for broker in (None, 1):
-        with pytest.raises(ValueError, match="a setting of topics only; set it for a topic"):
+        with pytest.raises(ValueError, match="is only a topic setting; set it for a topic"):
             Settings(RELEASES["4.1"]).set("follower.replication.throttled.replicas", "*", broker=broker)
 
 
