@@ -35,7 +35,7 @@ replica.fetch.wait.max.ms.
 
 
 class LedPartition(Protocol):
-    """A partition whose leader (NO_LEADER if there is none) and ISR are known."""
+    """A partition whose leader and ISR are known. The leader is NO_LEADER if there is none."""
 
     @property
     def leader(self) -> int: ...
@@ -45,7 +45,7 @@ class LedPartition(Protocol):
 
 
 class AssignedPartition(LedPartition, Protocol):
-    """A partition whose assigned replicas are also known, including those that a running reassignment is adding."""
+    """A partition whose leader, ISR, and assigned replicas are known. The replicas include those that a running reassignment is adding."""
 
     @property
     def replicas(self) -> Sequence[int]: ...

@@ -235,9 +235,9 @@ class Release(ReprMixin):
             the retention time begins when the offsets are committed, even if the group has members.
         keyless_error: the error that is returned if a record without a key is written to a compacted topic (KIP-467, 2.4).
         cleans_below_high_watermark: the log cleaner does not clean records above the high watermark (KAFKA-13194, 3.1).
-        delete_horizon_in_batches: a batch that contains a tombstone, and a marker whose transaction has no records left, carries the time
-            after which the cleaner can remove it (KIP-534, 3.1). Before 3.1, the cleaner uses the modification times of segments to decide
-            when it can remove tombstones and markers.
+        delete_horizon_in_batches: a batch that contains tombstones, or a marker whose transaction has no records left, carries the time
+            after which the cleaner can remove the tombstones or the marker (KIP-534, 3.1). Before 3.1, the cleaner uses the modification
+            times of segments to decide when it can remove tombstones and markers.
         cleans_with_whole_index: when the cleaner cleans part of a segment, it knows the aborted transactions in the whole segment
             (KAFKA-13727, 2.8.2).
         cleaner_carries_transactions: the cleaner remembers a segment's transactions when it cleans the next segment (KAFKA-8351, 2.3).
@@ -308,8 +308,8 @@ class Release(ReprMixin):
         elect_from_isr: in a clean election, the leader comes from the ISR or the ELR (in all Kafka releases). If `elect_from_isr` is
             switched off, the replica that has the longest log becomes leader. If two logs are equally long, the replica whose last record
             has the higher leader epoch becomes leader.
-        counts_lag: a follower that is more than replica.lag.max.messages behind leaves the ISR. A follower that keeps fetching, however
-            slowly it catches up, is not removed because of replica.lag.time.max.ms (before 0.9, KAFKA-1546).
+        counts_lag: a follower that is more than replica.lag.max.messages behind leaves the ISR. In contrast, replica.lag.time.max.ms does
+            not affect a follower that keeps fetching, however slowly it catches up (before 0.9, KAFKA-1546).
         zookeeper: the controller is a broker that is elected through ZooKeeper (isrlab uses ZooKeeper for Kafka releases before 3.3).
             In KRaft mode, the controller is the leader of the KRaft quorum.
         takes_out_dead_at_start: a new ZooKeeper controller removes dead brokers from ISRs and replaces dead leaders (KAFKA-3143, 2.3).

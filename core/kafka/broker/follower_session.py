@@ -26,8 +26,8 @@ class FollowerSession(metaclass=ABCMeta):
         self.parked: FetchRequest | None = None
 
     def is_parked(self) -> bool:
-        """Return whether a fetch is delayed. The result can be False even if a fetch has just been delayed, because the effects of the
-        fetch might already have completed the delayed fetch.
+        """Return whether a fetch is delayed. The result can be False even right after a fetch was delayed, because the fetch itself can
+        cause the leader to complete it, for example by raising the high watermark.
         """
         return self.parked is not None
 

@@ -98,8 +98,8 @@ def _apply_registration(partition: Partition, registration: PartitionRegistratio
 
 
 def _complete_delayed_operations(partition: Partition) -> None:
-    """Complete the operations that are waiting at this broker, which is no longer the leader. Produce requests fail, and fetch responses
-    report the new leader."""
+    """Complete the operations that are waiting at this broker, which is no longer the leader. Delayed produce requests fail, and the
+    responses to delayed fetches report the new leader."""
     _refuse_delayed_produce(partition, errors.NOT_LEADER_OR_FOLLOWER)
     _complete_fetches(partition)
 

@@ -126,7 +126,7 @@ class Setting(ReprMixin):
         return number_within(self.name, str(raw), self.least, self.most)
 
     def _word(self, text: str) -> str:
-        """Return the allowed word that the text contains, in the setting's own case (`ConfigDef.ValidString`)."""
+        """Return the allowed word that matches a lowercase text, in the word's own case (`ConfigDef.ValidString`)."""
         for word in self.words:
             if word.lower() == text:
                 return word

@@ -1,7 +1,7 @@
 """The effective values of settings.
 
-A `Settings` object looks up a value as Kafka does: the topic's override, the broker's own value, the cluster-wide value, and finally the
-default of the release. A `Settings` object refuses unknown names and values that are out of range.
+A `Settings` object looks up a value in the same order as Kafka: the topic's override, the broker's own value, the cluster-wide value, and
+finally the default of the release. A `Settings` object refuses unknown names and values that are out of range.
 """
 
 from __future__ import annotations

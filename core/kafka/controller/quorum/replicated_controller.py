@@ -12,8 +12,8 @@ from core.kafka.controller.quorum_controller import QuorumController
 class ReplicatedController(QuorumController):
     """The controller state of a quorum. Only committed entries change this state, in log order.
 
-    A replicated controller is not a network node. The controller responds through the voter that commits an entry, and only if that voter
-    received the request in this entry.
+    A replicated controller is not a network node. When a voter commits an entry, the controller responds through this voter, but only if
+    this voter received the request from which the entry was created.
     """
 
     _responding_voter: KafkaRaftClient | None = None

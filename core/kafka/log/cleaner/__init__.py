@@ -1,1 +1,1 @@
-"""Log compaction: each replica cleans its own log by removing each record for whose key the log has a newer record (Kafka: `LogCleaner`)."""
+"""Log compaction: each replica cleans its own log by removing the records whose key has a newer record in the log (Kafka: `LogCleaner`)."""
