@@ -53,8 +53,8 @@ class ClusterNodes(Simulation):
         seed: the seed of the cluster's random streams.
         release: the rules in force: those of the release, with the features that the spec turns on or off.
         by_hand: whether the cluster is in by-hand mode (`core.lab.by_hand_mode` switches it).
-        delivers_at_once: whether an act in by-hand mode includes all of its effects. If it does not, the caller chooses what happens next
-            (`core.sim.exploration.choices`).
+        delivers_at_once: whether an act in by-hand mode includes all of its effects. If `delivers_at_once` is False, the caller chooses
+            what happens next (`core.sim.exploration.choices`).
         zookeeper: whether the cluster runs with ZooKeeper.
         account: the durability account of the cluster.
         settings: the Kafka settings that the controller knows.
@@ -149,7 +149,7 @@ class ClusterNodes(Simulation):
 
     @property
     def switched_to_by_hand(self) -> bool:
-        """Whether a cluster that was built to run automatically has been switched to by-hand mode. In this mode, the cluster's loads are
+        """Whether a cluster that was built to run automatically has been switched to by-hand mode. In by-hand mode, the cluster's loads are
         paused.
         """
         return self.network.zero_latency

@@ -16,9 +16,7 @@ from core.lab.acts import ACTS, Act
 T = TypeVar("T")
 
 Reader = Callable[[object], object]
-"""A function that converts a JSON value to the value of a field. The function raises TypeError or ValueError if the conversion is
-impossible.
-"""
+"""A function that converts a JSON value to the value of a field, or raises TypeError or ValueError if the conversion is impossible."""
 
 
 def recorded_act(word: str, arguments: str) -> Act:
@@ -29,7 +27,7 @@ def recorded_act(word: str, arguments: str) -> Act:
         arguments: the `args` of the event, which are the fields as JSON.
 
     Raises:
-        ValueError: the event does not record a valid act. The message says what is wrong.
+        ValueError: the event does not record a valid act. The error message says what is wrong.
     """
     act = ACTS.get(word)
     if act is None:

@@ -164,7 +164,7 @@ class ClusterSpec(ReprMixin):
         """Check that the spec is a valid cluster.
 
         Raises:
-            ValueError: the spec is not valid. The message names the broker, topic, or partition.
+            ValueError: the spec is not valid. The error message names the broker, topic, or partition.
         """
         ids = [broker.id for broker in self.brokers]
         if not ids:
@@ -254,7 +254,8 @@ def reject_too_many(partitions: int, replicas: int) -> None:
     """Refuse more partitions or replicas than a cluster can have.
 
     Raises:
-        ValueError: there are too many partitions or replicas. The message gives the number of partitions or replicas, and the maximum.
+        ValueError: there are too many partitions or replicas. The error message gives the number of partitions or replicas, and the
+            maximum.
     """
     if partitions > MAX_PARTITIONS:
         raise ValueError(f"{partitions:,} partitions in the cluster; use at most {MAX_PARTITIONS:,}")

@@ -1,9 +1,9 @@
 """Exposure: the acknowledged writes that are missing from every copy that could replace the primary.
 
-If the primary were permanently lost now, these writes would be missing. A copy can replace the primary if its process is running and the
-model would make it the primary without an operator. MySQL never promotes a replica without an operator. In MySQL, replicas of the current
-source therefore count, because an operator could promote them. While there is no primary, nothing is counted. A write that is already lost
-remains exposed. Writes by probes don't count.
+If the primary were permanently lost now, the exposed writes would be lost, too. A copy can replace the primary if its process is running
+and the model would make it the primary without an operator. MySQL never promotes a replica without an operator. In MySQL, replicas of the
+current source therefore count, because an operator could promote them. While there is no primary, nothing is counted. A write that is
+already lost remains exposed. Writes by probes don't count.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Exposure:
 
     Attributes:
         most: the highest number of writes that were exposed at the same time.
-        area: the sum, over all writes, of how long each one was exposed, versions · µs.
+        area: the sum of the durations for which the individual writes were exposed, versions · µs.
     """
 
     def __init__(self, system: Replicated) -> None:

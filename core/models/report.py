@@ -51,14 +51,15 @@ class Report:
         stale_us: the longest time between the acknowledgment of a version and a read that missed this version, µs.
         unacknowledged: the reads that returned a row before its write was acknowledged.
         dirty: the reads that returned a row that is not in the final state.
-        divergence: the number of places at which a copy differs from the authoritative one, summed over the copies.
+        divergence: the number of places (offsets, sequence numbers, or GTIDs) at which a copy differs from the authoritative one, summed
+            over the copies.
         write_outages, read_outages: the intervals without successful probes.
         latencies: the durations of acknowledged writes, sorted, µs.
         bytes_sent: the bytes of the messages that servers received from each other (`Traffic`).
         lost_rows: the acknowledged rows that are lost.
         exposed: the highest number, at one moment, of acknowledged writes that were missing from every copy that could replace the primary
             (`Exposure`); 0 if this was not observed.
-        exposed_us: the sum, over all writes, of how long each one was exposed in this way, versions · µs.
+        exposed_us: the sum of the durations for which the individual writes were exposed, versions · µs.
         authority: the authoritative server. If there is no authoritative server, the data is not available, and nothing counts as lost or
             dirty.
     """
@@ -114,8 +115,8 @@ def counts(
         account: the account of the clients' requests.
         authority: the authoritative server; empty if there is none.
         final: the rows of the authoritative copy.
-        places: the rows of the authoritative copy, by place.
-        copies: the rows of every other live copy, by place.
+        places: the rows of the authoritative copy, by offset, sequence number, or GTID.
+        copies: for every other live copy, its rows by offset, sequence number, or GTID.
         bytes_sent: the bytes of the messages that servers received from each other.
     """
     found = Counter(row.uid for row in final)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 
 class ActRefused(Exception):
-    """The refusal of an act that is impossible in the current state of the system. The message gives the reason, and says what would be
-    possible."""
+    """The refusal of an act that is impossible in the current state of the system. The error message gives the reason, and says what would
+    be possible.
+    """
 
 
 class Standstill(ActRefused):

@@ -6,21 +6,21 @@ three stages of this cycle repeat indefinitely. The stages change nothing but th
 
     the empty answer travels (`there`) → the next request travels (`back`) → the request waits at the server (`wait`) → …
 
-The kernel skips such cycles. No node reads the state of another node to find out whether this is possible. Each node tells the network only
-about itself:
+The kernel skips cycles that bring no new data. No node reads the state of another node to find out whether cycles can be skipped. Each node
+tells the network only about itself:
 
 * The client, when it sends a request: "If the answer is empty, I immediately send the same request again" (`LongPoll.send_idle`).
 * The server, after it has answered a request or has let one wait: "I have nothing to say" (`LongPoll.fall_silent`).
 
 A statement holds until its node withdraws it. Suppose that the client's and the server's statements hold, both nodes are running, and the
-link between them takes a fixed time in each direction. Then the network knows each message of the cycle in advance. From then on, the poll
-is *elided*: none of its messages is in the agenda. From the time at which the elision began, the kernel calculates the position of the
-cycle's single message at any time, and the times at which the last request was sent and arrived.
+link between them takes a fixed time in each direction. Under these conditions, the network knows each message of the cycle in advance. From
+then on, the poll is *elided*: none of its messages is in the agenda. From the time at which the elision began, the kernel calculates the
+position of the cycle's single message at any time, and the times at which the last request was sent and arrived.
 
 The elision ends before anything can break the cycle: a node withdraws its statement, pauses, or dies, a link changes, or a connection is
 given up. The kernel then restores the state that it would have reached without elision. The kernel tells each node the time of its last
 request. The kernel then puts the message that is in transit into the agenda, or makes the server let the request wait. The simulation
-continues as if every message had been sent. The events are the same with and without elision. Only the time that a run takes differs.
+continues as if every message had been sent. Elision does not change the events; it only makes a run faster.
 
 For exact results, the order of entries that are due at the same time must not depend on when they were scheduled. Therefore, the
 empty messages of long polls and their timers have fixed places in the agenda: before everything else that is due at that time,
@@ -97,24 +97,24 @@ class Stage(Enum):
 
 
 class LongPoll:
-    """One client's polls of one server. At most one request is outstanding at a time. Both ends use this object as their handle.
+    """One client's polls of one server. At most one request is outstanding at a time. Both ends use the `LongPoll` object as their handle.
 
     Attributes:
         polls, journal: the long polls of the network, and the journal.
         client, server: the addresses of the client and the server.
         number: the number that distinguishes this poll from other polls between the same client and server.
         order: the order of the poll's empty messages and of its server's timers in the agenda.
-        client_end: the client while its statement holds; None otherwise.
+        client_end: the client while its statement that it repeats its request holds; None otherwise.
         server_end: the server that serves the polls; None if there is none.
-        silent: whether the server's statement holds.
+        silent: whether the server's statement that it has nothing to say holds.
         request: the request that the client sends again.
         left_at: the time at which the client last sent that request, virtual µs. This time is not updated during an elision.
         allowed_wait: how long the server can let the request wait, µs.
         timeout: the time from sending the request to the moment when the client gives up, µs.
         elided: whether none of the poll's messages is in the agenda. The following attributes apply only if the poll is elided.
         there, back, wait: how long each stage of the cycle takes, µs.
-        began: the time at which the first skipped answer would have been sent. If the elision began with a request, it is the time at which
-            an answer would have had to be sent to trigger that request.
+        began: the time at which the first skipped answer would have been sent. If the elision began with a request, `began` is the time at
+            which an empty answer would have had to be sent to trigger that request.
         elided_at: the time at which the elision began, virtual µs.
         cause: the sequence number of the event that caused all messages of the cycle.
     """
@@ -229,7 +229,9 @@ class LongPoll:
             links.send(sender, node, message, journal.now, journal.cause, reply=reply)
 
     def _elide(self, *, sent: bool) -> bool:
-        """Start the elision. If `sent`, the request leaves now; otherwise, the empty answer leaves now. Return False if this is impossible."""
+        """Start the elision, or return False if elision is impossible. If `sent` is set, the request leaves now; otherwise, the empty
+        answer leaves now.
+        """
         polls = self.polls
         if self.client_end is None or not self.silent or self.elided or not polls.elides:
             return False
@@ -255,7 +257,8 @@ class LongPoll:
 
     def _cycle(self) -> tuple[int, int]:
         """Return the time at which the current cycle began, and how many µs of the cycle have passed. A cycle begins when its empty answer
-        would have been sent. A stage that ends at the current time counts as over if the agenda has already reached its position.
+        would have been sent. A stage that ends at the current time counts as finished if the agenda has already reached the poll's
+        position.
         """
         until = self.journal.now
         if self.order > self.polls.links.agenda.at and until > self.elided_at:
@@ -376,7 +379,7 @@ class LongPolls:
                 poll.resume()
 
     def interrupt_all(self) -> None:
-        """End all elisions before something happens to the whole network."""
+        """End all elisions before an operation that affects the whole network."""
         for poll in self._polls.values():
             poll.resume()
 

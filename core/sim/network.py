@@ -73,7 +73,8 @@ class Network:
         plain: whether every message on a link with the default values arrives after exactly the link's latency.
         proxied: the types of messages that a proxy can repeat or reorder.
         alive: whether each node's process is running, by address.
-        deaths: the number of times that each process has died. The ticket of a connection depends on the deaths of its ends.
+        deaths: the number of times that each process has died. The ticket of a connection depends on how many times the processes at its
+            two ends have died.
         disconnects: how many times the opener of a connection has closed the connection, by (opener, other end).
         zero_latency: whether messages take no time on any link, as in by-hand mode.
         lose_next: the directions that permanently lose their next message, in by-hand mode.
@@ -152,8 +153,8 @@ class Network:
     def disconnect(self, opener: str, other: str) -> None:
         """Close a connection from the side that opened it. Messages that are in transit or waiting on the connection are dropped.
 
-        The exception is messages from the opener that `hold` holds back. Such messages are in the network already, and TCP delivers what
-        was sent before the connection was closed.
+        Messages from the opener that `hold` holds back are not dropped. They are already in the network, and TCP delivers what was sent
+        before the connection was closed.
         """
         self.polls.interrupt(opener, other)
         link = self.links.get((opener, other))

@@ -45,7 +45,7 @@ class Node:
         network.alive[address] = True
 
     def handle(self, message: object, sender: str) -> None:
-        """Handle a message. The journal holds the time and the cause."""
+        """Handle a message. The journal holds the current time and the message's cause."""
         if type(message) is Timer:
             self.timers[message.name](message.about)
         else:

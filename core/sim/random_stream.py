@@ -6,8 +6,8 @@ from random import Random
 
 
 class RandomStream(Random):
-    """A stream of random numbers that are determined by the stream's name. Normal distributions are not supported, because Python generates
-    two such numbers at a time and keeps the second one.
+    """A stream of random numbers that are determined by the stream's name. Normally distributed numbers are not supported, because Python
+    generates them in pairs and keeps the second one.
 
     Attributes:
         name: the name of the stream, which is also its seed.
@@ -20,7 +20,7 @@ class RandomStream(Random):
         self.drawn = 0
 
     def getrandbits(self, k: int, /) -> int:
-        """Return a random number of `k` bits. All other integers are derived from such numbers."""
+        """Return a random number of `k` bits. All other random integers are derived from the numbers that this method returns."""
         self.drawn += (k + 31) // 32
         return super().getrandbits(k)
 

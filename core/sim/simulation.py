@@ -14,7 +14,7 @@ from core.sim.network import Network
 from core.sim.node import Node
 
 MAX_TIME: Final = 10**15
-"""The end of virtual time, µs (about 31 years). A run cannot go beyond this time; an attempt raises ValueError."""
+"""The end of virtual time, µs (about 31 years). No run can go beyond the end of virtual time; an attempt to do so raises ValueError."""
 
 
 class Simulation:

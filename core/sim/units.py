@@ -1,4 +1,6 @@
-"""Units of time. Virtual time is an int of microseconds; Kafka's settings are in milliseconds. This module converts and formats both units."""
+"""Units of time. Virtual time is an int of microseconds; Kafka's settings are in milliseconds. The functions in this module convert and
+format times in both units.
+"""
 
 from __future__ import annotations
 

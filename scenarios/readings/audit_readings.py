@@ -1,4 +1,4 @@
-"""Readings of the message audit (`isrlab audit`): how many different records passed its tiers. The audit knows records by their identities."""
+"""Readings of the message audit (`isrlab audit`): how many distinct records reached its tiers. The audit knows records by their identities."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scenarios.readings.reading import NUMBER, Moment, Reading
 
 
 def _passed(moment: Moment, names: Iterable[str]) -> Any:
-    """Return how many different records passed the tiers with the given names, over all topics; None if there is no audit."""
+    """Return how many distinct records reached the tiers with the given names, over all topics; None if there is no audit."""
     report = moment.audit()
     return None if report is None else sum(row.records for row in report.tier_totals() if row.tier in names)
 
@@ -37,12 +37,12 @@ def _of_group(moment: Moment, group: str) -> Any:
 
 
 AUDIT_READINGS: Final = (
-    Reading("audit-acked", (), NUMBER, "the number of different records that were acknowledged to producers, according to the audit", _acked, audits=True),
+    Reading("audit-acked", (), NUMBER, "the number of distinct records that were acknowledged to producers, according to the audit", _acked, audits=True),
     Reading("audit-lost", (), NUMBER, "the number of acknowledged records that no log contains any more, according to the audit", _lost, audits=True),
-    Reading("audit-passed", ("client",), NUMBER, "the number of different records that a consumer without a group has received, or that a delay "
+    Reading("audit-passed", ("client",), NUMBER, "the number of distinct records that a consumer without a group has received, or that a delay "
         "service has forwarded, according to the audit", _of_client, audits=True),
-    Reading("audit-dead-lettered", ("client",), NUMBER, "the number of different records that a delay service has sent to its dead-letter topic, "
+    Reading("audit-dead-lettered", ("client",), NUMBER, "the number of distinct records that a delay service has sent to its dead-letter topic, "
         "according to the audit", _dead_lettered, audits=True),
-    Reading("audit-processed", ("group",), NUMBER, "the number of different records that a group has processed, according to the audit",
+    Reading("audit-processed", ("group",), NUMBER, "the number of distinct records that a group has processed, according to the audit",
         _of_group, audits=True),
 )  # fmt: skip

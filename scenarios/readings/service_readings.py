@@ -102,12 +102,12 @@ SERVICE_READINGS: Final = (
             "record is due until it is acknowledged in the destination topic", _of_service("lateness", name))
         for name, meaning in STATISTICS.items()
     ),
-    Reading("tries", ("client",), NUMBER, "the number of tries by a retry service, counted per record", _of_retries("tried")),
-    Reading("failed-tries", ("client",), NUMBER, "the number of failed tries by a retry service, counted per record", _of_retries("failed")),
+    Reading("tries", ("client",), NUMBER, "the number of tries by a retry service, summed over its records", _of_retries("tried")),
+    Reading("failed-tries", ("client",), NUMBER, "the number of failed tries by a retry service, summed over its records", _of_retries("failed")),
     Reading("waiting", ("client",), NUMBER, "the number of records that the workers of a retry service have fetched but not finished", _of_retries("waiting")),
-    Reading("succeeded", ("client",), NUMBER, "the number of different records that a retry service has processed successfully", _of_retries("succeeded")),
+    Reading("succeeded", ("client",), NUMBER, "the number of distinct records that a retry service has processed successfully", _of_retries("succeeded")),
     Reading("succeeded-twice", ("client",), NUMBER, "how many times a record of a retry service succeeded although it had already succeeded", _of_retries("succeeded_twice")),
-    Reading("dead", ("client",), NUMBER, "the number of different records in the dead-letter topic of a retry service or a delay service", _of_either("dead")),
+    Reading("dead", ("client",), NUMBER, "the number of distinct records in the dead-letter topic of a retry service or a delay service", _of_either("dead")),
     Reading("dead-twice", ("client",), NUMBER, "the number of records of a retry service or a delay service that reached the dead-letter topic again",
         _of_either("dead_twice")),
     Reading("given-up", ("client",), NUMBER, "the number of records that a retry service gave up on, because it has no dead-letter topic or "

@@ -5,8 +5,8 @@ A record is identified by its partition, its leader epoch, and its offset: after
 - A record is *processed again* if members of the group have processed it more than once. The cause is the last event that set a member's
   position in the partition: to the committed offset, to the offset that auto.offset.reset gave, or to the end of a truncated log.
 - A record is *skipped* if no member has processed it, and it is below an offset that the group has committed or below a position that
-  auto.offset.reset gave. The cause is the first event that set such an offset or position. Records that a running member has polled don't
-  count.
+  auto.offset.reset gave. The cause of a skip is the first event that set an offset or position above the record. Records that a running
+  member has polled don't count.
 """
 
 from __future__ import annotations

@@ -328,7 +328,9 @@ class DurabilityAccount:
             self.check_exposure(tp)
 
     def partition_deleted(self, tp: TopicPartition) -> None:
-        """Record that the topic of a partition was deleted. After this deletion, no further records of the partition can be lost."""
+        """Record that the topic of a partition was deleted. After the deletion of the topic, no further records of the partition can be
+        lost.
+        """
         account = self.of(tp)
         if self.record_observer is not None and account.log is not None:
             self.record_observer.partition_deleted(tp, account.log)

@@ -24,8 +24,8 @@ class Loss(NamedTuple):
         acknowledged: whether the records were acknowledged to the producer.
         read: whether a consumer has read the records.
         event: the sequence number of the event that caused the loss. If the log of the newer leader once contained the records, the event
-            is the truncation or power loss that removed the records. Otherwise, the event that caused the loss is the election of that
-            leader.
+            is the truncation or power loss that removed the records. If the log of the newer leader never contained the records, the event
+            is the election of that leader.
     """
 
     tp: TopicPartition

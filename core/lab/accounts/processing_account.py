@@ -37,7 +37,7 @@ NEVER: Final = "never"
 _EVENTS: Final = {TWICE: events.ProcessedTwice, HALF: events.HalfVisible, NEVER: events.NeverProcessed}
 
 Logs = dict[TopicPartition, ReplicaLog]
-"""The logs of the leaders."""
+"""The log of each partition's leader."""
 
 
 class Processing(NamedTuple):
@@ -209,8 +209,8 @@ class ProcessingAccount:
         self.groups = {}
 
     def offset_committed(self, group: str, tp: TopicPartition, offset: int, event: int) -> None:
-        """Record a committed offset. If a new coordinator loads the offset, the account already knows the offset, unless it missed the
-        commit.
+        """Record a committed offset. If a new coordinator loads the offset, the account already knows the offset, unless the account missed
+        the commit.
         """
         commits = self.commits.setdefault((group, tp), AppendOnlyList())
         if not commits or commits[-1][0] != offset:

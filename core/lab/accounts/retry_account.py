@@ -20,7 +20,7 @@ from core.sim.journal import Journal
 from core.sim.state.append_only_list import AppendOnlyList
 
 Logs = Mapping[TopicPartition, ReplicaLog]
-"""The logs of the leaders."""
+"""The log of each partition's leader."""
 
 
 class RetryService:

@@ -249,7 +249,7 @@ def existing_producer(cluster: ClusterNodes, name: str) -> Producer:
     """Return the producer with the given name.
 
     Raises:
-        ActRefused: there is no such producer. The message names the existing producers.
+        ActRefused: there is no such producer. The error message names the existing producers.
     """
     producer = cluster.producer(name)
     if producer is None or isinstance(producer, ConsumingProcess):

@@ -109,7 +109,7 @@ def running_member(cluster: ClusterNodes, name: str) -> GroupMember:
     """Return the running consumer with the given name that belongs to a group.
 
     Raises:
-        ActRefused: there is no such consumer. The message names the running consumers.
+        ActRefused: there is no such consumer. The error message names the running consumers.
     """
     member = cluster.member(name)
     if member is None or not member.running:

@@ -58,5 +58,5 @@ def _internal_topic(cluster: ClusterNodes, name: str, prefix: str, config: tuple
         replicas = sum(len(partition.replicas) for partition in known.values())
         reject_too_many(len(known) + partitions, replicas + partitions * factor)
     except ValueError as wrong:
-        raise ActRefused(f"with {name}, that would be {wrong}") from None
+        raise ActRefused(f"with {name}, there would be {wrong}") from None
     return TopicSpec(name, partitions, factor, config=config)

@@ -49,7 +49,7 @@ def check_no_membership(act: acts.StartDelayService | acts.StartRetryService | a
     """Check that an act without group members has no fields that describe a membership.
 
     Raises:
-        ActRefused: the act has a field that describes a membership. The message says how to correct the act.
+        ActRefused: the act has a field that describes a membership. The error message says how to correct the act.
     """
     if act.assignors or act.protocol != "classic" or act.remote_assignor is not None or act.instance_id is not None:
         raise ActRefused(f"'assignors', 'protocol', 'remote-assignor', and 'instance-id' are for members of groups; {remedy}")

@@ -113,7 +113,7 @@ def missing_topics(cluster: ClusterNodes, names: tuple[str, ...], partitions: in
 
 
 def check_workers(cluster: ClusterNodes, service: str, names: list[str]) -> None:
-    """Check that the names of the workers are free, or that all of these workers have ended.
+    """Check that the names of the workers are free, or that all workers with these names have ended.
 
     Raises:
         ActRefused: a worker is running, the service has other workers, or a name belongs to another node.

@@ -72,13 +72,13 @@ class TierRow(NamedTuple):
         topic: the name of the topic.
         start: the start of the bucket, µs, or TOTAL.
         tier: the name of the tier: `produced`, `acked`, `stored`, `group NAME`, or the name of a consumer.
-        records: the number of records that passed the tier.
-        duplicated: the number of additional copies or deliveries of the records that passed the tier.
+        records: the number of records that reached the tier.
+        duplicated: the number of additional copies or deliveries of the records that reached the tier.
         unread: the number of stored records that the consumer has not read; 0 for other tiers.
         pending: the unread records that the consumer will still reach.
         skipped: the unread records below the consumer's position.
-        late: the number of records that passed after their bucket had closed.
-        latency: the time from the timestamps of the records until the records first passed the tier.
+        late: the number of records that reached the tier after their bucket had closed.
+        latency: the time from the timestamps of the records until the records first reached the tier.
     """
 
     topic: str
@@ -128,9 +128,9 @@ class AccountComparison(NamedTuple):
 
     Attributes:
         lost_acknowledged: the number of lost acknowledged offsets in the account.
-        copies: the number of these offsets whose record is still in the log at another offset, because a retry appended it again. Records
-            that were appended again are not lost.
-        equal: whether the audit and the account otherwise name the same records.
+        copies: the number of lost acknowledged offsets whose record is still in the log at another offset, because a retry appended the
+            record again. Records that were appended again are not lost.
+        equal: whether the audit and the account name the same lost records, apart from those that `copies` counts.
     """
 
     lost_acknowledged: int

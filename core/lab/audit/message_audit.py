@@ -1,4 +1,4 @@
-"""The message audit: which records passed each tier of a session, and when.
+"""The message audit: which records reached each tier of a session, and when.
 
 The tiers are: *produced* (passed to send()), *acked* (acknowledged to the producer by a broker), *stored* (committed), and one tier for
 each group (processed by a member), for each consumer without a group (received), and for each delay service (*delayed*: forwarded to the
@@ -59,13 +59,13 @@ class Acknowledgment(NamedTuple):
 
 @attrs.define(slots=True, eq=False)
 class Tier:
-    """The records that passed one tier.
+    """The records that reached one tier.
 
     Attributes:
-        records: the records that passed the tier.
-        repeated: the number of additional deliveries of records that had passed before, by bucket.
-        latencies: the time from the timestamp of each record until the record first passed, by bucket.
-        late: the number of records that passed after their bucket had closed, by bucket.
+        records: the records that reached the tier.
+        repeated: the number of additional deliveries of records that had already reached the tier, by bucket.
+        latencies: the time from the timestamp of each record until the record first reached the tier, by bucket.
+        late: the number of records that reached the tier after their bucket had closed, by bucket.
     """
 
     records: Final[RecordSets] = attrs.field(factory=dict)
@@ -127,12 +127,12 @@ class MessageAudit:
     # --- what the account reports ----------------------------------------------------------------------------------
 
     def batch_closed(self, producer: str, batch_id: int, tp: TopicPartition, records: int, created: int, timestamp: int) -> None:
-        """Record that a producer created a batch. At this time, the batch already contains records."""
+        """Record that a producer created a batch. A batch already contains records when it is created."""
         batch = self.produced.of(producer).add(batch_id, tp, records, timestamp)
         self._pass(PRODUCED, producer, batch, batch.first, batch.end, now=created)
 
     def batch_failed(self, producer: str, batch_id: int, sent_at: int, event: int) -> None:
-        """Do nothing, because the records of a failed attempt pass no tier."""
+        """Do nothing, because the records of a failed attempt reach no tier."""
 
     def batch_acknowledged(self, producer: str, batch_id: int, tp: TopicPartition, records: FetchedRange, node: str) -> None:
         """Record that a broker acknowledged a batch to its producer."""
@@ -217,8 +217,8 @@ class MessageAudit:
         return BucketKey(topic, timestamp - timestamp % self.bucket)
 
     def _pass(self, name: str, producer: str, batch: ProducedBatch, start: int, end: int, *, again: bool = True, now: int = -1) -> None:
-        """Record that records of a batch passed a tier now, or at time `now` if it is given. If `again` is set, records that have already
-        passed the tier count as repeated.
+        """Record that records of a batch reached a tier at time `now`; by default, at the current time. If `again` is set, records that
+        have already reached the tier count as repeated.
         """
         tier = self.tiers.get(name)
         if tier is None:

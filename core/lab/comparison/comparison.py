@@ -76,7 +76,7 @@ class Run:
     Attributes:
         variant, fault: the variant of the system, and the fault.
         system: the system that is running.
-        start: the virtual time at which the load starts, µs. All times in the run are measured from this time.
+        start: the virtual time at which the load starts, µs. All times in the run are measured from `start`.
         refused: the acts that the system refused, with the reasons.
     """
 

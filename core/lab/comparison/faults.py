@@ -64,7 +64,7 @@ FAULTS: Final = (
         healed_at=31 * SECOND,
     ),
 )
-"""The faults. The first fault in the list stands for a run in which nothing fails."""
+"""The faults. The first entry in the list represents a run without a fault."""
 
 
 def fault_named(name: str) -> Fault:

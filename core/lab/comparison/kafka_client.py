@@ -39,7 +39,7 @@ class Served:
         row: the latest version of the key below the limit of the read.
         position: the offset up to which the read sees records.
         refusal: why the replica did not answer; empty if it answered.
-        unreachable: whether the read waits for an answer until its time limit.
+        unreachable: whether no answer arrives, so that the read ends only at its time limit.
     """
 
     row: Row = NOTHING

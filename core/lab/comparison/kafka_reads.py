@@ -30,7 +30,7 @@ class Replicas:
     """The answers of a partition's replicas to reads.
 
     Attributes:
-        cluster: the cluster of the replicas.
+        cluster: the cluster that the replicas belong to.
         tp: the partition that the workload writes to.
         index: the index of the workload's rows in the logs.
     """

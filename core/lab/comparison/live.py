@@ -72,7 +72,7 @@ class LiveView:
     Attributes:
         name, title: the name and the title of the variant.
         now: the virtual time since the start of the comparison, µs.
-        primary: the server whose data counts; empty if there is none.
+        primary: the authoritative server (leader, source, or primary); empty if there is none.
         copies: the view of each copy.
         cells: the counts so far, in the order of `core.lab.comparison.table.COLUMNS`.
         copy_cells: the risks and costs of the copies, in the order of `core.lab.comparison.table.COPY_COLUMNS`.

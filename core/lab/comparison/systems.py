@@ -59,7 +59,7 @@ class Compared(Protocol):
         """Execute an act, or raise ActRefused."""
 
     def authority(self) -> str:
-        """Return the server whose data counts; empty if there is none."""
+        """Return the authoritative server: the leader, source, or primary; empty if there is none."""
 
     def electable(self) -> tuple[str, ...]:
         """Return the servers that could replace the primary now, other than the primary itself."""

@@ -161,7 +161,7 @@ class EventBuffer:
         return all(ring.first == 0 or ring.at(ring.first)[0] <= seq for ring in (self._all, self._normal, self._notable) if ring.total)
 
     def prefix(self, seq: int) -> EventBuffer:
-        """Return the rings up to event `seq`."""
+        """Return a buffer whose rings end at event `seq`."""
         other = EventBuffer()
         other._all, other._normal, other._notable = self._all.prefix(seq), self._normal.prefix(seq), self._notable.prefix(seq)
         if self._last:
@@ -169,7 +169,7 @@ class EventBuffer:
         return other
 
     def _refused_of_late(self) -> dict[tuple[str, int], int]:
-        """Return the time of each partition's last refusal, if a series can still continue."""
+        """Return the times of the last refusals whose series can still continue, by partition."""
         ring = self._normal
         found: dict[tuple[str, int], int] = {}
         for index in range(ring.total - 1, ring.first - 1, -1):

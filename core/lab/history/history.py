@@ -66,11 +66,11 @@ class History(TaskRunner):
         """Build the cluster.
 
         Args:
-            start: builds the playable. The function's argument is the sink of the cluster's journal.
+            start: the function that builds the playable, given the sink of the cluster's journal.
             log: the writer of the event log.
             clock: a function that returns the CPU time of the process in seconds. The session uses this time to determine how many
                 keyframes are worth their cost.
-            yield_policy: returns, for a task, the function that ends its slices.
+            yield_policy: the function that returns the `should_yield` function of a task, which ends each slice of the task.
         """
         super().__init__(yield_policy)
         self.start = start
@@ -158,8 +158,8 @@ class History(TaskRunner):
         self.on_pause()
 
     def record_branch_end(self) -> None:
-        """Handle everything that is due at the end of the branch, so that a script can end there. The session calls this method before it
-        leaves the end of the branch.
+        """Handle everything that is due at the end of the branch, so that a script can end there. The session calls `record_branch_end`
+        before it leaves the end of the branch.
         """
         if not self.in_the_past:
             self.replay_run.finish_present_moment()
@@ -233,7 +233,9 @@ class History(TaskRunner):
     # --- back ------------------------------------------------------------------------------------------------------
 
     def travel(self, destination: Destination, then: Callable[[], None] | None = None) -> None:
-        """Go to a destination on this branch by the shorter route. When the session arrives, call `then`, unless the route leads forward."""
+        """Go to a destination on this branch by the shorter route. When the session reaches the destination, call `then`, unless the
+        session moved forward to it.
+        """
         ahead = (
             not destination.reached(self.replay_run)
             if destination.position is None
@@ -245,7 +247,7 @@ class History(TaskRunner):
             self.go_to(destination, then=then)
 
     def go_to(self, destination: Destination, branch: Branch | None = None, then: Callable[[], None] | None = None) -> None:
-        """Go to a destination on this branch or another branch. When the session arrives, call `then`."""
+        """Go to a destination on this branch or another branch. When the session reaches the destination, call `then`."""
         self.pause()
         self.record_branch_end()
         acts = self.replay_run.acts if branch is None or branch is self.branch else branch.acts
@@ -267,8 +269,8 @@ class History(TaskRunner):
     def back_to_when(self, watchpoint: Watchpoint, what: str = "that moment", then: Callable[[bool], None] | None = None) -> TravelTask:
         """Go back to the last moment at which a watchpoint was triggered.
 
-        `then` is called with True if there is such a moment, and with False otherwise. When the task has finished, the task's `found`
-        attribute contains the moment that was found.
+        `then` is called with True if the session has gone back to such a moment, and with False if the watchpoint was not triggered in the
+        past. When the task has finished, the task's `found` attribute contains the moment that was found.
         """
         self.pause()
         self.record_branch_end()
@@ -337,7 +339,7 @@ class History(TaskRunner):
         return True
 
     def step_back_notable(self, then: Callable[[], None] | None = None) -> bool:
-        """Go back to the previous notable event. Return False if no such event is in memory."""
+        """Go back to the previous notable event. Return False if no earlier notable event is in memory."""
         before = self.replay_run.seq_before_step_of(self.replay_run.event_tap.seq)
         earlier = [mark.seq for mark in self.branch.marks if mark.seq <= before and self._is_notable(mark.seq)]
         if not earlier:
@@ -385,7 +387,7 @@ class History(TaskRunner):
         return seq
 
     def act_undone_by_step_back(self) -> PlayedAct | None:
-        """Return the act that a step back would undo; None if a step back would not undo an act, but go back by one event."""
+        """Return the act that a step back would undo; None if a step back would only go back by one event."""
         replay_run = self.replay_run
         act = replay_run.acts[replay_run.acts_done - 1] if replay_run.acts_done else None
         return act if act is not None and act.seq > replay_run.seq_before_step_of(replay_run.event_tap.seq) else None

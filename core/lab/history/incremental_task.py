@@ -46,7 +46,7 @@ class TaskRunner:
     Attributes:
         task: the running task; None if there is none.
         task_target: a description of the running task's target; None if there is no task.
-        yield_policy: the function that returns, for a task, the function that ends its slices.
+        yield_policy: the function that returns the `should_yield` function of a task, which ends each slice of the task.
     """
 
     def __init__(self, yield_policy: Callable[[IncrementalTask], ShouldYield]) -> None:

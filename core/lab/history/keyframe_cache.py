@@ -34,7 +34,7 @@ CPU_SHARE_OF_WHOLE_KEYFRAMES: Final = 0.03
 """The share of CPU time for whole keyframes: the first one, and those after a change other than replication."""
 
 MAX_SECONDS_PER_OBJECT: Final = 10e-6
-"""The upper bound on the cost of a keyframe per object, CPU seconds. The bound does not include one-time costs."""
+"""The upper bound on the cost of a keyframe per object, excluding one-time costs, CPU seconds."""
 
 MAX_KEYFRAMES: Final = 2_000
 """The maximum number of keyframes in the cache. Each lookup scans all keyframes."""
@@ -54,15 +54,17 @@ MAX_REPLICAS_OF_FIRST_KEYFRAME: Final = 20_000
 """The number of replicas above which the first keyframe needs more than 60 MB and is taken only when a move through time needs it."""
 
 CPU_SHARE_OF_LARGE_CLUSTER: Final = 0.003
-"""The share of CPU time for keyframes while a screen shows a large cluster. Taking one of these keyframes takes longer than a frame of the
-screen.
+"""The share of CPU time for keyframes while a screen shows a large cluster. Taking a keyframe of a large cluster takes longer than one
+frame of the screen.
 """
 
 MAX_KEYFRAMES_OF_LARGE_CLUSTER: Final = 4
 """The maximum number of keyframes of a large cluster. In a cluster with 30,000 replicas, each keyframe needs about 40 MB."""
 
 CPU_SHARE_WHILE_TRAVELLING: Final = 0.2
-"""The share of CPU time for keyframes while the session travels through time. These keyframes make the next move through time faster."""
+"""The share of CPU time for keyframes while the session travels through time. Keyframes that are taken during a move through time make the
+next move faster.
+"""
 
 
 @attrs.frozen(repr=False)

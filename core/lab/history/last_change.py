@@ -1,7 +1,7 @@
 """The event that last changed a displayed value, found in memory or by searching the past.
 
 A value belongs to a partition or a broker: leader, ISR, high watermark or LEO of a replica, or state of a process. The last change is the
-event that gave the value its current content; later events did not change it.
+event that set the displayed value; later events did not change it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class TrackedValue(ReprMixin):
     Attributes:
         name: the short name of the value.
         label: the name with the partition or broker.
-        value: the current content of the value.
+        value: the value that is currently displayed.
         value_after: the function that returns the value after an event.
         all_events: whether every related event counts as a change.
     """
@@ -57,7 +57,7 @@ class TrackedValue(ReprMixin):
     all_events: bool = False
 
     def concerns(self, event: EventTuple) -> bool:
-        """Return whether an event concerns this value."""
+        """Return whether an event concerns the tracked value."""
         return self.value_after(event) not in (_UNRELATED, _RELOADED)
 
     def last_change(self, ring: EventRing) -> EventTuple | None:

@@ -46,8 +46,8 @@ class LogReplayTask:
 
         Args:
             old: the recorded session to replay.
-            replay_run: a run at the start of the same cluster.
-            events: the events of that run so far.
+            replay_run: a run of the same cluster as in the recording, which is at its start.
+            events: the events that `replay_run` has recorded so far.
         """
         self.replay_run = replay_run
         self.differs = ""

@@ -42,8 +42,8 @@ class ParallelRun:
         """Prepare the run.
 
         Args:
-            words: the name of the run in texts for people.
-            start: builds the playable in its initial state.
+            words: the name of the run in user-facing text.
+            start: the function that builds the playable in its initial state.
             acts: the acts of a branch, each performed at its own step; None to follow the acts of the session.
             end: the virtual time of the end of a branch, µs; -1 to run as far as the session.
         """
@@ -72,7 +72,7 @@ class ParallelRun:
             now: the virtual time of the session, µs.
             steps: the number of steps of the session, which measures its progress in by-hand mode.
             acts: the acts of the session so far.
-            should_yield: returns whether the run must pause now.
+            should_yield: the function that returns whether the run must pause now.
         """
         if (
             self._own is None
@@ -134,7 +134,8 @@ class ParallelRun:
 
         Args:
             event_buffer: the events of the session.
-            settled: whether both runs have handled everything up to the same moment. If so, an event that only one run has is a difference.
+            settled: whether both runs have handled everything up to the same moment. If `settled` is True, an event that only one run has
+                is a difference.
         """
         if self.parted is not None:
             return self.parted

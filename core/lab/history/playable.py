@@ -64,7 +64,7 @@ class PlayableSnapshot(Protocol):
         """Return a playable that continues from this state byte for byte.
 
         Args:
-            sink: receives the events.
+            sink: the function that receives the events.
             in_place: whether to restore the cluster object that the snapshot was taken from, instead of creating a new one.
         """
 
@@ -139,4 +139,4 @@ class PlayableCluster(ReprMixin):
 
 
 PlayableFactory = Callable[[Callable[[EventTuple], None]], Playable]
-"""A function that builds a playable in its initial state. The function's argument is the sink for the events of the cluster."""
+"""A function that builds a playable in its initial state, given a sink for the events of the cluster."""

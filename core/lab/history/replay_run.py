@@ -62,7 +62,7 @@ class StepIndex:
         return self._count
 
     def append(self, seq: int) -> None:
-        """Add a step that ended at the given event. Other indexes that see more of the shared list are not affected."""
+        """Add a step that ended at the given event. Indexes that see more entries of the shared list are not affected."""
         shared, count = self._all, self._count
         if count == len(shared):
             shared.append(seq)
@@ -217,9 +217,9 @@ class ReplayRun:
     def finish_present_moment(self) -> None:
         """Execute everything else that is due at the current time, so that a script can act at this moment.
 
-        A script's act comes after everything that is due by its time. Directly after an act, another act can follow at the same time. If
-        steps have been executed since the last act, the next act comes 1 µs later. Everything that this method executes counts as steps
-        even if the act is then refused.
+        A script performs an act only after everything that is due up to the time of the act has happened. Immediately after an act, another
+        act can follow at the same virtual time. If steps have been executed since the last act, the next act comes 1 µs later. Everything
+        that this method executes counts as steps even if the act is then refused.
         """
         if self.stepwise:
             return
@@ -240,7 +240,7 @@ class ReplayRun:
             joined: whether the act belongs to the same group as the previous act.
 
         Raises:
-            ActRefused: the current state does not allow the act. In this case, nothing is recorded.
+            ActRefused: the current state does not allow the act. A refused act is not recorded.
         """
         steps, time = self.steps, self.cluster.now
         kept = self.acts
@@ -299,10 +299,10 @@ class BranchReplay:
         """Build the playable in its initial state.
 
         Args:
-            start: builds the playable.
+            start: the function that builds the playable.
             acts: the acts of the branch.
             end: the position at which the replay ends.
-            sink: receives the events.
+            sink: the function that receives the events.
         """
         self.end = end
         event_tap = EventTap(sink)

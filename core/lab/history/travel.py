@@ -26,7 +26,7 @@ class TravelTask:
         destination: the moment to reach.
         replay_run: the run that the session adopts on arrival.
         event_buffer: the events that the session adopts on arrival.
-        events_known: whether the events on the way are in memory. If so, the run does not send these events again.
+        events_known: whether the events on the way are in memory, so that the run does not send them again.
         in_place: whether the task changes the cluster that the screen shows.
         found: the last moment at which `watchpoint` was triggered; None if there is none.
         new_events: the events that the log does not have yet.
@@ -46,15 +46,15 @@ class TravelTask:
         """Prepare the task.
 
         Args:
-            start: builds the playable in its initial state.
+            start: the function that builds the playable in its initial state.
             acts: the acts of the branch.
             destination: the moment to reach.
             keyframe_cache: the cache of the session's keyframes.
             known: the events of the branch that are in memory.
             watchpoint: receives every event, and is checked after every step that recorded events.
             new_after: the sequence number after which events are collected in `new_events`; None to collect none.
-            shown: the cluster on the screen. If the destination is near, the task moves this cluster itself, without pausing. Otherwise,
-                the task reuses a cluster that was shown earlier. If `shown` is None, the task always builds a new cluster.
+            shown: the cluster on the screen. If the destination is near, the task moves `shown` itself, without pausing; if it is far, the
+                task reuses a cluster that was shown earlier. If `shown` is None, the task always builds a new cluster.
         """
         self.destination = destination
         self._keyframe_cache = keyframe_cache

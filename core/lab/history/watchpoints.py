@@ -22,7 +22,7 @@ class Watchpoint:
         """Handle an event."""
 
     def came_true(self, cluster: ClusterLike) -> bool:
-        """Return whether the condition holds now and did not hold one step ago. The first call to this method returns False."""
+        """Return whether the condition holds now and did not hold one step ago. The first call to `came_true` returns False."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""What the metrics know about a partition from events."""
+"""The state of a partition that the metrics need, computed from events."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ObservedPartition:
     idempotent: dict[str, tuple[int, int]] = attrs.field(factory=dict)
 
     def appended(self, base: int, end: int, size: int) -> None:
-        """Record the size of a batch. Batches from a former leader at or above the base offset of this batch are removed."""
+        """Record the size of a batch. Batches that a former leader appended at or above `base` are removed."""
         while self.ends and self.ends[-1] > base:
             self.ends.pop()
             self.totals.pop()

@@ -23,7 +23,7 @@ from core.lab.metrics.request_queue import COSTS, RequestCosts, ThreadPool
 from core.lab.spec import ClusterSpec, ControlPlane
 
 HIGH_WATERMARK: Final = events.HighWatermarkAdvanced.kind
-"""The most frequent event kind. For speed, the observer reads events of this kind without decoding them."""
+"""The most frequent event kind. For speed, the observer reads `high-watermark` events without decoding them."""
 
 REQUEST_BYTES: Final = 200
 """The size of a request or response, excluding its records, bytes. This size is an input to the model of the request queue."""

@@ -142,7 +142,7 @@ def _next_check(cluster: ClusterNodes, address: str, incarnation: int) -> int:
 def _eligible(cluster: ClusterNodes, tp: TopicPartition, registration: PartitionRegistration) -> tuple[tuple[int, str], ...]:
     """Return the brokers that could be elected if the leader failed now (`PartitionChangeBuilder#electLeader`).
 
-    These brokers are the members of the ISR, then those of the ELR, then any active replicas.
+    The members of the ISR come first, then those of the ELR, then any active replicas.
     """
     replication = cluster.controller.replication
     unclean = replication.election_mode(tp) is ElectionMode.UNCLEAN

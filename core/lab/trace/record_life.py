@@ -43,7 +43,7 @@ class Span(NamedTuple):
         cause: the sequence number of the cause of this event; 0 if there is none.
         kind: what happened.
         node: the client or the address of the broker.
-        words: what the node did, as a phrase that calls the record `it`.
+        words: what the node did, as a phrase that refers to the record as `it`.
     """
 
     time: int

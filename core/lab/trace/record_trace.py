@@ -122,8 +122,8 @@ class RecordTrace:
                 life.spans.append(span)
 
     def batch_acknowledged(self, producer: str, batch_id: int, tp: TopicPartition, records: FetchedRange, node: str) -> None:
-        """Remember which of the records at the offset an acknowledgment is for. The journal records the event of the acknowledgment after
-        this call.
+        """If the acknowledged batch contains one of the traced records, remember which broker acknowledged the record. The journal records
+        the event of the acknowledgment after this call.
         """
         for life in self.lives:
             if tp == self.tp and (life.producer, life.batch_id) == (producer, batch_id):
@@ -142,7 +142,7 @@ class RecordTrace:
         """Do nothing, because the trace compares all replicas."""
 
     def records_consumed(self, consumer: str, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
-        """Remember which of the records at the offset a consumer has read. The journal records the event of the read after this call."""
+        """If a consumer has read one of the traced records, remember which one. The journal records the event of the read after this call."""
         if tp == self.tp:
             for part in records:
                 life = self._life_of(part.term) if part.start <= self.offset < part.end else None

@@ -23,7 +23,7 @@ class TraceTask(BranchReplay):
         """Start the replay.
 
         Args:
-            start: builds the playable in its initial state.
+            start: the function that builds the playable in its initial state.
             acts: the acts of the branch.
             end: the position at which the trace ends.
             tp: the partition to trace.
@@ -32,5 +32,5 @@ class TraceTask(BranchReplay):
         self.trace = RecordTrace(tp, offset)
         super().__init__(start, acts, end, self.trace)
         cluster = self.replay_run.cluster
-        assert isinstance(cluster, Cluster), "a session plays a cluster"
+        assert isinstance(cluster, Cluster), "the session must run a Cluster"
         self.trace.attach(cluster)

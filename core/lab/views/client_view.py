@@ -38,7 +38,7 @@ class ProducerView(ReprMixin):
     Attributes:
         name, topic, acks: the name, the topic, and the acks of the producer.
         rate: the number of records per second of the producer's load; 0 if the producer has no load.
-        sent, acked, failed: the numbers of records sent, acknowledged, and given up.
+        sent, acked, failed: the numbers of records that were sent, that were acknowledged, and that the producer gave up on.
         in_flight: the number of batches that have been sent but not answered.
         retries: the number of attempts after the first attempt to send a batch.
         last_latency_us: the latency of the batch that was acknowledged last.

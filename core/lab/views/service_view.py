@@ -23,7 +23,7 @@ class ServiceView(ReprMixin):
         forwarded_twice: the number of records that consumers with read_committed see more than once in the destination topic.
         never_forwarded: the number of records that are below the committed offset, but neither in the destination topic nor in the
             dead-letter topic.
-        dead: the number of different records that consumers with read_committed see in the dead-letter topic.
+        dead: the number of distinct records that consumers with read_committed see in the dead-letter topic.
         dead_twice: the number of additional copies of records that consumers with read_committed see in the dead-letter topic.
         expired: the number of records that were deleted from the level's topic before they were forwarded.
         too_early: the number of records that were forwarded before they were due.
@@ -67,7 +67,7 @@ class RetryView(ReprMixin):
         running: whether a worker is running.
         waiting: the number of records that the workers have fetched but not finished, and that are not in a later retry topic.
         tried, failed: the number of records that were tried, and the number of records that failed, by attempt number.
-        succeeded, dead, skipped: the numbers of different records that succeeded, became dead letters, or were skipped.
+        succeeded, dead, skipped: the numbers of distinct records that succeeded, became dead letters, or were skipped.
         succeeded_twice, dead_twice: the numbers of records that succeeded again, or became dead letters again.
         dropped: the number of records below a committed offset that neither succeeded nor reached another topic.
         inversions: the number of records that succeeded after a record with a higher offset in their original partition.

@@ -95,9 +95,7 @@ class LedgerRecovered(Event, kind="bk-ledger-recovered", source="LedgerRecoveryO
 
     def sentence(self) -> str:
         end = f"at entry {self.last}" if self.last >= 0 else "without entries"
-        return (
-            f"{self.writer} closes ledger {self.ledger} {end}; it wrote {self.rewritten} entries again that were not known to be confirmed"
-        )
+        return f"{self.writer} closes ledger {self.ledger} {end}; it rewrote {self.rewritten} entries that were not known to be confirmed"
 
 
 EVENTS = (EntryStored, EntryConfirmed, LedgerOpened, EnsembleChanged, TooFewBookies, WriterFenced, RecoveryStarted, LedgerRecovered)

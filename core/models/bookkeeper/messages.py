@@ -131,7 +131,7 @@ class MetadataChanged(NamedTuple):
     """The answer to `ChangeMetadata`.
 
     Attributes:
-        ok: whether the change was made; False if somebody else has changed the ledger.
+        ok: whether the change was made; False if another writer has changed the ledger.
     """
 
     ledger: Ledger

@@ -1,6 +1,6 @@
 """Coordination: who the master is, and how it changes the cluster state (`Coordinator`, `Publication`).
 
-A cluster state is in force once a majority has accepted it. A node without a master looks for a master every second. The node stands for
+A cluster state is in force once a majority has accepted it. A node without a master looks for a master every second. The node starts an
 election if a majority of nodes answers and none of these nodes knows a master.
 """
 
@@ -57,8 +57,8 @@ class Coordination:
     """A node's part in coordination.
 
     Attributes:
-        term: the highest term that the node knows, on disk.
-        accepted: the last state that the node has accepted, on disk.
+        term: the highest term that the node knows; stored on disk.
+        accepted: the last cluster state that the node has accepted; stored on disk.
         applied: the state in force, as far as the node knows.
         mode: the node's mode: candidate, master, or follower.
         master: the node's master; empty if the node has none.

@@ -43,7 +43,7 @@ class StateCommitted(Event, kind="cluster-state-committed", source="Publication#
 
     def sentence(self) -> str:
         primary = f"the primary is {self.primary} (term {self.primary_term})" if self.primary else "the shard has no primary"
-        return f"cluster state {self.version} of {self.master} is in force: {primary}, in sync are [{self.in_sync}]; {self.because}"
+        return f"cluster state {self.version} of {self.master} is in force: {primary}, in-sync copies: [{self.in_sync}]; {self.because}"
 
 
 class NodeLost(Event, kind="node-lost", source="FollowersChecker", level=NOTABLE):
@@ -107,7 +107,7 @@ class PrimaryDeposed(Event, kind="primary-deposed", source="ReplicationOperation
     writes: int
 
     def sentence(self) -> str:
-        return f"{self.node} is no longer the primary of term {self.term}; the coordinating nodes try its {self.writes} open writes again"
+        return f"{self.node} is no longer the primary of term {self.term}; the coordinating nodes retry its {self.writes} open writes"
 
 
 class RolledBack(Event, kind="rolled-back", source="IndexShard#resetEngineToGlobalCheckpoint", level=NOTABLE):

@@ -152,7 +152,7 @@ class Primary:
         self._advance_global_checkpoint()
 
     def depose(self) -> None:
-        """Stop being the primary. The coordinating nodes try the open writes again."""
+        """Stop being the primary. The coordinating nodes retry the open writes."""
         self._node.emit(events.PrimaryDeposed.kind, self._node.address, self.term, len(self.open))
         self.term = 0
         for write in self.open.values():

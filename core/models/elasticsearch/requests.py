@@ -83,7 +83,7 @@ class Requests:
                 self._route(number)
 
     def disconnected(self, node: str) -> None:
-        """Handle the closing of the connection to a node. The writes that were sent to this node wait to be retried."""
+        """Handle the closing of the connection to a node. The writes that were sent to the disconnected node wait to be retried."""
         for number, write in list(self.writes.items()):
             if write.primary == node:
                 self._wait(number)

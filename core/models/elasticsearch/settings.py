@@ -22,7 +22,8 @@ class ElasticsearchSettings:
         wait_for_refresh: whether a write is acknowledged only after searches at all copies can find it (refresh=wait_for).
         translog_async: whether writes are acknowledged before they are synced to disk (index.translog.durability=async).
         sync_interval: the time between two syncs of the translog, µs (index.translog.sync_interval).
-        check_interval, check_timeout, check_retries: cluster.fault_detection: how masters and the other nodes check each other.
+        check_interval, check_timeout, check_retries: the settings in cluster.fault_detection, which determine how masters and the other
+            nodes check each other.
         publish_timeout: how long a master waits for a new cluster state to be accepted, µs (cluster.publish.timeout).
         minimum_master_nodes: the number of votes that a master needs; 0 for a majority. Before 7.0, users had to set this number.
         lease_period: index.soft_deletes.retention_lease.period, µs: how long operations are kept for a copy that is away.

@@ -52,8 +52,8 @@ class SemiSync:
         return self.on and not self.switches_off()
 
     def switches_off(self) -> bool:
-        """Return whether the source switches to asynchronous replication, because too few replicas are connected and the source does not
-        wait for absent replicas.
+        """Return whether the source must switch to asynchronous replication: too few replicas are connected, and the source does not wait
+        for absent replicas.
         """
         settings = self.settings
         return self.on and not settings.wait_no_replica and self.known_replicas < settings.wait_for_replica_count

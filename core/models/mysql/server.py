@@ -29,8 +29,7 @@ class MySQLServer(Server):
 
     Attributes:
         binlog: the binary log, which contains the server's own transactions and those that it has applied as a replica. The first `purged`
-            transactions are
-            deleted.
+            transactions have been deleted.
         synced: the number of transactions of the binary log that are on disk.
         relay_log, applied: the received transactions, and how many of them have been applied.
         source: the server that this server replicates from; empty if there is none.

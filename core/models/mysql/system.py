@@ -20,7 +20,7 @@ class PromoteAtOnce(acts.Act):
     """Make a replica the source without waiting until its relay log is applied.
 
     Attributes:
-        drop_relay_log: whether the replica drops the transactions that it has received but not applied (RESET REPLICA). Otherwise, the
+        drop_relay_log: whether the replica drops the transactions that it has received but not applied (RESET REPLICA). If False, the
             replica applies these transactions later.
     """
 

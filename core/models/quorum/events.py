@@ -13,7 +13,7 @@ class ElectionStarted(Event, kind="raft-election-started", source="Raft §5.2"):
     last_index: int
 
     def sentence(self) -> str:
-        return f"{self.node} hears from no leader and stands for election in term {self.term}; its log ends at {self.last_index}"
+        return f"{self.node} hears from no leader and starts an election in term {self.term}; its log ends at {self.last_index}"
 
 
 class Voted(Event, kind="raft-voted", source="Raft §5.4.1"):

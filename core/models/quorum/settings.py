@@ -19,8 +19,8 @@ class QuorumSettings:
         lease: whether nodes ignore candidates while they hear from a leader. Lease-based reads depend on this setting.
         automatic: whether nodes start elections and send heartbeats automatically. A search sets `automatic` to False and chooses these
             actions itself.
-        commit_old_terms: whether a leader counts the copies of entries of earlier terms. Raft requires the value False, because entries of
-            earlier terms can still be overwritten.
+        commit_old_terms: whether a leader commits entries of earlier terms by counting their copies. Raft requires the value False, because
+            entries of earlier terms can still be overwritten.
         compare_logs: whether a node votes only for candidates whose log is at least as new as its own. Raft requires the value True.
         vote_once: whether a node votes only once per term. Raft requires the value True.
     """

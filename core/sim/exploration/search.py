@@ -51,12 +51,12 @@ def search(
     Args:
         simulation: the simulation in the state where the search begins.
         bad: a function that returns a description of what is bad in the current state or on the path to it, or an empty string if nothing
-            is bad. The function is called after each choice.
+            is bad. `bad` is called after each choice.
         acts: a function that returns the acts to offer in the current state, in addition to what the simulation does without acts.
-        also: objects outside the simulation that `bad` and `acts` depend on. The state of these objects counts as part of the simulation's
-            state, and is restored with it.
-        first: a function that returns whether a choice must be taken before all others. This restriction makes the search smaller, but the
-            search then misses the other orders.
+        also: objects outside the simulation that `bad` and `acts` depend on. The state of the objects in `also` counts as part of the
+            simulation's state, and is restored with it.
+        first: a function that returns whether a choice must be taken before all others. With `first`, the search visits fewer states, but
+            misses the orders in which another choice comes first.
         until: the time up to which virtual time can advance, µs.
         limit: the maximum number of states to visit.
         table: the fields that are not plain state, by class.

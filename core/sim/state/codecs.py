@@ -1,8 +1,8 @@
 """Codecs, which read, write, and create the objects of each class. A codec uses declared fields, or treats a class as a container.
 
 The state of an object consists of the values of its fields. The state of a container consists of its items. A mutable object has a state of
-its own, and other states refer to it. An immutable value (number, tuple, frozen class, bound method) has no state, but can lead to objects
-that have one.
+its own, and other states refer to it. An immutable value (number, tuple, frozen class, bound method) has no state of its own, but can refer
+to objects that have state.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from core.sim.state.append_only_list import AppendOnlyList
 from core.sim.state.fields import ATOMS, FieldValue, fields_of, final_of, is_frozen, outside, reader
 
 FEW: Final = 8
-"""If at most this many values have changed, all of these values are visited; otherwise, only new values are visited."""
+"""If at most this many values of an object have changed, all of them are visited; otherwise, only those that the object did not hold before
+are visited.
+"""
 
 State = tuple[FieldValue, ...]
 """The state of an object: the values that it holds."""
@@ -45,7 +47,7 @@ class Codec:
         self.cls = cls
 
     def read_final(self, each: object) -> State:
-        """Return those values of an object that never change. The values that never change are not part of the object's states."""
+        """Return the values of an object that never change, which are not part of the object's states."""
         return ()
 
     def read(self, objects: list[FieldValue], states: list[State]) -> list[State]:
@@ -75,7 +77,7 @@ class Codec:
         each[:] = state
 
     def write_all(self, objects: list[FieldValue], states: list[State], held: list[State]) -> None:
-        """Set the states of objects to `states`. The current states of the objects are `held`."""
+        """Change the states of objects from `held` to `states`."""
         for each, state in zip(objects, states, strict=True):
             self.write(each, state)
 
@@ -84,7 +86,7 @@ class Codec:
         return self.cls()
 
     def fill(self, news: list[FieldValue], objects: list[FieldValue], states: list[State], renew: Renew) -> None:
-        """Fill new objects with renewed copies of other objects' states."""
+        """Set the states of new objects to copies of the given states in which `renew` has replaced the values."""
         for new, state in zip(news, states, strict=True):
             if state:
                 self.write(new, tuple(map(renew, state)) if self.leads else state)
@@ -222,9 +224,10 @@ class AppendOnlyListCodec(Codec):
         each[:] = state[0][: state[1]]
 
     def restore(self, objects: list[FieldValue], states: list[State], former: list[State]) -> None:
-        """Set the states of objects that have only grown since their `former` states. The former states of the last objects can be missing.
+        """Set the states of objects that have only grown since their `former` states. `former` can lack the states of the last objects.
 
-        Two states with the same copy agree up to the shorter length. Therefore, only the items beyond this length are written.
+        Two states that share a copy of the list agree up to the shorter length. Therefore, only the items beyond the shorter length are
+        written.
         """
         for each, (copy, length), (known, agreed) in zip(objects, states, chain(former, repeat((None, 0))), strict=False):
             start = min(agreed, length) if known is copy else 0
@@ -301,7 +304,9 @@ def parts_of(value: FieldValue) -> Sequence[FieldValue] | None:
 
 
 def renewed(value: FieldValue, renew: Callable[[FieldValue], FieldValue]) -> FieldValue:
-    """Return a copy of an immutable value with its parts renewed. If the parts of the value stay the same, return the value itself."""
+    """Return a copy of an immutable value whose parts `renew` has replaced. If the parts of the value stay the same, return the value
+    itself.
+    """
     cls = type(value)
     parts = parts_of(value) or ()
     news = list(map(renew, parts))

@@ -131,7 +131,7 @@ def final_of(cls: type) -> frozenset[str]:
 
 
 def is_frozen(cls: type) -> bool:
-    """Return whether the objects of a class never change. The result is True for enumerations and frozen attrs classes."""
+    """Return whether the objects of a class never change, as is the case for enumerations and frozen attrs classes."""
     return issubclass(cls, enum.Enum) or cls.__setattr__ is not object.__setattr__
 
 

@@ -1,9 +1,9 @@
 """Fingerprints of a simulation's state. Two states that allow the same future events have the same fingerprint, in every process.
 
-A fingerprint reads declared fields only. Moments of virtual time count as distances from the current time. Sequence numbers and causes do
-not count. Numbers that are only compared with each other (`Declared.labels`) are renumbered in the order in which they are found. Objects
-are numbered in the same way. The order of the items in dicts and sets does not matter. The order of the agenda matters only within a
-connection.
+A fingerprint reads declared fields only. A fingerprint represents moments of virtual time as distances from the current time, and leaves
+out sequence numbers and causes. Numbers that are only compared with each other (`Declared.labels`) are renumbered in the order in which
+they are found. Objects are numbered in the same way. The order of the items in dicts and sets does not matter. The order of the agenda
+matters only within a connection.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from core.sim.simulation import Simulation
 from core.sim.state.fields import Classes, Fields, Table, is_frozen, reader
 
 Form = Any
-"""The form of a value: nested tuples and lists of atoms."""
+"""The form that represents a value in a fingerprint: nested tuples and lists of atoms."""
 
 Way = Callable[[Any], Form]
 """A function that returns the form of a value of one type."""

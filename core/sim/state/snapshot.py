@@ -2,8 +2,8 @@
 
 A snapshot holds the state of every mutable object (`core.sim.state.codecs`). A snapshot shares all unchanged states with the previous
 snapshot. Objects are read class by class, and changes are found by comparison, so the protocol does no bookkeeping for snapshots. Restoring
-a snapshot writes the states back to the same objects, so identity and reference cycles need no special care. Only the states that differ
-are written. Copying a snapshot creates new objects, and replaces each reference with one to the new object.
+a snapshot writes the states back to the same objects, so identity and reference cycles need no special care. Only states that differ from
+the current ones are written. Copying a snapshot creates new objects, and replaces each reference with one to the new object.
 
 Copies share functions, so functions must not hold state. A state that contains a closure is refused.
 """
@@ -110,7 +110,7 @@ class Group:
         return len(self.states) + PLACE * len(places)
 
     def pruned(self, reachable: set[int]) -> Group:
-        """Return a new group that contains the objects whose ids are in `reachable`. The new group keeps the states of these objects."""
+        """Return a new group that contains the objects whose ids are in `reachable`, with the states of these objects."""
         other = Group(self.codec)
         for at, each in enumerate(self.objects):
             if id(each) in reachable:
@@ -313,7 +313,7 @@ class Snapshot(Generic[Root]):
                     group.restore(states, in_step=in_step)
 
     def copy(self) -> Root:
-        """Return a new simulation in the state of this snapshot. The original does not change."""
+        """Return a new simulation in the state of this snapshot, without changing the original simulation."""
         with _garbage_collection_paused():
             return self._copy()
 
@@ -389,9 +389,7 @@ class Snapshots:
 
 @contextmanager
 def _garbage_collection_paused() -> Iterator[None]:
-    """Pause the garbage collector. Otherwise, the garbage collector would repeatedly traverse thousands of new objects that are not
-    garbage.
-    """
+    """Pause the garbage collector, which would otherwise repeatedly traverse thousands of new objects that are not garbage."""
     enabled = gc.isenabled()
     gc.disable()
     try:
