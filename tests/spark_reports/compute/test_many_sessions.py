@@ -24,8 +24,14 @@ from tests.spark_reports.event_logs import event, write_log
 
 pytestmark = pytest.mark.spark
 
-SESSIONS = 306
-SHOWN = 300
+SESSIONS = 56
+SHOWN = 50
+PART = 16
+"""The number of rows in each part of a file."""
+
+LAST, BEFORE = (f"s{SESSIONS - number:03d}" for number in (1, 2))
+"""The names of the last two sessions."""
+
 A = {"topic": "a", "partition": 0}
 
 
@@ -37,11 +43,11 @@ def _events(number: int) -> list[dict[str, Any]]:
     events = [
         event(0, "topic-created", topic=A["topic"], partitions=1, replication_factor=3),
         event(0, "partition-changed", **changed, leader=1, isr=[1, 2, 3]),
-        event(10, "leader-elected", **A, leader=1, election="unclean" if number == 304 else "clean"),
+        event(10, "leader-elected", **A, leader=1, election="unclean" if number == SESSIONS - 2 else "clean"),
         event(10, "became-leader", **A, broker=1),
         event(20, "produce-acked", **A, records=10, acks=-1, latency_us=number + 1, attempt=1),
     ]
-    if number == 305:
+    if number == SESSIONS - 1:
         events += [
             event(1_000, "records-lost", **A, broker=2, from_offset=3, to_offset=8, lost_acknowledged=4, lost_read=2),
             event(2_000, "partition-changed", **changed, leader=-1, isr=[1]),
@@ -67,7 +73,7 @@ def loaded(spark: Any, logs: list[Path], tmp_path_factory: pytest.TempPathFactor
 
 @attrs.frozen
 class Computed:
-    """A report that was computed, shown, and written in parts of 100 rows.
+    """A report that was computed, shown, and written in parts.
 
     Attributes:
         report: the report.
@@ -85,7 +91,7 @@ def computed(loaded: load_logs.LoadedLogs, tmp_path_factory: pytest.TempPathFact
     place = tmp_path_factory.mktemp("out")
     with pytest.MonkeyPatch.context() as patch:
         fetched = watch_collect(patch)
-        patch.setattr(spark_table, "PART_ROWS", 100)
+        patch.setattr(spark_table, "PART_ROWS", PART)
         write = [spark_table.parquet(place), spark_table.csv(place)]
         return Computed(compute_tables.compute_tables(loaded, SHOWN, write, True, lambda _: None), fetched, place)
 
@@ -111,34 +117,34 @@ def report(computed: Computed) -> Report:
     return computed.report
 
 
-def test_a_loss_in_the_last_of_306_sessions_is_on_the_cards(report: Report) -> None:
+def test_a_loss_in_the_last_of_many_sessions_is_on_the_cards(report: Report) -> None:
     assert (report.totals["records_lost"], report.totals["records_lost_acknowledged"], report.totals["records_lost_read"]) == (5, 4, 2)
-    assert (report.totals["records_acknowledged"], report.totals["elections"], report.totals["unclean"]) == (3_060, 306, 1)
-    assert (report.totals["longest_no_reads_us"], report.totals["offline_us"], report.totals["produce_p99_us"]) == (3_000, 3_000, 306)
+    assert (report.totals["records_acknowledged"], report.totals["elections"], report.totals["unclean"]) == (10 * SESSIONS, SESSIONS, 1)
+    assert (report.totals["longest_no_reads_us"], report.totals["offline_us"], report.totals["produce_p99_us"]) == (3_000, 3_000, SESSIONS)
     page = html.render(report)
     cards = re.search(r'<ul class="cards">(.*?)</ul>', page, re.S)
     assert cards is not None
     words = re.sub(r"<[^>]+>", " ", cards[1]).split()
     assert " ".join(words).startswith("! 5 records lost: 4 acknowledged, 2 read")
-    assert "3,060 records acknowledged" in " ".join(words)
-    assert "The worst is <b>s305</b>" in page
+    assert f"{10 * SESSIONS} records acknowledged" in " ".join(words)
+    assert f"The worst is <b>{LAST}</b>" in page
 
 
 def test_what_is_cut_is_the_least_severe_and_says_so(report: Report) -> None:
     by_name = {table.name: table for table in report.tables}
     for name in ("sessions", "overview", "records", "elections", "availability", "produce_latency"):
         assert (len(by_name[name].rows), by_name[name].more) == (SHOWN, SESSIONS - SHOWN), name
-    assert [row[0] for row in by_name["sessions"].rows[:3]] == [row[0] for row in by_name["overview"].rows[:3]] == ["s305", "s304", "s000"]
+    assert [row[0] for row in by_name["sessions"].rows[:3]] == [row[0] for row in by_name["overview"].rows[:3]] == [LAST, BEFORE, "s000"]
     assert [by_name[name].rows[0][0] for name in ("records", "elections", "availability", "produce_latency")] == [
-        "s305",
-        "s304",
-        "s305",
-        "s305",
+        LAST,
+        BEFORE,
+        LAST,
+        LAST,
     ]
-    assert "300 of 306 rows: the worst by lost, then lost acknowledged" in html.render(report)
+    assert f"{SHOWN} of {SESSIONS} rows: the worst by lost, then lost acknowledged" in html.render(report)
     assert by_name["harm"].more == 0
     document = json.loads(json_document.render(report))
-    assert document["tables"]["records"] == {"rows": 306, "shown": 300, "order": list(by_name["records"].worst)}
+    assert document["tables"]["records"] == {"rows": SESSIONS, "shown": SHOWN, "order": list(by_name["records"].worst)}
     assert document["tables"]["harm"] == {"rows": 1, "shown": 1}
     assert document["totals"]["records_lost_acknowledged"] == 4
 
@@ -155,25 +161,25 @@ def test_what_is_cut_is_the_least_severe_and_says_so(report: Report) -> None:
         def flush(self) -> None: ...
 
     out: Any = Out()
-    terminal.render([by_name["records"].cut(100)], out)
-    assert "100 of 306 rows: the worst by lost, then lost acknowledged" in out.text
-    assert out.text.count("s305") == 1
+    terminal.render([by_name["records"].cut(PART)], out)
+    assert f"{PART} of {SESSIONS} rows: the worst by lost, then lost acknowledged" in out.text
+    assert out.text.count(LAST) == 1
 
 
 def test_the_charts_are_of_the_worst_sessions(report: Report) -> None:
     charted = {row[0] for row in report.drawn[0].rows}
     assert len(charted) == compute_tables.CHARTED_SESSIONS
-    assert {"s305", "s304"} <= charted
+    assert {LAST, BEFORE} <= charted
     page = html.render(report)
-    assert page.index("<h3>s305</h3>") < page.index("<h3>s304</h3>")
-    assert "The charts show 12 of 306 partitions" in page
+    assert page.index(f"<h3>{LAST}</h3>") < page.index(f"<h3>{BEFORE}</h3>")
+    assert f"The charts show 12 of {SESSIONS} partitions" in page
 
 
 def test_a_comparison_fetches_only_the_sessions_that_it_compares(loaded: load_logs.LoadedLogs, monkeypatch: pytest.MonkeyPatch) -> None:
     fetched = watch_collect(monkeypatch)
     only_overview = compute_tables.compute_tables(loaded, 0, [], False, lambda _: None)
     assert [table.name for table in only_overview.tables] == ["sessions", "overview"]
-    assert only_overview.tables[1].rows[0][0] == "s305"
+    assert only_overview.tables[1].rows[0][0] == LAST
     assert fetched == [9], "8 sessions can be compared, and one row for all"
 
 
