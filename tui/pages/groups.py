@@ -11,7 +11,7 @@ from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition
 from core.lab.reports.group_report import NEVER, UNKNOWN, GroupReport, MemberReport, OwnedPartition
 from core.sim.units import format_clock, format_duration
 from tui.analysis.group_history import GONE, GroupHistory, History, lane_cells, rebalancing_cells
-from tui.pages.metrics import sparkline
+from tui.pages.metrics import sparklines
 from tui.pages.page import Page
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, clip, rule, wrap
@@ -25,6 +25,12 @@ NO_GROUPS: Final = (
 
 WINDOW: Final = 60_000_000
 """The period that the lag curve and the lanes cover, in µs."""
+
+HIGHEST_CURVE: Final = 6
+"""The maximum height of the lag curve, in lines."""
+
+NARROW: Final = 100
+"""The width of the page, in cells, below which texts are shortened."""
 
 MOST_CELLS: Final = 24
 """The maximum width, in cells, of the list of a member's partitions."""
@@ -66,25 +72,30 @@ def paint_groups(
     out = [rule("Groups", note if groups else "", width, paint.title_focused, paint.faint, paint.warn if stalled else paint.good)]
     if not groups:
         return out + [Row().add(f" {line}", paint.text).strip(width) for line in wrap(NO_GROUPS, width - 2)]
-    group = groups[selected]
+    group, narrow = groups[selected], width < NARROW
+    its_members = sorted(group.members, key=lambda each: each.client)
     rows = max(1, min(len(groups), height // 6))
     top = max(0, min(selected - rows // 2, len(groups) - rows))
-    shown = [_group_row(each, paint) for each in groups[top : top + rows]]
+    shown = [_group_row(each, paint, narrow=narrow) for each in groups[top : top + rows]]
     out += paint_table(GROUP_COLUMNS, shown, paint, width, selected=selected - top, marks=True)
-    out.append(Row().add(f" {_waits(group, now)}", paint.warn if group.waits else paint.muted).strip(width))
+    out.append(Row().add(f" {_waits(group, now, narrow=narrow)}", paint.warn if group.waits else paint.muted).strip(width))
     room = height - len(out) - 2  # the curve of the lag and the lane of the group
     partitions = min(len(group.partitions), max(2, room // 2)) + 1
     members = max(1, min(len(group.members), (room - partitions) // 2)) + 1
     lanes = max(0, min(len(group.members), room - partitions - members))
-    out += paint_table(MEMBER_COLUMNS, _cut([_member_row(each, now, paint) for each in group.members], members - 1, paint, 4), paint, width)
+    out += paint_table(
+        MEMBER_COLUMNS, _cut([_member_row(each, now, paint, narrow=narrow) for each in its_members], members - 1, paint, 4), paint, width
+    )
     worst = sorted(group.partitions, key=lambda each: not each.stalled) if len(group.partitions) >= partitions else group.partitions
     out += paint_table(
         PARTITION_COLUMNS,
-        _cut([_partition_row(each, history.time_lag(each, now), now, paint) for each in worst], partitions - 1, paint, 8),
+        _cut([_partition_row(each, history.time_lag(each, now), now, paint, narrow=narrow) for each in worst], partitions - 1, paint, 8),
         paint,
         width,
     )
-    out += _paint_history(group, history.of(group.name), now, paint, width, lanes)
+    names = [each.client for each in its_members[:lanes]]
+    lines = height - len(out) - 1  # without the lane of the group
+    out += _paint_history(names, history.of(group.name), now, paint, width, lines)
     return out[:height]
 
 
@@ -95,11 +106,11 @@ def _cut(rows: list[list[Cell]], room: int, paint: Palette, columns: int) -> lis
     return [*rows[: room - 1], [(f"… {len(rows) - room + 1} more", paint.muted), *[("", paint.muted)] * (columns - 1)]]
 
 
-def _waits(group: GroupReport, now: int) -> str:
+def _waits(group: GroupReport, now: int, *, narrow: bool) -> str:
     """Return a sentence that says what the whole group is waiting for."""
     if group.waits:
         before = ". The controller notices it at " if group.state == UNKNOWN else ", at the latest until "
-        return f"{group.name} {group.waits}{_until(group.until, now, before)}."
+        return f"{group.name} {group.waits}{_shortened(_until(group.until, now, before), narrow=narrow)}."
     if not group.members:
         return f"{group.name} has no members."
     gone = [each.client for each in group.members if each.doing in ("dead", "frozen")]
@@ -115,7 +126,12 @@ def _until(time: int, now: int, before: str = "") -> str:
     return "" if time == NEVER else f"{before}{format_clock(time)[:-2]} (in {format_duration(max(time - now, 0) // TENTH * TENTH)})"
 
 
-def _group_row(group: GroupReport, paint: Palette) -> list[Cell]:
+def _shortened(until: str, *, narrow: bool) -> str:
+    """Return when a wait ends; on a narrow page, without the time that is left."""
+    return until.partition(" (in ")[0] if narrow else until
+
+
+def _group_row(group: GroupReport, paint: Palette, *, narrow: bool) -> list[Cell]:
     style = (
         paint.bad
         if group.state == UNKNOWN
@@ -126,7 +142,7 @@ def _group_row(group: GroupReport, paint: Palette) -> list[Cell]:
         else paint.warn
     )
     coordinator = "none" if group.coordinator == NO_LEADER else f"b{group.coordinator}"
-    stalled = f"{group.stalled} of {len(group.partitions)} partitions" if group.stalled else "nothing"
+    stalled = f"{group.stalled} of {len(group.partitions)}{'' if narrow else ' partitions'}" if group.stalled else "nothing"
     return [
         (group.name, paint.strong), (group.state, style), (f"{group.generation}" if group.coordinator != NO_LEADER else "·", paint.number),
         (coordinator, paint.broker if group.coordinator != NO_LEADER else paint.bad), (group.assignor or "·", paint.muted),
@@ -142,9 +158,9 @@ def _total_lag(group: GroupReport) -> str:
     return f"≥{group.lag:,}" if group.unknown_lags else f"{group.lag:,}"
 
 
-def _member_row(member: MemberReport, now: int, paint: Palette) -> list[Cell]:
+def _member_row(member: MemberReport, now: int, paint: Palette, *, narrow: bool) -> list[Cell]:
     style = paint.bad if member.doing in ("dead", "frozen") else paint.warn if member.stalled else paint.text
-    until = _until(member.until, now)
+    until = _shortened(_until(member.until, now), narrow=narrow)
     then = f"{until}: {member.then}" if until else "·"
     return [
         (member.client, paint.strong), (_by_topic(member.partitions), paint.partition if member.partitions else paint.muted),
@@ -161,7 +177,7 @@ def _by_topic(tps: Sequence[TopicPartition]) -> str:
     return (text if len(text) <= MOST_CELLS else f"{len(tps)} partitions") or "nothing"
 
 
-def _partition_row(each: OwnedPartition, time_lag: tuple[int, bool] | None, now: int, paint: Palette) -> list[Cell]:
+def _partition_row(each: OwnedPartition, time_lag: tuple[int, bool] | None, now: int, paint: Palette, *, narrow: bool) -> list[Cell]:
     behind = each.last_stable - each.committed if each.lag is not None else None
     return [
         (str(each.tp), paint.partition), (each.owner or "nobody", paint.strong if each.owner else paint.bad),
@@ -169,7 +185,7 @@ def _partition_row(each: OwnedPartition, time_lag: tuple[int, bool] | None, now:
         ("·" if each.log_end == NO_OFFSET else f"{each.log_end:,}", paint.committed),
         ("·" if each.lag is None else f"{each.lag:,}", paint.bad if (each.lag or 0) < 0 else paint.number),
         (_time_lag(time_lag), paint.number),
-        ("·" if behind is None else f"{behind:,}", paint.muted), (_stalled(each, now), paint.bad if each.stalled else paint.faint),
+        ("·" if behind is None else f"{behind:,}", paint.muted), (_stalled(each, now, narrow=narrow), paint.bad if each.stalled else paint.faint),
     ]  # fmt: skip
 
 
@@ -181,23 +197,41 @@ def _time_lag(lag: tuple[int, bool] | None) -> str:
     return ("≥" if longer else "") + format_duration(time // TENTH * TENTH)
 
 
-def _stalled(each: OwnedPartition, now: int) -> str:
+def _stalled(each: OwnedPartition, now: int, *, narrow: bool) -> str:
     """Return why no consumer is reading a partition, and until when. If a process has ended, the time is when the coordinator notices the
     end of the process."""
+    if not each.stalled:
+        return "·"
     ended = each.stalled.endswith(("dead", "frozen", "silent"))
-    return each.stalled + _until(each.until, now, ", noticed at " if ended else " until ") if each.stalled else "·"
+    until = _until(each.until, now, ", noticed at " if ended else " until ")
+    return each.stalled + (_shortened(until, narrow=narrow))
 
 
-def _paint_history(group: GroupReport, history: History, now: int, paint: Palette, width: int, lanes: int) -> list[Strip]:
-    """Paint the lag curve, the group's rebalances, and a lane for each member that shows how many partitions the member has."""
-    names = [member.client for member in group.members[:lanes]]
-    left = min(max([len("rebalance"), *map(len, names)]), width // 4)
-    cells = max(10, width - left - 3)
+def _paint_history(names: list[str], history: History, now: int, paint: Palette, width: int, lines: int) -> list[Strip]:
+    """Paint the lag curve, the group's rebalances, and a lane for each member that shows how many partitions the member has.
+
+    All of them have the same time axis. If there is room, former members have lanes, too, and the lag curve is several lines high.
+
+    Args:
+        names: the members whose lanes to paint.
+        history: the history of the group.
+        now: the virtual time in µs.
+        paint, width: the palette, and the width of the page in cells.
+        lines: the number of lines for the lag curve and the lanes of members.
+    """
     start = max(0, now - WINDOW)
     end = max(now, start + 1)
-    curve = sparkline(history.times, [max(lag, 0) for lag in history.lags], start, end, cells - 12)
+    former = [name for name, lane in history.lanes.items() if name not in names and lane[-1][0] >= start]
+    names = [*names, *sorted(former)[: max(lines - len(names) - 1, 0)]]
+    rows = max(1, min(HIGHEST_CURVE, lines - len(names)))
     most = max([lag for time, lag in zip(history.times, history.lags, strict=True) if time >= start], default=0)
-    out = [Row().add(f" {'lag':<{left}} ", paint.muted).add(curve, paint.number).add(f" up to {most:,.0f}", paint.muted).strip(width)]
+    note = f" up to {most:,.0f}"
+    left = min(max([len("rebalance"), *map(len, names)]), width // 4)
+    cells = max(10, width - left - 3 - len(note))
+    out = []
+    for number, line in enumerate(sparklines(history.times, [max(lag, 0) for lag in history.lags], start, end, cells, rows)):
+        row = Row().add(f" {'lag' if number == rows - 1 else '':<{left}} ", paint.muted).add(line, paint.number)
+        out.append(row.add("" if number else note, paint.muted).strip(width))
     busy = rebalancing_cells(history.rebalances, start, end, cells)
     row = Row().add(f" {'rebalance':<{left}} ", paint.muted)
     for cell in busy:

@@ -76,8 +76,15 @@ def sparkline(times: Sequence[int], samples: Sequence[float], start: int, end: i
     """Return a sparkline of the samples between two times. Each cell shows the highest sample in the cell's period, or the lowest one if
     `low` is set.
     """
+    return sparklines(times, samples, start, end, cells, low=low)[0]
+
+
+def sparklines(
+    times: Sequence[int], samples: Sequence[float], start: int, end: int, cells: int, rows: int = 1, *, low: bool = False
+) -> list[str]:
+    """Return a sparkline that is `rows` lines high, from the top to the bottom."""
     if cells <= 0 or end <= start:
-        return ""
+        return [""] * rows
     buckets: list[float | None] = [None] * cells
     for time, sample in zip(times, samples, strict=True):
         if start <= time <= end:
@@ -85,14 +92,16 @@ def sparkline(times: Sequence[int], samples: Sequence[float], start: int, end: i
             held = buckets[cell]
             buckets[cell] = sample if held is None else min(held, sample) if low else max(held, sample)
     top = max((value for value in buckets if value is not None), default=0.0)
-    shown, last = [], None
+    steps, last = len(BARS), None
+    lines: list[list[str]] = [[] for _ in range(rows)]
     for value in buckets:
         last = value if value is not None else last
-        if last is None:
-            shown.append(" ")
-        else:
-            shown.append(BARS[0] if top <= 0 else BARS[min(len(BARS) - 1, int(last / top * (len(BARS) - 1) + 0.5))])
-    return "".join(shown)
+        # The lowest line always shows a bar, so the height of a value is at least 1.
+        height = 0 if last is None else 1 if top <= 0 else 1 + min(rows * steps - 1, int(last / top * (rows * steps - 1) + 0.5))
+        for row, line in enumerate(lines):
+            here = height - (rows - 1 - row) * steps
+            line.append(" " if here <= 0 else BARS[min(here, steps) - 1])
+    return ["".join(line) for line in lines]
 
 
 def number(value: float) -> str:

@@ -88,6 +88,26 @@ def test_the_lanes_show_partitions_ends_and_rebalances(shown: dict[tuple[int, in
     assert any(line.startswith(" lag ") and "▇" in line for line in lines)
 
 
+@pytest.mark.parametrize("width", [120, 200])
+def test_the_lag_curve_and_the_lanes_have_the_same_time_axis(shown: dict[tuple[int, int], list[str]], width: int) -> None:
+    """The lag starts to grow where the lane of app1 ends, and both end at the current time."""
+    lag = next(line for line in shown[22, width] if line.startswith(" lag "))
+    lane = next(line for line in shown[22, width] if line.startswith(" app1") and "✖" in line)
+    assert len(lag) == len(lane)
+    assert sum("█" in line or "▁" in line for line in shown[22, width]) > 1, "with enough room, the curve is several lines high"
+
+
+def test_a_former_member_keeps_its_lane(shown: dict[tuple[int, int], list[str]]) -> None:
+    """After the coordinator has removed app1, the lane still shows when app1 had partitions, below the lanes of the members."""
+    lanes = [line.split()[0] for line in shown[46, 120] if line.startswith(" app") and line.endswith(("✖", "3"))]
+    assert lanes == ["app2", "app3", "app1"]
+
+
+def test_a_narrow_page_shortens_reasons_and_not_times(shown: dict[tuple[int, int], list[str]]) -> None:
+    for second in MOMENTS:
+        assert not any("…" in line for line in shown[second, 80]), shown[second, 80]
+
+
 def test_cells_of_lanes() -> None:
     assert list(lane_cells([(2, 0), (4, 3), (8, GONE)], 0, 10, 5)) == [0, 3, 3, GONE, GONE]
     assert list(lane_cells([(9, 1)], 0, 10, 5)) == [None, None, None, None, 1]
