@@ -99,5 +99,7 @@ ROW_BYTES = 1_000
 
 
 def wire_bytes(message: object) -> int:
-    """Return the size of a message on the network, bytes. The message's property `rows` is the number of rows that it carries."""
+    """Return the size of a message on the network, bytes. If the message has a property `rows`, it is the number of rows that the message
+    carries.
+    """
     return OVERHEAD + ROW_BYTES * int(getattr(message, "rows", 0))

@@ -40,7 +40,7 @@ class ReplicationSystem(Simulation):
 
     model: ClassVar[str]
     READS: ClassVar[tuple[str, ...]]
-    """The read modes that the system supports. The first mode is the default."""
+    """The read modes that the system supports, the default mode first."""
 
     __slots__ = ("account", "clients", "dead_for_good", "seed", "servers", "traffic")
 

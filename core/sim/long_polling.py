@@ -42,8 +42,8 @@ from core.sim.journal import Journal
 from core.sim.messages import Timer
 
 CLIENT_TIMERS: Final = -(1 << 96)
-"""The difference between the order of a poll in the agenda and the order of its client's timer. Because of this difference, the timers of
-clients come before the messages of all polls.
+"""The difference between the order of a poll in the agenda and the order of its client's timer, which makes the timers of clients come
+before the messages of all polls.
 """
 
 NOT_YET: Final = -1
@@ -108,7 +108,7 @@ class LongPoll:
         server_end: the server that serves the polls; None if there is none.
         silent: whether the server's statement that it has nothing to say holds.
         request: the request that the client sends again.
-        left_at: the time at which the client last sent that request, virtual µs. This time is not updated during an elision.
+        left_at: the time at which the client last sent that request, virtual µs. `left_at` is not updated during an elision.
         allowed_wait: how long the server can let the request wait, µs.
         timeout: the time from sending the request to the moment when the client gives up, µs.
         elided: whether none of the poll's messages is in the agenda. The following attributes apply only if the poll is elided.

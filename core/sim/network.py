@@ -23,7 +23,7 @@ RETRANSMISSION: Final = 200_000
 """TCP's minimum retransmission timeout, µs (Linux TCP_RTO_MIN)."""
 
 MAX_RETRANSMISSION: Final = 6_400_000
-"""The maximum retransmission timeout, µs. The retransmission timeout doubles until it reaches this value."""
+"""The maximum retransmission timeout, µs, up to which the timeout doubles with each retransmission."""
 
 PROXY_DELAY: Final = 20_000
 """The maximum delay of a duplicate, or of a request that other requests overtake, µs."""
@@ -46,7 +46,7 @@ class LinkState:
         cut: whether messages wait until the link heals.
         held: whether messages wait until they are released.
         waiting: the messages that are waiting until the link heals or is released.
-        last_arrival: the time at which the last message arrives, virtual µs. Later messages do not overtake this message.
+        last_arrival: the time at which the last message arrives, which later messages do not overtake, virtual µs.
     """
 
     __slots__ = ("cut", "duplicate_ppm", "held", "jitter", "last_arrival", "latency", "loss_ppm", "reorder_ppm", "waiting")
@@ -130,8 +130,8 @@ class Network:
         return state
 
     def ticket(self, sender: str, node: str, *, reply: bool) -> int:
-        """Return the number that identifies a message's connection. The number changes when the connection breaks. The number is odd for
-        replies.
+        """Return the number that identifies a message's connection. The connection number changes when the connection breaks, and is odd
+        for replies.
 
         A request travels on the connection that its sender opened. A reply travels on the connection that its receiver opened.
         """

@@ -8,8 +8,8 @@ import attrs
 class ReprMixin:
     """The base class of attrs classes with `repr=False`.
 
-    Without this class, attrs would generate and compile a `__repr__` for each class at every start. Generating these methods would take a
-    third of the time that creating the classes takes.
+    Without this class, attrs would generate and compile a `__repr__` for each class at every start. Generating the `__repr__` methods would
+    take a third of the time that creating the classes takes.
     """
 
     __slots__ = ()

@@ -22,7 +22,7 @@ from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 
 MAX_KEYED: Final = 1_000_000
-"""The maximum number of records with keys that one act can produce. The laboratory keeps each of these records in memory."""
+"""The maximum number of records with keys that one act can produce. The laboratory keeps every record with a key in memory."""
 
 
 def _check_idempotence(cluster: ClusterNodes, act: acts.Produce | acts.Load, acks_value: int) -> None:
@@ -249,7 +249,7 @@ def existing_producer(cluster: ClusterNodes, name: str) -> Producer:
     """Return the producer with the given name.
 
     Raises:
-        ActRefused: there is no such producer. The error message names the existing producers.
+        ActRefused: there is no producer with this name. The error message names the existing producers.
     """
     producer = cluster.producer(name)
     if producer is None or isinstance(producer, ConsumingProcess):

@@ -53,7 +53,7 @@ def _reset(cluster: ClusterNodes, text: str) -> tuple[Reset, int]:
     """Return the policy and the duration of auto.offset.reset.
 
     Raises:
-        ActRefused: there is no such policy.
+        ActRefused: there is no reset policy with this name.
     """
     if text in (Reset.EARLIEST, Reset.LATEST, Reset.NONE):
         return Reset(text), 0
@@ -109,7 +109,7 @@ def running_member(cluster: ClusterNodes, name: str) -> GroupMember:
     """Return the running consumer with the given name that belongs to a group.
 
     Raises:
-        ActRefused: there is no such consumer. The error message names the running consumers.
+        ActRefused: no running consumer of a group has this name. The error message names the running consumers.
     """
     member = cluster.member(name)
     if member is None or not member.running:

@@ -42,7 +42,7 @@ class Produce(Act, word="produce", does="produce a burst of records"):
     value: str = ""
     """The value of records with keys; if empty, each record's value is its number."""
     compression: int = 100
-    """The size of a compressed batch, as a percentage of its uncompressed size; 100 for no compression. This field applies only to
+    """The size of a compressed batch, as a percentage of its uncompressed size; 100 for no compression. Compression applies only to
     producers that collect records in batches.
     """
 
@@ -73,7 +73,7 @@ class Load(Act, word="load", does="produce steadily until stop-load"):
     keys: str = ""
     """The keys of the records, separated by commas, or the number of keys; empty if the records have no keys."""
     compression: int = 100
-    """The size of a compressed batch, as a percentage of its uncompressed size; 100 for no compression. This field applies only to
+    """The size of a compressed batch, as a percentage of its uncompressed size; 100 for no compression. Compression applies only to
     producers that collect records in batches.
     """
     transactional_id: str = ""

@@ -191,7 +191,9 @@ class MessageAudit:
                     self._pass(STORED, found.producer, found.batch, found.start, found.end, again=False)
 
     def partition_deleted(self, tp: TopicPartition, log: ReplicaLog) -> None:
-        """Record that the topic of a partition was deleted. Records that the leader of this partition appends later are deleted, too."""
+        """Record that the topic of a partition was deleted. Records that the leader of the deleted partition appends later also count as
+        deleted.
+        """
         self.cut.pop(tp, None)
         runs = self.deleted.setdefault(tp, [])
         for term, offsets in self.committed.pop(tp, {}).items():

@@ -1,10 +1,11 @@
 """The modes in which clients can read from Kafka's replicas. The modes differ in the offset up to which a read sees records.
 
-- `leader`: only the leader answers, up to its high watermark. This mode is Kafka's default.
+- `leader` (Kafka's default): only the leader answers, up to its high watermark.
 - `kip-392`: a follower in the ISR answers up to its own high watermark. The client keeps a position that never goes back; a follower
   that is behind the position sends the client to the leader.
-- `follower-hw`: every replica answers up to its own high watermark, and the client keeps no position. Kafka doesn't allow such reads.
-- `follower-leo`: every replica answers with everything in its log. Kafka doesn't allow such reads.
+- `follower-hw`: every replica answers up to its own high watermark, and the client keeps no position. Kafka doesn't allow reads in this
+  mode.
+- `follower-leo`: every replica answers with everything in its log. Kafka doesn't allow reads in this mode.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ FOLLOWER_HW: Final = "follower-hw"
 FOLLOWER_LEO: Final = "follower-leo"
 
 READS: Final = (LEADER, KIP_392, FOLLOWER_HW, FOLLOWER_LEO)
-"""The names of the read modes. The first mode is the default."""
+"""The names of the read modes, the default mode first."""
 
 
 class Replicas:

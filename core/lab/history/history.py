@@ -68,7 +68,7 @@ class History(TaskRunner):
         Args:
             start: the function that builds the playable, given the sink of the cluster's journal.
             log: the writer of the event log.
-            clock: a function that returns the CPU time of the process in seconds. The session uses this time to determine how many
+            clock: a function that returns the CPU time of the process in seconds. The session uses the CPU time to determine how many
                 keyframes are worth their cost.
             yield_policy: the function that returns the `should_yield` function of a task, which ends each slice of the task.
         """

@@ -16,7 +16,7 @@ from core.lab.history.replay_run import EventTap, ReplayRun, StepIndex
 from core.sim.repr_mixin import ReprMixin
 
 STEPS_BETWEEN_KEYFRAMES: Final = 32
-"""The minimum number of steps between two keyframes. The cache doubles this minimum whenever it is full."""
+"""The minimum number of steps between two keyframes, which the cache doubles whenever it is full."""
 
 CPU_SHARE_OF_DELTAS: Final = 0.055
 """The share of CPU time for keyframes that store only the changes since the last whole keyframe."""
@@ -28,7 +28,7 @@ With this limit, a step back takes no longer than one frame of the screen.
 """
 
 MAX_CPU_SHARE: Final = 0.055
-"""The maximum share of CPU time for keyframes. This limit takes precedence over `MAX_SECONDS_BETWEEN_KEYFRAMES`."""
+"""The maximum share of CPU time for keyframes, which takes precedence over `MAX_SECONDS_BETWEEN_KEYFRAMES`."""
 
 CPU_SHARE_OF_WHOLE_KEYFRAMES: Final = 0.03
 """The share of CPU time for whole keyframes: the first one, and those after a change other than replication."""

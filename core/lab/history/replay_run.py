@@ -177,7 +177,7 @@ class ReplayRun:
             steps: the maximum number of steps to repeat.
             seq: the event at whose step the run stops.
             time_us: the virtual time after which no step is taken, µs.
-            known: the step index that the first execution of these steps recorded; it covers at least the steps to repeat.
+            known: the step index from the first execution of the branch, which must cover at least the steps to repeat.
 
         Returns:
             Whether anything was executed.

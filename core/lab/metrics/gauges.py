@@ -1,7 +1,7 @@
-"""Gauges that cannot be computed from events: waiting fetches and metadata offsets. These gauges are read from the running cluster.
+"""Gauges that cannot be computed from events, and are read from the running cluster: waiting fetches and metadata offsets.
 
-Kafka's metrics for metadata timestamps and lags are left out. In Kafka, these values stay small because the active controller writes a
-NoOpRecord every metadata.max.idle.interval.ms. The laboratory's controller writes no such records.
+Kafka's metrics for metadata timestamps and lags are left out. In Kafka, these metrics stay small because the active controller writes a
+NoOpRecord every metadata.max.idle.interval.ms. The laboratory's controller writes no NoOpRecords.
 """
 
 from __future__ import annotations

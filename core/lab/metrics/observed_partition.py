@@ -16,7 +16,7 @@ UNKNOWN: Final = -1
 
 @attrs.define(slots=True)
 class ObservedPartition:
-    """The observer's knowledge of a partition.
+    """The state of a partition, as the observer knows it from events.
 
     Attributes:
         leader, replicas, isr, adding, removing: the state of the partition that the controller has registered.

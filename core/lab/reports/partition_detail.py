@@ -1,7 +1,8 @@
 """A frozen view of one partition in full: the data on the disks of its brokers, and the state of its leader.
 
-This view costs more than the views of `core.lab.views.cluster_view`, so it is built for one partition, on request
-(`Cluster.partition_detail`). Times are in µs of virtual time. End offsets are exclusive, as in Kafka. The value -1 means unknown or none.
+Building this detailed view takes longer than building the views of `core.lab.views.cluster_view`, so the view is built for one partition, on
+request (`Cluster.partition_detail`). Times are in µs of virtual time. End offsets are exclusive, as in Kafka. The value -1 means unknown or
+none.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A `ClusterView` that is updated incrementally. Only the parts that events name as changed are rebuilt.
 
-This view serves a screen that is drawn many times a second. All other code calls `Cluster.view()`, which builds the whole view.
+An incremental view is for a screen that is drawn many times a second. All other code calls `Cluster.view()`, which builds the whole view.
 
 Every change to a cluster is recorded as an event, so the view of a partition that no event has named is still correct. Two kinds of values
 change without an event:
@@ -55,11 +55,11 @@ _NO_PARTITION_KINDS: Final = frozenset(
 _BROKER_KINDS: Final = (
     frozenset(kind for kind in KINDS if not _TOPIC_AT[kind] and next(iter(KINDS[kind].columns), "") == "broker") - _NO_PARTITION_KINDS
 )
-"""The event kinds that can change every replica of a broker. The first column of these kinds is the broker."""
+"""The event kinds that can change every replica of a broker. In events of these kinds, the first column is the broker."""
 _LINK_KINDS: Final = frozenset({"link-cut", "link-healed"})
 """The event kinds that can change the status of the partitions on two nodes.
 
-The first two columns of these kinds are the nodes.
+In events of these kinds, the first two columns are the nodes.
 """
 _TRANSACTION_PREFIX: Final = "transaction-"
 """The prefix of the event kinds about transactions. A transaction can hold back a partition's last stable offset, and these events can
@@ -108,7 +108,7 @@ class IncrementalView:
     Attributes:
         cluster: the cluster that the view shows.
         version: a number that is replaced by a new, unique one when anything except offsets, counters, and ages changes. A caller can use
-            this number as the key of a cache for results that do not depend on offsets, counters, or ages.
+            `version` as the key of a cache for results that do not depend on offsets, counters, or ages.
     """
 
     def __init__(self, cluster: ClusterNodes) -> None:
@@ -198,7 +198,8 @@ class IncrementalView:
 
         Args:
             also: the partitions to rebuild whether or not they have changed.
-            shown: the partitions whose offsets must be exact; None for all. The other partitions keep the offsets of an earlier view.
+            shown: the partitions whose offsets must be exact; None for all. Partitions that are not in `shown` keep the offsets of an
+                earlier view.
             most: the maximum number of changed partitions to rebuild in addition to `also`; None for no limit. Later calls rebuild the
                 remaining partitions.
         """

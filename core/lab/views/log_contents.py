@@ -17,7 +17,7 @@ NO_VALUE = "none"
 
 @attrs.frozen(repr=False)
 class LogContents(ReprMixin):
-    """The contents of a compacted log. This object refers to the batches of the running cluster, so use it immediately.
+    """The contents of a compacted log. The contents refer to the batches of the running cluster, so use them immediately.
 
     Attributes:
         runs: the runs of the log, from the log start.

@@ -32,9 +32,9 @@ class Declared(NamedTuple):
     """The rules by which fingerprints treat some fields of a class and its subclasses.
 
     Attributes:
-        wiring: fields that are set once, when the simulation is built. Fingerprints do not read these fields.
+        wiring: fields that are set once, when the simulation is built, and that fingerprints do not read.
         history: sequence numbers, causes, and counts that do not affect later behavior.
-        times: moments of virtual time. Only the difference between these times and the current time matters.
+        times: moments of virtual time, of which only the difference from the current time matters.
         labels: the fields that hold labels, each with the family of the labels. Labels are numbers above 0 that are only compared with
             others of their family. A field can also be a dict whose keys are labels.
     """
@@ -120,7 +120,7 @@ def _declared_by(cls: type) -> tuple[str, ...]:
 
 
 def outside(cls: type) -> tuple[str, ...]:
-    """Return the fields that are not part of the state: `OUTSIDE` of the class. In a copy, these fields have the values that `cls()` sets."""
+    """Return the fields that are not part of the state (`OUTSIDE` of the class), and that a copy gets from `cls()`."""
     return tuple(getattr(cls, "OUTSIDE", ()))
 
 

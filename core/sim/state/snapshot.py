@@ -23,9 +23,7 @@ from core.sim.state.fields import ATOMS, FieldValue
 Root = TypeVar("Root")
 
 Visit = Callable[[list[FieldValue]], bool]
-"""A function that visits values that can lead to objects. The function returns whether a mutable object in the values can equal another
-object.
-"""
+"""A function that visits values that can lead to objects, and returns whether a mutable object in the values can equal another object."""
 
 PLACE: Final = 16
 """The number of list entries in a snapshot that take as much memory as one object's state."""
@@ -138,7 +136,7 @@ class Group:
 
 
 def _replaced(places: set[int], states: list[State], others: list[State]) -> list[int]:
-    """Among the given places, return those at which the states are equal but hold different objects."""
+    """Return those of the given places at which the two lists of states are equal, but hold different objects."""
     if places and max(places) >= len(others):
         places = {at for at in places if at < len(others)}
     each = chain.from_iterable
