@@ -31,7 +31,7 @@ class WriteLoop:
         every: the time between two requests, µs.
         start, until: the time of the first request, and the time at which the loop ends, µs.
         limit: the time limit of a request, µs.
-        probe: whether the loop is a probe, which writes to a new key at each of these times, even if earlier writes are outstanding.
+        probe: whether the loop is a probe, which writes to a new key every `every` µs, even if earlier writes are outstanding.
     """
 
     key: str

@@ -32,7 +32,7 @@ class RetryService:
         succeeded_twice, dead_twice: the numbers of records that succeeded again, or became dead letters again.
         inversions: the number of records that succeeded after a record with a higher offset in their original partition.
         done: the offsets that a worker has finished, by the partition that it reads.
-        recoveries: (number of records, time since the first failure in µs) of records that succeeded after a failure.
+        recoveries: a pair (time since the first failure in µs, number of records) for each success of records that had failed before.
     """
 
     __slots__ = ("dead", "dead_twice", "done", "failed", "inversions", "recoveries", "skipped", "succeeded", "succeeded_twice", "tried")

@@ -123,8 +123,8 @@ class SkippedRecords(NamedTuple):
 
 
 class AccountComparison(NamedTuple):
-    """The comparison of the lost records with the lost records in the durability account, which finds lost records by offset, not by
-    identity.
+    """The comparison of the records that the audit considers lost with those that the durability account considers lost. The account finds
+    lost records by offset, not by identity.
 
     Attributes:
         lost_acknowledged: the number of lost acknowledged offsets in the account.
@@ -391,7 +391,7 @@ class _Reporting:
         return gaps
 
     def _held_against_account(self) -> AccountComparison:
-        """Compare the lost records with the lost records in the durability account."""
+        """Compare the records that the audit considers lost with those that the durability account considers lost."""
         told: RecordSets = {}
         offsets = copies = 0
         present = self.logs.stored, self.logs.uncommitted

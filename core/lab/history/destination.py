@@ -88,8 +88,9 @@ class Destination(ReprMixin):
         return min(1.0, done / whole) if whole > 0 else 1.0
 
     def nearest(self, keyframe_cache: KeyframeCache, acts: Sequence[PlayedAct], known: RetainedEvents) -> Keyframe | None:
-        """Return the last keyframe before this moment that these acts pass through and that the retained events reach; None if there is
-        none."""
+        """Return the last keyframe before this moment that a session with these acts passes through and that the retained events reach;
+        None if there is none.
+        """
         for keyframe in reversed(keyframe_cache.keyframes):
             position = keyframe.position
             if (

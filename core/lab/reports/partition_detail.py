@@ -1,8 +1,8 @@
 """A frozen view of one partition in full: the data on the disks of its brokers, and the state of its leader.
 
-Building this detailed view takes longer than building the views of `core.lab.views.cluster_view`, so the view is built for one partition, on
-request (`Cluster.partition_detail`). Times are in µs of virtual time. End offsets are exclusive, as in Kafka. The value -1 means unknown or
-none.
+Building this detailed view takes longer than building the views of `core.lab.views.cluster_view`, so the view is built for one partition,
+on request (`Cluster.partition_detail`). Times are in µs of virtual time. End offsets are exclusive, as in Kafka. The value -1 means unknown
+or none.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ReplicaDetail:
         checkpointed_hw: the high watermark in `replication-offset-checkpoint`; -1 if there is none.
         checkpointed_recovery_point: the recovery point in `recovery-point-offset-checkpoint`; -1 if there is none.
         checkpointed_log_start: the log start offset in `log-start-offset-checkpoint`; -1 if there is none.
-        diverged: the offset ranges at which the replica holds different records from the leader's log.
+        diverged: the offset ranges at which the replica's records differ from those in the leader's log.
     """
 
     broker: int

@@ -40,7 +40,7 @@ class Span(NamedTuple):
     Attributes:
         time: the virtual time at which the span's event happened, µs.
         event: the sequence number of the span's event; 0 if the span has no event.
-        cause: the sequence number of the cause of this event; 0 if there is none.
+        cause: the sequence number of the cause of the span's event; 0 if there is none.
         kind: what happened.
         node: the client or the address of the broker.
         words: what the node did, as a phrase that refers to the record as `it`.
