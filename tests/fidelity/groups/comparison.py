@@ -6,6 +6,7 @@ events that follow from a heartbeat can also differ by 3 s.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -25,8 +26,10 @@ ERRORS: Final = "errors"
 PROCESSED: Final = "processed records"
 COMMITTED: Final = "committed offsets"
 POSITIONS: Final = "positions"
+LOG_ENDS: Final = "log end offsets"
+LAGS: Final = "lags"
 
-GROUP_MEASURES: Final = (GENERATIONS, ASSIGNMENTS, CALLBACKS, REMOVALS, TIMES, ERRORS, PROCESSED, COMMITTED, POSITIONS)
+GROUP_MEASURES: Final = (GENERATIONS, ASSIGNMENTS, CALLBACKS, REMOVALS, TIMES, ERRORS, PROCESSED, COMMITTED, POSITIONS, LOG_ENDS, LAGS)
 """The compared measures, in the order of the table."""
 
 TOLERANCE: Final = 4.0
@@ -44,7 +47,7 @@ def compare_groups(recording: GroupRecording, phase: int = 0) -> list[Comparison
     """Return every value of a recording together with the value of the model."""
     player = GroupPlayer(recording, phase)
     player.play()
-    return [*_coordinator(recording, player), *_members(recording, player), *_records(recording, player)]
+    return [*_coordinator(recording, player), *_members(recording, player), *_records(recording, player), *_samples(recording, player)]
 
 
 def best_comparison(recording: GroupRecording) -> list[Comparison]:
@@ -206,6 +209,37 @@ def _records(recording: GroupRecording, player: GroupPlayer) -> Iterator[Compari
     committed = player.committed()
     for (group, part), offset in recording.offsets.items():
         yield Comparison(COMMITTED, f"{recording.name} {group} {part}", offset, committed.get((group, part)))
+
+
+SLACK: Final = 50
+"""The maximum difference between two lags or log end offsets in records: the records of half a second."""
+
+
+def _samples(recording: GroupRecording, player: GroupPlayer) -> Iterator[Comparison]:
+    """Compare the samples of a group under load. Between two samples, the load is unknown; how far a slow consumer gets depends on the
+    machine, so only its commit that waited for the ISR is compared."""
+    within = "within the tolerance"
+    fast = next((joiner.group for joiner in recording.joiners if "perRecord" not in joiner.sets), "")
+    for sample, model in zip(recording.samples, player.samples, strict=True):
+        for part, (committed, end) in sample.rows.items():
+            where = f"{recording.name} {sample.group} {part} at {sample.at:.1f} s"
+            apart = model[part][1] - end
+            yield Comparison(LOG_ENDS, where, within, within if abs(apart) <= SLACK else apart)
+            if sample.group == fast:
+                more = (model[part][1] - model[part][0]) - (end - committed)
+                yield Comparison(LAGS, where, within, within if abs(more) <= SLACK else more)
+    for event in recording.events if recording.samples else ():
+        if event.get("ev") == "commit" and event["ok"] and event["took"] > 1000:
+            group = next(joiner.group for joiner in recording.joiners if joiner.who == event["who"])
+            times = [at for at, each in player.events(events.OffsetCommitted) if each.group == group]
+            gap, at = max((later - sooner, later) for sooner, later in itertools.pairwise(times))
+            apart = round(at - event["t"], 1)
+            agrees = abs(apart) <= TOLERANCE and abs(gap - event["took"] / 1000) <= TOLERANCE
+            yield Comparison(TIMES, f"{recording.name} {event['who']} waits for its commit", within, within if agrees else (gap, apart))
+    if recording.samples:
+        last: dict[str, tuple[int, int]] = recording.samples[-2].rows
+        yield Comparison(LOG_ENDS, f"{recording.name} at the end", {part: end for part, (_, end) in last.items()},
+                         {part: end for part, (_, end) in player.samples[-2].items()})  # fmt: skip
 
 
 def _positions(recording: GroupRecording, player: GroupPlayer) -> Iterator[Comparison]:

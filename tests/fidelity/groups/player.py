@@ -3,6 +3,8 @@ assignors."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator
 from typing import Any, Final
 from unittest.mock import patch
@@ -33,6 +35,12 @@ PREFIX: Final = "x"
 
 OFFSETS_TOPIC: Final = (("cleanup.policy", "compact"), ("min.insync.replicas", "2"))
 
+READING: Final = 0.05
+"""The time between the reading of the log end offsets and the end of a command that prints them, seconds."""
+
+PRODUCTION: Final = 0.02
+"""The time between two productions of a load that is taken from samples, seconds."""
+
 COMMITS: Final = {"after": "after", "before": "before", "async": "async", "none": "none"}
 
 
@@ -46,6 +54,7 @@ class GroupPlayer:
         positions: the answers of each consumer to the requests for its positions.
         phase: the number of the phase of the heartbeats. It makes each member join up to 1 s later than recorded.
         refused: the acts that the model refused.
+        samples: the committed offset and the high watermark of each partition at the time of each recorded sample.
     """
 
     def __init__(self, recording: GroupRecording, phase: int = 0) -> None:
@@ -54,6 +63,7 @@ class GroupPlayer:
         self.heard: list[Any] = []
         self.positions: dict[str, list[dict[str, int]]] = {}
         self.refused: list[str] = []
+        self.samples: list[dict[str, tuple[int, int]]] = []
         self.ids = {joiner.who: list(joiner.ids) for joiner in recording.joiners}
         self.cluster = Cluster(_spec(recording), RELEASES[recording.release], sink=self.heard.append)
         begins = next((act for act in recording.acts if act["op"] == "transaction begins"), None)
@@ -78,6 +88,9 @@ class GroupPlayer:
             for second in range(1, act["seconds"])
         ]
         todo += list(self._load())
+        todo += [
+            (sample.at, 4, {"op": "sample", "group": sample.group, "partitions": list(sample.rows)}) for sample in self.recording.samples
+        ]
         with patch.object(GroupJoins, "new_member_id", self._member_id):
             for at, _, act in sorted(todo, key=lambda each: (each[0], each[1])):
                 self._run_to(at)
@@ -89,14 +102,30 @@ class GroupPlayer:
             self._run_to(last + 5)
 
     def _load(self) -> Iterator[tuple[float, int, Any]]:
-        """Yield the records of steady production, one by one."""
+        """Yield the records of steady production: one by one, or as the recorded samples of the log end offsets require."""
         for act in self.recording.acts:
-            if act["op"] == "load":
+            if act["op"] == "load" and self.recording.samples:
+                end = next(each for each in self.recording.acts if each["op"] == "unload" and each["partition"] == act["partition"])
+                yield from self._sampled_load(act["partition"], act["t"], end["t"])
+            elif act["op"] == "load":
                 end = next(each for each in self.recording.acts if each["op"] == "unload" and each["partition"] == act["partition"])
                 count = int(end["result"].partition("acked=")[2].partition(" ")[0])
                 for number in range(count):
                     at = act["t"] + number * (end["t"] - act["t"]) / count
                     yield at, 3, {"op": "produce", "partition": act["partition"], "records": 1}
+
+    def _sampled_load(self, partition: str, start: float, stop: float) -> Iterator[tuple[float, int, Any]]:
+        """Yield records so that the log end offset is the recorded one at each sample, and grows steadily between two samples."""
+        ends = [(sample.at - READING, sample.rows[partition][1]) for sample in self.recording.samples]
+        points = [(start, 0), *(each for each in ends if each[0] < stop), (stop, ends[-1][1])]
+        produced = 0
+        for (since, first), (until, last) in itertools.pairwise(points):
+            for step in range(1, max(math.ceil((until - since) / PRODUCTION), 1) + 1):
+                share = min(step * PRODUCTION / (until - since), 1)
+                count = first + int((last - first) * share) - produced
+                if count > 0:
+                    produced += count
+                    yield since + (until - since) * share, 3, {"op": "produce", "partition": partition, "records": count}
 
     def _run_to(self, seconds: float) -> None:
         self.cluster.run_until(max(LEAD + int(seconds * SECOND), self.cluster.now))
@@ -148,6 +177,11 @@ class GroupPlayer:
         if op == "produce":
             tp = TopicPartition.parse(act["partition"])
             self.cluster.do(acts.Produce(tp.topic, act["records"], producer=f"producer-{tp.topic}", partition=tp.partition))
+        elif op == "sample":
+            committed, tps = self.committed(), [TopicPartition.parse(name) for name in act["partitions"]]
+            self.samples.append(
+                {str(tp): (committed.get((act["group"], str(tp)), 0), self.cluster.partition_view(tp).committed) for tp in tps}
+            )
         elif op == "commit":
             self.cluster.do(acts.CommitOffsets(who))
         elif op == "close":

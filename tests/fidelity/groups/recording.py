@@ -30,10 +30,29 @@ LEFT_OUT: Final = "…"
 
 REPLAYED: Final = (
     "-assignor-", "-auto-offset-reset", "-beyond-log-", "-commit-order-crash", "-completing-rebalance", "-coordinator-", "-describe-many", "-group-max-size",
-    "-join-initial-delay", "-kill-member-", "-lag-open-", "-max-poll-interval-", "-offset-retention", "-offsets-", "-partition-without-leader", "-paused-member-", "-protocol-choice",
+    "-join-initial-delay", "-kill-member-", "-lag-leader-killed", "-lag-open-", "-max-poll-interval-", "-offset-retention", "-offsets-", "-partition-without-leader", "-paused-member-", "-protocol-choice",
     "-slow-member-", "-static-", "-topic-changes",
 )  # fmt: skip
 """Parts of the names of the recordings that are replayed."""
+
+
+SAMPLED_LOAD: Final = "4.1.1-lag-leader-killed"
+"""The recording whose load is taken from its samples of the log end offsets."""
+
+
+@attrs.frozen
+class Sample:
+    """What `--describe` printed about a group under load.
+
+    Attributes:
+        at: the time, seconds.
+        group: the group.
+        rows: (committed offset, log end offset) by partition.
+    """
+
+    at: float
+    group: str
+    rows: dict[str, tuple[int, int]]
 
 
 @attrs.frozen
@@ -81,6 +100,7 @@ class GroupRecording:
         settings: the settings that differed from Kafka's defaults.
         joiners: the consumers, in the order of their starts.
         coordinators: the first coordinator of each group.
+        samples: the samples from which the load is taken; empty if the acts contain the whole load.
     """
 
     name: str
@@ -93,6 +113,7 @@ class GroupRecording:
     settings: dict[str, Any]
     joiners: list[Joiner]
     coordinators: dict[str, int]
+    samples: list[Sample] = attrs.field(factory=list)
 
     @property
     def release(self) -> str:
@@ -139,7 +160,16 @@ def read_groups(file: Path, protocol: str = "classic") -> GroupRecording:
         raw["settings"],
         sorted(joiners, key=lambda joiner: joiner.at),
         coordinators,
+        _samples(raw) if file.stem == SAMPLED_LOAD else [],
     )
+
+
+def _samples(raw: dict[str, Any]) -> list[Sample]:
+    return [
+        Sample(each["t"] + each["took"], each["group"], {part: (int(row[0]), int(row[1])) for part, row in each["rows"].items()})
+        for each in raw["samples"]
+        if each["rows"]
+    ]
 
 
 def _simple_consumers(raw: dict[str, Any], starts: dict[str, Any]) -> dict[str, tuple[str, tuple[str, ...]]]:
