@@ -24,7 +24,7 @@ import pyspark
 from spark_reports.spark.class_archive import BRIEF, archive_path, options_to_use, spark_jars
 from spark_reports.spark.java import find_java, java_home
 
-START_SECONDS = 60
+START_SECONDS = 300
 LOG4J = """\
 rootLogger.level = info
 rootLogger.appenderRef.stderr.ref = stderr
