@@ -22,10 +22,11 @@ class ForwardTimes(NamedTuple):
     """The times of records that a delay service has forwarded, µs.
 
     Attributes:
-        lateness: the time between when the records were due and when they were acknowledged. The lateness is negative if the records were
+        lateness: the time from the due time of the records to their acknowledgment. The lateness is negative if the records were
             acknowledged too early.
         rounding: the time by which the delay of the level that the service chose exceeds the requested delay.
-        total_error: the time between when the delayed records were sent and when they were acknowledged, minus the requested delay.
+        total_error: the actual delay minus the requested delay. The actual delay is the time from the original sending of the records to
+            their acknowledgment in the topic to which the service forwarded them.
     """
 
     lateness: int

@@ -22,7 +22,7 @@ INTERVALS: Final = 10
 
 
 REFRESH: Final = 10 * SECOND
-"""The time between two reads of the log ends, µs (`offset-refresh`)."""
+"""The time between two reads of the log end offsets, µs (`offset-refresh`)."""
 
 
 class Verdict(enum.IntEnum):

@@ -92,7 +92,7 @@ class CopiesNeeded:
 
     Attributes:
         to_keep: how many copies are needed so that no acknowledged write is lost; 0 if no number is enough.
-        to_go_on: how many copies are needed so that writes are also still accepted; 0 if no number is enough.
+        to_go_on: how many copies are needed so that no acknowledged write is lost and writes are still accepted; 0 if no number is enough.
     """
 
     to_keep: int

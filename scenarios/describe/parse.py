@@ -70,7 +70,7 @@ class _Reader:
         if not lines:
             self._refuse(
                 1,
-                "there is no line of kafka-topics --describe in this text" if text.strip() else "the text is empty",
+                "this text contains no lines from the output of kafka-topics --describe" if text.strip() else "the text is empty",
                 "paste the output of the tool, which has lines such as 'Topic: orders Partition: 0 Leader: 1 Replicas: 1,2,3 Isr: 1,2,3'",
             )
         drafts: dict[str, _Draft] = {}

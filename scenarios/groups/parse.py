@@ -113,8 +113,8 @@ class _Reader:
             else:
                 self._note(number, f"ignored, not a line of kafka-consumer-groups --describe: {shown(bare)}")
         if not found_row:
-            what = "there is no row of kafka-consumer-groups --describe in this text" if text.strip() else "the text is empty"
-            raise GroupsError(f"{source}:1: {what}; paste its whole output, with the line of titles")
+            what = "this text contains no rows from the output of kafka-consumer-groups --describe" if text.strip() else "the text is empty"
+            raise GroupsError(f"{source}:1: {what}; paste the whole output of the tool, including the header line")
 
     def finish(self, source: str) -> GroupsImport:
         """Return the groups that the texts describe."""

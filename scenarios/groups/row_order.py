@@ -56,6 +56,8 @@ def groups_in_hash_order(names: Iterable[str]) -> list[str]:
 
 
 def _by_topic(tps: Collection[TopicPartition]) -> list[TopicPartition]:
-    """Return partitions as a message lists them: the topics in the order of a hash table, each with its partitions in ascending order."""
+    """Return partitions in the order in which Kafka's messages list them: the topics in the iteration order of a Java hash
+    map, and the partitions of each topic in ascending order.
+    """
     topics = hash_order(sorted({tp.topic for tp in tps}), java_hash)
     return sorted(tps, key=lambda tp: (topics.index(tp.topic), tp.partition))

@@ -77,7 +77,9 @@ class Moment:
         return next((each for each in writes if each.row.key == key and each.row.version == version), None)
 
     def last_read(self, client: str, number: int) -> ReadRecord | None:
-        """Return the completed read by a client that has the given number, counted from 1, or the last completed read if `number` is 0."""
+        """Return a client's completed read by its number, counted from 1. If `number` is 0, return the client's last completed
+        read. Return None if there is no such read.
+        """
         reads = [each for each in self.system.account.reads if each.client == client]
         if number:
             return reads[number - 1] if number <= len(reads) else None

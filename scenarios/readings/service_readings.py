@@ -102,8 +102,8 @@ SERVICE_READINGS: Final = (
             "record is due until it is acknowledged in the destination topic", _of_service("lateness", name))
         for name, meaning in STATISTICS.items()
     ),
-    Reading("tries", ("client",), NUMBER, "the number of tries by a retry service, summed over its records", _of_retries("tried")),
-    Reading("failed-tries", ("client",), NUMBER, "the number of failed tries by a retry service, summed over its records", _of_retries("failed")),
+    Reading("tries", ("client",), NUMBER, "the number of tries by a retry service; a try of several records counts once for each record", _of_retries("tried")),
+    Reading("failed-tries", ("client",), NUMBER, "the number of failed tries by a retry service; a try of several records counts once for each record", _of_retries("failed")),
     Reading("waiting", ("client",), NUMBER, "the number of records that the workers of a retry service have fetched but not finished", _of_retries("waiting")),
     Reading("succeeded", ("client",), NUMBER, "the number of distinct records that a retry service has processed successfully", _of_retries("succeeded")),
     Reading("succeeded-twice", ("client",), NUMBER, "how many times a record of a retry service succeeded although it had already succeeded", _of_retries("succeeded_twice")),

@@ -40,7 +40,7 @@ PARALLEL_SUMMARIES: Final = 3
 """The number of summaries that are computed at the same time."""
 
 CHARTED_PARTITIONS: Final = 60
-"""The maximum number of partitions that have a chart in an HTML report, summed over all sessions that have charts."""
+"""The maximum number of partitions with a chart in an HTML report. The limit applies to all sessions together."""
 
 CHARTED_PARTITIONS_EACH: Final = 5
 """The minimum number of partitions for which each session can have charts, regardless of how many sessions have charts."""

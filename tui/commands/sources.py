@@ -1,4 +1,4 @@
-"""The sources that commands read: an event log, a scenario, or the output of kafka-topics --describe, at a given moment."""
+"""The sources from which commands read a cluster at a given moment: an event log, a scenario, or the output of kafka-topics --describe."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ TALL: Final = 36
 """The minimum height at which two rows of systems fit."""
 
 WINDOW: Final = 40
-"""The minimum number of database rows that the width of a bar represents."""
+"""The smallest number of database rows that a full-width bar stands for."""
 
 KEYS: Final = (
     ("Space n", "Space: play or pause; n: step 20 ms"),

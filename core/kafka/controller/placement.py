@@ -116,7 +116,8 @@ class RackList:
         """Return the replicas of the next partition.
 
         Raises:
-            KafkaError: INVALID_REPLICATION_FACTOR, if the factor is not positive or exceeds the number of brokers, or if all brokers are fenced.
+            KafkaError: INVALID_REPLICATION_FACTOR, if the factor is not positive or exceeds the number of brokers, or if all brokers are
+                fenced.
         """
         _require_positive(replication_factor)
         _require_enough(replication_factor, self.total_brokers)
@@ -170,7 +171,8 @@ class StripedReplicaPlacer:
         """Return the replicas for each of `partitions` new partitions of a topic.
 
         Raises:
-            KafkaError: INVALID_REPLICATION_FACTOR, if the factor is not positive or exceeds the number of brokers, or if all brokers are fenced.
+            KafkaError: INVALID_REPLICATION_FACTOR, if the factor is not positive or exceeds the number of brokers, or if all brokers are
+                fenced.
         """
         racks = RackList(self._random, brokers)
         _require_positive(replication_factor)

@@ -101,7 +101,7 @@ these phrases."""
 def _because(reason: str) -> str:
     """Return the wording of a reason for a sentence. Logs keep the original wording."""
     if reason.endswith(" voters in touch"):
-        return f"it reaches {reason.removesuffix(' in touch')}"
+        return f"the controller can reach {reason.removesuffix(' in touch')}"
     for end, (one, several) in _BROKERS_DID.items():
         if reason.endswith(end):
             who = reason.removesuffix(end).split()
@@ -278,7 +278,7 @@ class NoMajority(Event, kind="no-majority", source="KIP-595", level=NOTABLE):
 
     def sentence(self) -> str:
         return (
-            f"no majority of controllers: {self.controller} reaches {self.in_touch} of {self.voters} voters and needs {self.majority}; "
+            f"no majority of controllers: {self.controller} can reach {self.in_touch} of {self.voters} voters and needs {self.majority}; "
             "leaders, ISRs, and fencing cannot change"
         )
 

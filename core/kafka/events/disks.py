@@ -35,7 +35,7 @@ class LogFlushed(Event, kind="log-flushed", source="LogManager#flushDirtyLogs"):
     to_offset: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} flushed {offsets(self.from_offset, self.to_offset)} of {self.tp} to disk, because log.flush.interval.ms elapsed"
+        return f"b{self.broker} flushed {offsets(self.from_offset, self.to_offset)} of {self.tp} to disk, because log.flush.interval.ms had elapsed"
 
 
 class SegmentsDeleted(Event, kind="segments-deleted", source="UnifiedLog#deleteOldSegments"):

@@ -428,7 +428,7 @@ class ProcessedAgain(Event, kind="processed-again", source="durability account",
     def sentence(self) -> str:
         return (
             f"PROCESSED AGAIN: {records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)}, epoch "
-            f"{self.epoch}) by group {self.group}: {self.client} read from the position that event {self.doomed_by} set"
+            f"{self.epoch}) by group {self.group}, because consumer {self.client} read from the position that event {self.doomed_by} set"
         )
 
 

@@ -103,7 +103,7 @@ class LeaderUnavailable(Event, kind="leader-unavailable", source="ReplicaManager
 class ReplicasOffline(Event, kind="replicas-offline", source="KafkaController#processLeaderAndIsrResponseReceived", level=NOTABLE):
     """A broker answered LeaderAndIsr with KAFKA_STORAGE_ERROR.
 
-    The controller elects other leaders for the partitions in the broker's failed log directory.
+    The controller elects new leaders for the partitions in the broker's failed log directory.
     """
 
     broker: int

@@ -125,7 +125,7 @@ class PartitionAccount:
 
     @property
     def shortened(self) -> Mapping[int, int]:
-        """The former log ends of brokers whose logs were cut (`Losses.shortened`)."""
+        """The former log end offsets of brokers whose logs were cut (`Losses.shortened`)."""
         return {} if self.losses is None else self.losses.shortened
 
     def note_losses(self) -> Losses:

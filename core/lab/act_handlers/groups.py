@@ -162,7 +162,7 @@ def _thaw(cluster: ClusterNodes, act: acts.ThawConsumer) -> find.CheckThenDo:
 
 
 def _application(cluster: ClusterNodes, name: str) -> GroupMember | ConsumingProcess:
-    """Return the running process or worker with the given name, or the running consumer that belongs to a group.
+    """Return the running process, worker, or group consumer with the given name.
 
     Raises:
         ActRefused: no process, worker, or consumer has the given name, or the consumer is frozen.

@@ -232,7 +232,7 @@ def _running(cluster: ClusterNodes, service: str, name: str | None) -> list[Serv
         return workers
     found = [worker for worker in workers if worker.name == name]
     if not found:
-        raise ActRefused(f"service {service} has no running worker {name}; there are {', '.join(worker.name for worker in workers)}")
+        raise ActRefused(f"service {service} has no running worker {name}, only {', '.join(worker.name for worker in workers)}")
     return found
 
 

@@ -42,7 +42,7 @@ class History(TaskRunner):
     slices. With the default policy, the task has finished when the method returns.
 
     Attributes:
-        start: the function that builds the playable in its initial state.
+        start: the function that builds the `Playable` in its initial state.
         replay_run: the run, which is at the present moment of the session.
         event_buffer: the events of the session that are in memory.
         branch: the current branch.
@@ -66,7 +66,7 @@ class History(TaskRunner):
         """Build the cluster.
 
         Args:
-            start: the function that builds the playable, given the sink of the cluster's journal.
+            start: the function that builds the `Playable`, given the sink of the cluster's journal.
             log: the writer of the event log.
             clock: a function that returns the CPU time of the process in seconds. The session uses the CPU time to determine how many
                 keyframes are worth their cost.

@@ -74,7 +74,7 @@ class Keyframe(ReprMixin):
     Attributes:
         position: the position at which the snapshot was taken.
         acts: the acts that were performed before the keyframe.
-        playable: the snapshot of the playable at this position.
+        playable: the snapshot of the `Playable` at this position.
         step_index: the sequence number of the last event of each step before the keyframe.
         acted: the virtual time, µs, and the number of steps at the last act.
     """

@@ -43,7 +43,7 @@ class ParallelRun:
 
         Args:
             words: the name of the run in user-facing text.
-            start: the function that builds the playable in its initial state.
+            start: the function that builds the `Playable` in its initial state.
             acts: the acts of a branch, each performed at its own step; None to follow the acts of the session.
             end: the virtual time of the end of a branch, µs; -1 to run as far as the session.
         """

@@ -1,4 +1,4 @@
-"""Playables: a cluster on its own, or a cluster with a plan such as a scenario (`scenarios.running.playable_scenario`)."""
+"""`Playable`: a cluster on its own, or a cluster with a plan such as a scenario (`scenarios.running.playable_scenario`)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class PlayableSnapshot(Protocol):
         """The snapshot of the cluster."""
 
     def restore(self, sink: Callable[[EventTuple], None], *, in_place: bool = False) -> Playable:
-        """Return a playable that continues from this state byte for byte.
+        """Return a `Playable` that continues from this state byte for byte.
 
         Args:
             sink: the function that receives the events.
@@ -90,7 +90,7 @@ class Playable(Protocol):
 
     @property
     def finished(self) -> bool:
-        """Whether the plan of the playable has ended."""
+        """Whether the plan has ended."""
 
     def snapshot(self) -> PlayableSnapshot | None:
         """Return the current state as a value; None if the state cannot be captured."""
@@ -139,4 +139,4 @@ class PlayableCluster(ReprMixin):
 
 
 PlayableFactory = Callable[[Callable[[EventTuple], None]], Playable]
-"""A function that builds a playable in its initial state, given a sink for the events of the cluster."""
+"""A function that builds a `Playable` in its initial state, given a sink for the events of the cluster."""

@@ -93,10 +93,10 @@ class StepIndex:
 
 
 class ReplayRun:
-    """A run that counts the steps of a playable and repeats each recorded act at the step at which the act was first performed.
+    """A run that counts the steps of a `Playable` and repeats each recorded act at the step at which the act was first performed.
 
     Attributes:
-        playable: the playable that executes the steps.
+        playable: the `Playable` that executes the steps.
         cluster: the cluster of `playable`.
         event_tap: the receiver of the events.
         acts: all acts of the branch, including those that are still to come.
@@ -127,7 +127,7 @@ class ReplayRun:
 
     @property
     def finished(self) -> bool:
-        """Whether the plan of the playable has ended."""
+        """Whether the plan has ended."""
         return self.playable.finished
 
     def _next_recorded_act(self) -> PlayedAct | None:
@@ -296,10 +296,10 @@ class BranchReplay:
     """
 
     def __init__(self, start: PlayableFactory, acts: Sequence[PlayedAct], end: Position, sink: Callable[[EventTuple], None]) -> None:
-        """Build the playable in its initial state.
+        """Build the `Playable` in its initial state.
 
         Args:
-            start: the function that builds the playable.
+            start: the function that builds the `Playable`.
             acts: the acts of the branch.
             end: the position at which the replay ends.
             sink: the function that receives the events.

@@ -46,7 +46,7 @@ class TravelTask:
         """Prepare the task.
 
         Args:
-            start: the function that builds the playable in its initial state.
+            start: the function that builds the `Playable` in its initial state.
             acts: the acts of the branch.
             destination: the moment to reach.
             keyframe_cache: the cache of the session's keyframes.

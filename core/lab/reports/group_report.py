@@ -250,7 +250,7 @@ def _classic_group(
 
 
 def _noticed(cluster: ClusterNodes, broker: int) -> int:
-    """Return the time at which the controller ends the session of a broker that is down, and elects other leaders; NEVER if the time is not
+    """Return the time at which the controller ends the session of a broker that is down, and elects new leaders; NEVER if the time is not
     known.
     """
     controller = cluster.controller

@@ -23,7 +23,7 @@ class TraceTask(BranchReplay):
         """Start the replay.
 
         Args:
-            start: the function that builds the playable in its initial state.
+            start: the function that builds the `Playable` in its initial state.
             acts: the acts of the branch.
             end: the position at which the trace ends.
             tp: the partition to trace.

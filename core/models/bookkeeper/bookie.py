@@ -26,7 +26,7 @@ from core.sim.network import Network
 
 
 class Bookie(Server):
-    """A bookie of BookKeeper.
+    """A BookKeeper bookie.
 
     Attributes:
         entries: the entries on the bookie's disk, by ledger and number.
@@ -97,7 +97,7 @@ class Bookie(Server):
 
 
 class MetadataStore(Server):
-    """The metadata store of BookKeeper (ZooKeeper). The store contains the metadata of ledgers, and accepts a change only if the writer has
+    """BookKeeper's metadata store (ZooKeeper). The store contains the metadata of ledgers, and accepts a change only if the writer has
     read the latest version.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""A writer: the client of BookKeeper that owns a ledger, as a Pulsar broker does. The writer serves the requests of its own clients."""
+"""A writer: the BookKeeper client that owns a ledger, as a Pulsar broker does. The writer serves the requests of its own clients."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def unserved_intervals(states: DataFrame, down: DataFrame, cuts: DataFrame, clie
     """Return rows `session, topic, partition, from_us, to_us, why` for the intervals in which the leader that the controller elected does
     not serve clients.
 
-    `why` is the reason for which the leader does not serve clients.
+    `why` says why the leader does not serve clients.
     """
     led = states.where("leader >= 0 AND until > t")
     silent = led.join(

@@ -34,7 +34,7 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
 
 RETRY_OUTCOMES: Final = Summary(
     name="retry_outcomes",
-    title="Dead letters, and records of retry services that succeeded twice or were dropped",
+    title="Dead letters, and records that retry services processed successfully twice or dropped",
     notes=(
         "`outcome` is dead letter (the record failed in all tries, or the destination topic of a delay service never accepts it, and the dead-letter topic has it), succeeded twice, or dropped (a committed offset is above "
         "the record, but the record neither succeeded nor reached another topic). `detail` is the reason for a dead letter, the worker "

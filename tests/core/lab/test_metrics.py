@@ -411,7 +411,7 @@ def test_only_kinds_that_there_are_are_folded() -> None:
     ],
 )
 def test_active_controllers_are_those_who_take_themselves_for_it(name: str, release: str, counts: set[int]) -> None:
-    """ActiveControllerCount summed over the cluster (D8), which can also be zero or two."""
+    """The sum of ActiveControllerCount over the cluster (D8), which can also be zero or two."""
     scenario = catalogue.load(name)
     observer = MetricsObserver(scenario.spec, RELEASES[release])
     run = Run(scenario, RELEASES[release], None, observer.on_event)

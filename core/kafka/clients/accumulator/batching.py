@@ -36,8 +36,8 @@ class Batching:
         batches: the number of batches that were sent for the first time.
         batched_records: the number of records in the sent batches.
         wire_bytes: the total size of the sent batches on the network, bytes.
-        queue_time: the time between the call to send() and the sending of the batch, summed over the records in the sent batches, µs.
-        latency: the time between the call to send() and the acknowledgment, summed over all acknowledged records, µs.
+        queue_time: the sum, over the records in the sent batches, of the time from the call to send() to the sending of the batch, µs.
+        latency: the sum, over all acknowledged records, of the time from the call to send() to the acknowledgment, µs.
         acked: the number of acknowledged records.
     """
 

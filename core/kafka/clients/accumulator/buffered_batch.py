@@ -20,8 +20,8 @@ class BufferedBatch(ProducerBatch):
         written: the size of the batch's records in the log's format, before compression, bytes.
         estimated_ratio: the producer's estimate of the compression ratio.
         closed: whether the batch accepts no more records. A batch is closed when a record does not fit or when the batch is sent.
-        application_wait: the time between the call to send() and the creation of the batch, summed over all records, µs. A record for which
-            send() was called after the batch was created contributes a negative time.
+        application_wait: the sum, over all records of the batch, of the time from the call to send() to the creation of the batch, µs. A
+            record for which send() was called after the batch was created contributes a negative time.
     """
 
     __slots__ = ("application_wait", "buffer", "closed", "estimated_ratio", "written")

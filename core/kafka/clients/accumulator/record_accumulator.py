@@ -197,7 +197,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
                 )  # fmt: skip
 
     def until_next_timeout(self, most: int) -> int:
-        """Return the time until the next request timeout or delivery timeout, but at most `most`, µs."""
+        """Return the time in µs until the next request timeout or delivery timeout, capped at `most`."""
         now, config = self.journal.now, self.config
         due = now + most
         for batch in self.in_flight.values():

@@ -38,7 +38,7 @@ class Sender(RecordAccumulator):
         transactions: the transactions of the producer; None if the producer has no transactional.id.
         acked: the number of records that were acknowledged.
         failed: the number of records that were given up.
-        retries: the number of retries, summed over all batches.
+        retries: the total number of retries of all batches.
         last_latency: the latency of the last acknowledged batch, µs; -1 if there is none.
     """
 

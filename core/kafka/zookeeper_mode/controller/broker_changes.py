@@ -173,8 +173,8 @@ class BrokerChanges(ControllerComponent):
             self.queue.put(self._replicas_offline, broker, response)
 
     def _replicas_offline(self, broker: int, response: LeaderAndIsrResponse) -> None:
-        """Update a broker's offline replicas. Remove replicas that have gone offline from their ISRs, and elect other leaders for the
-        partitions that they led.
+        """Update a broker's offline replicas. Remove newly offline replicas from the ISRs, and elect new leaders for the partitions
+        that these replicas led.
 
         Kafka: `#processLeaderAndIsrResponseReceived`, `#onReplicasBecomeOffline`.
         """

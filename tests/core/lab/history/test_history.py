@@ -288,7 +288,7 @@ def test_looking_at_another_moment_leaves_one_where_one_is() -> None:
 
 
 class Unkept(PlayableCluster):
-    """A playable whose state cannot be saved."""
+    """A `Playable` whose state cannot be saved."""
 
     def snapshot(self) -> None:
         return None

@@ -122,7 +122,7 @@ def _forwarder(cluster: Cluster, notebook: Notebook, logs: Logs, processing: Pro
 
 
 def _retries(cluster: Cluster, notebook: Notebook, logs: Logs, compare: Any) -> None:
-    """Compare the records of the retry service that succeeded twice, were dead-lettered, or were dropped."""
+    """Compare the records that the retry service processed successfully twice, dead-lettered, or dropped."""
     workers = [client for client in cluster.clients.values() if isinstance(client, RetryWorker)]
     if not workers:
         return
