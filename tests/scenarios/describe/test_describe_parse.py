@@ -362,7 +362,7 @@ WHOLE = HEAD + "min.insync.replicas=2\n" + ROW
             "\x00\x01\x7fELF\x00\n\x00",
             "f:1: this text contains no lines from the output of kafka-topics --describe; paste the output of the tool",
         ),
-        ("$ kafka-topics.sh --list\norders\n", "f:1: there is no line of kafka-topics --describe"),
+        ("$ kafka-topics.sh --list\norders\n", "f:1: this text contains no lines from the output of kafka-topics --describe"),
         (WHOLE + ROW, "f:3: partition t-0 appears twice (first at line 2); give each partition one row"),
         (WHOLE + WHOLE, "f:3: topic t has a second summary line (the first is at line 1); describe each topic once"),
         (
