@@ -11,6 +11,7 @@ import pytest
 
 from core.kafka.ids import TopicPartition
 from core.kafka.release import CURRENT, RELEASES, Release
+from core.kafka.topic_spec import MAX_LEADER_EPOCH
 from core.lab.cluster import Cluster
 from scenarios import catalogue
 from scenarios.describe.parse import parse_describe
@@ -245,6 +246,16 @@ def test_leader_epochs_of_commits_find_a_truncation() -> None:
     assert [offset for group in spec.groups for offset in group.offsets] == [
         (TopicPartition("orders", 0), 100, 2), (TopicPartition("orders", 1), 250, 3), (TopicPartition("orders", 0), 300, 5)
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("epoch", "kept"), [(MAX_LEADER_EPOCH, MAX_LEADER_EPOCH), (MAX_LEADER_EPOCH + 1, -1)])
+def test_leader_epochs_of_commits_are_kept_up_to_the_largest(epoch: int, kept: int) -> None:
+    verbose = (
+        "GROUP           TOPIC           PARTITION  LEADER-EPOCH    CURRENT-OFFSET  LOG-END-OFFSET  LAG             CONSUMER-ID     HOST            CLIENT-ID\n"
+        f"g               orders          0          {epoch:<15} 100             400             300             -               -               -\n"
+    )
+    (group,) = imported(verbose).scenario.spec.groups
+    assert group.offsets == ((TopicPartition("orders", 0), 100, kept),)
 
 
 def test_names_of_clients_are_valid_and_unique() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scenarios.language.condition_parser import parse_condition
-from scenarios.language.conditions import kinds_of
+from scenarios.language.conditions import ages, kinds_of
 from scenarios.language.tokens import ConditionError
 from tests.scenarios.readings.still import NAMES, Still
 
@@ -49,6 +49,7 @@ TRUE = [
     "count leader-elected == 2 and count leader-elected {leader=b1} == 1",
     "order [leader-elected {leader=2}, broker-fenced, leader-elected {leader=1}]",
     "not order [broker-fenced, leader-elected {leader=2}]",
+    "not order [broker-fenced, broker-fenced {silent-us=9100ms}]",
     "happened broker-fenced {silent-us=9100ms}",
     "count produce-acked {acks=all} == 100 and never produce-acked {acks=1}",
     "lost == 9 or (lost == 2 and not offline == 0)",
@@ -143,3 +144,15 @@ def test_only_the_kinds_that_are_looked_at_are_kept() -> None:
         "produce-acked",
         "produce-given-up",
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        *((f"{name}(app) > 1s", True) for name in ("p50-latency", "p99-latency", "max-latency", "longest-wait")),
+        ("lost > 0 or max-latency(app) > 1s", True),
+        ("lost > 0 or failed(app) > 0", False),
+    ],
+)
+def test_conditions_on_the_age_of_waiting_batches_can_come_true_without_an_event(text: str, expected: bool) -> None:
+    assert ages(parse_condition(text, NAMES)) is expected

@@ -47,6 +47,12 @@ def test_all_mistakes_are_reported_at_their_places() -> None:
         assert any(each.startswith(f"{line}: ") and problem in each for each in text.splitlines()), (line, problem, text)
 
 
+@pytest.mark.parametrize(("step", "example"), [("kill", "'kill: n1'"), ("write", "'write: c'")])
+def test_an_act_without_its_field_is_refused_with_an_example(step: str, example: str) -> None:
+    with pytest.raises(ScriptMistakes, match=f"for example {example}"):
+        read(f"model: mysql\nclients: {{c: [n1]}}\ntimeline:\n  - {step}:\n")
+
+
 def test_a_refused_act_fails_the_run_unless_the_script_expects_it() -> None:
     script = "model: quorum\ntimeline:\n  - {restart: n1}\n  - {restart: n1, refused: already running}\n  - {kill: n1, refused: nonsense}\n"
     (result,) = run_model_scenario(read(script))
@@ -80,6 +86,18 @@ expect: {lost: 0, phantom: 0, duplicates: 0, primary: n1}
 """
     results = run_model_scenario(read(script))
     assert [result.system for result in results] == ["kafka", "mysql", "elasticsearch", "quorum"]
+    assert all(result.held for result in results), [check for result in results for check in result.failures]
+
+
+def test_the_commit_index_of_a_majority_log_and_the_high_watermark_are_the_same_reading() -> None:
+    script = """
+models: [kafka, quorum]
+clients: {c: [n1, n2, n3]}
+timeline:
+  - write: c
+  - {until: {n1: {commit: ">= 1"}}, within: 5s}
+"""
+    results = run_model_scenario(read(script))
     assert all(result.held for result in results), [check for result in results for check in result.failures]
 
 

@@ -246,3 +246,16 @@ def test_recovery_reads_from_the_checkpointed_recovery_point_on() -> None:
     cluster.do(acts.Shutdown(2))
     cluster.run_until(50 * SECOND)
     assert disk.recovery_points[TP] == disk.logs[TP].leo == disk.logs[TP].recovery_point
+
+
+def test_a_power_loss_does_not_bring_deleted_records_back() -> None:
+    """The log start offset is checkpointed, but the records above it are not flushed (`LogLoader#load`)."""
+    cluster = cluster_of((1, 2))
+    cluster.do(acts.Produce("t", 10))
+    cluster.run_until(2 * SECOND)
+    cluster.do(acts.DeleteRecords(TP, 5))
+    cluster.run_until(100 * SECOND)
+    disk = cluster.brokers[2].disk
+    assert (disk.log_starts[TP], disk.logs[TP].recovery_point, disk.logs[TP].leo) == (5, 0, 10)
+    cluster.do(acts.PowerLoss(2, unflushed="lost"))
+    assert (disk.logs[TP].log_start, disk.logs[TP].leo) == (5, 5)

@@ -213,6 +213,7 @@ def test_memory_is_whole_again_when_all_is_answered() -> None:
     assert producer.failed > 0
     assert producer.sent == producer.acked + producer.failed
     assert (producer.batching.available, producer.batching.waiting) == (5_000, 0)
+    assert 0 < producer.batching.queue_time_us < producer.batching.record_latency_us < 3 * SECOND
 
 
 def test_compression_needs_batching() -> None:
@@ -228,3 +229,20 @@ def test_linger_counts_for_the_delivery_timeout() -> None:
     assert client_config(PRODUCER, (("batch.size", "1"),), Release.named("4.3")).linger == 5_000
     assert client_config(PRODUCER, (("batch.size", "1"),), Release.named("3.9")).linger == 0
     assert not client_config(PRODUCER, (), Release.named("4.3")).batches
+
+
+def test_a_send_that_timed_out_does_not_block_later_ones() -> None:
+    """`KafkaProducer#waitOnMetadata` throws a TimeoutException after max.block.ms; the next call to send() is independent of that."""
+    made = cluster("4.3")
+    for broker in (1, 2, 3):
+        made.do(acts.Kill(broker))
+    made.do(acts.Produce("orders", 1, config=(("linger.ms", "10"), ("max.block.ms", "5000"))))
+    made.run_until(10 * SECOND)
+    assert made.view().producers[0].failed == 1
+    for broker in (1, 2, 3):
+        made.do(acts.Start(broker))
+    made.run_until(60 * SECOND)
+    made.do(acts.Produce("orders", 1))
+    made.run_until(70 * SECOND)
+    producer = made.view().producers[0]
+    assert (producer.sent, producer.acked, producer.failed) == (2, 1, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.kafka.clients.services.retry_topics import chain, suffixes
-from core.kafka.clients.services.retry_worker import MILLION, FailureRule
+from core.kafka.clients.services.retry_worker import MILLION, FailureRule, RetryWorker
 from core.kafka.release import Release
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
@@ -75,3 +75,26 @@ def test_tries_in_a_retry_topic_are_counted_before_they_start() -> None:
     view = cluster.view().retries[0]
     assert (view.tried, view.failed, view.succeeded) == ({1: 10, 2: 5}, {1: 5, 2: 1}, 9)
     assert (view.dead, view.dead_twice, view.dropped, view.succeeded_twice) == (1, 0, 0, 0)
+
+
+def test_what_an_aborted_transaction_has_retried_is_not_reported() -> None:
+    """The records of the aborted transaction are tried again, and the next transaction sends them to the retry topic once."""
+    settings = tuple((f"{name}.replication.factor", "1") for name in ("offsets.topic", "transaction.state.log"))
+    settings += (
+        ("offsets.topic.num.partitions", "1"),
+        ("transaction.state.log.num.partitions", "1"),
+        ("transaction.state.log.min.isr", "1"),
+    )
+    cluster = Cluster(ClusterSpec((BrokerSpec(1),), settings=settings, topics=(TopicSpec("orders", 1, 1),)), Release.named("4.3"))
+    cluster.do(acts.StartRetryService("orders", ("60s",), transactional=True))
+    cluster.do(acts.FailProcessing(MILLION))
+    cluster.run_until(5 * SECOND)
+    (worker,) = (each for each in cluster.workers("app") if isinstance(each, RetryWorker) and each.plan.number == 1)
+    cluster.do(acts.Produce("orders", 10))
+    while not worker.reports:
+        assert cluster.step()
+    worker._abort("it has lost its partitions")
+    assert not worker.reports
+    cluster.run_until(20 * SECOND)
+    view = cluster.view().retries[0]
+    assert (view.tried, view.failed, view.waiting) == ({1: 20}, {1: 20}, 10)

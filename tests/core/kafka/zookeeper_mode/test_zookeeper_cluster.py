@@ -485,3 +485,14 @@ def test_d2_every_leader_and_isr_is_answered(monkeypatch: pytest.MonkeyPatch) ->
         ("b0", LeaderAndIsrResponse(1, "NONE", ((OTHER, "NONE"),))),
         ("b0", LeaderAndIsrResponse(0, "STALE_CONTROLLER_EPOCH", ())),
     ]
+
+
+def test_a_controller_that_shuts_down_resigns_before_its_session_closes() -> None:
+    """`KafkaServer#shutdown` shuts down the controller before it closes the ZooKeeper client."""
+    seen: list[EventTuple] = []
+    spec = ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2)), (TopicSpec("t", 1, 2),))
+    cluster = Cluster(spec, RELEASES["2.8"], 0, seen.append)
+    cluster.run_until(2 * SECOND)
+    cluster.do(acts.Shutdown(1))
+    cluster.run_until(10 * SECOND)
+    assert [event[4:7] for event in seen if event[3] == "controller-resigned"] == [("b1", 1, "it shuts down")]
