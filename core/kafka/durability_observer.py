@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ForwardTimes(NamedTuple):
-    """The times of records that a delay service has forwarded, µs.
+    """The times of records that a delay service has forwarded, in µs.
 
     Attributes:
         lateness: the time from the due time of the records to their acknowledgment. The lateness is negative if the records were
@@ -45,7 +45,7 @@ class Tried(NamedTuple):
         tries: the number of tries so far.
         outcome: `succeeded`, `retried` (the records are in the next retry topic), `dead` (they are in the dead-letter topic), `skipped`, or
             `handled` (they were in the dead-letter topic, and its handler succeeded).
-        since_failure: the time since the records first failed, µs; 0 if they never failed.
+        since_failure: the time since the records first failed, in µs; 0 if they never failed.
         event: the sequence number of the event that led to this outcome.
     """
 
@@ -98,7 +98,7 @@ class DurabilityObserver(Protocol):
         """Record that a producer sends a batch for the first time, or gives up the batch without sending it. After this call, no record is
         added to the batch.
 
-        `created` is the time when the batch was created, µs, and `timestamp` is that time by the producer's clock.
+        `created` is the time when the batch was created, in µs, and `timestamp` is that time by the producer's clock.
         """
 
     def acknowledged(
@@ -199,7 +199,7 @@ class RecordObserver(Protocol):
         """Record that a producer sends a batch for the first time, or gives up the batch without sending it. After this call, no record is
         added to the batch.
 
-        `created` is the time when the batch was created, µs, and `timestamp` is that time by the producer's clock.
+        `created` is the time when the batch was created, in µs, and `timestamp` is that time by the producer's clock.
         """
 
     def batch_failed(self, producer: str, batch_id: int, sent_at: int, event: int) -> None:
@@ -208,7 +208,7 @@ class RecordObserver(Protocol):
         Args:
             producer: the name of the producer.
             batch_id: the number of the batch among the producer's batches.
-            sent_at: the time when the attempt was sent, µs; -1 if the batch was never sent.
+            sent_at: the time when the attempt was sent, in µs; -1 if the batch was never sent.
             event: the sequence number of the `produce-failed` event.
         """
 

@@ -26,7 +26,7 @@ from core.kafka.settings.registry import setting_named
 from core.sim.units import SECOND
 
 STALL_BOUND: Final = SECOND
-"""The maximum time that the high watermark can stay below the log end without moving, µs. If the high watermark has not moved for longer
+"""The maximum time that the high watermark can stay below the log end without moving, in µs. If the high watermark has not moved for longer
 than STALL_BOUND, writes with acks=all are stalled.
 
 A healthy follower fetches at least once per replica.fetch.wait.max.ms, which is 500 ms by default. STALL_BOUND is twice the default of
@@ -196,8 +196,8 @@ def is_stalled(not_fetching: Sequence[int], uncommitted_us: int, disk_us: int = 
         not_fetching: the ISR members, other than the leader, that cannot fetch from the leader, because their process is down or paused or
             because their link to the leader is cut. If any ISR member cannot fetch from the leader, nothing can be committed, even if no
             client is currently writing.
-        uncommitted_us: how long the high watermark has been below the log end without moving, µs.
-        disk_us: how long a write waits for the leader's disk before it is appended, µs.
+        uncommitted_us: how long the high watermark has been below the log end without moving, in µs.
+        disk_us: how long a write waits for the leader's disk before it is appended, in µs.
     """
     return bool(not_fetching) or uncommitted_us > STALL_BOUND or disk_us > STALL_BOUND
 

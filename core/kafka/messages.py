@@ -43,7 +43,7 @@ class FetchRequest(NamedTuple):
         full: whether the fetch starts a new fetch session.
         changed: the partitions that are new in the session, or whose state has changed since the last fetch.
         forgotten: the partitions that have left the session.
-        max_wait: replica.fetch.wait.max.ms, µs.
+        max_wait: replica.fetch.wait.max.ms, in µs.
         min_bytes: replica.fetch.min.bytes.
         max_bytes: replica.fetch.response.max.bytes.
         partition_max_bytes: replica.fetch.max.bytes.
@@ -224,14 +224,14 @@ class ProduceRequest(NamedTuple):
         records: the number of records in the batch.
         bytes: the total size of the records.
         acks: the acknowledgments that the batch requires: 0, 1, or -1 for all.
-        timeout: request.timeout.ms, µs.
+        timeout: request.timeout.ms, in µs.
         batch_id: the number of the batch among the producer's batches, by which the durability account recognizes retries.
         attempt: the number of the attempt, counted from 1.
         producer_id: the id of an idempotent producer, or -1. Brokers recognize retries by the producer id, the producer epoch, and the
             first sequence number.
         producer_epoch: the producer epoch, or -1.
         first_sequence: the sequence number of the first record, or -1.
-        timestamp: the time when the batch was created, according to the producer's clock (CreateTime), µs; -1 if that clock is correct.
+        timestamp: the time when the batch was created, according to the producer's clock (CreateTime), in µs; -1 if that clock is correct.
         transactional_id: the transactional.id of a transactional batch; empty for any other batch.
         adds_partition: whether the leader adds the partition to the transaction (Produce v12, transaction.version 2).
         content: the keys and values of the records; None if they do not matter.

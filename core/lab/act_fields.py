@@ -36,10 +36,10 @@ MAX_DRIFT_PPM: Final = MILLION // 2
 """The largest drift of a clock, in parts per million. A clock can run at most 50% too fast or too slow."""
 
 MAX_DISK_DELAY: Final = 10 * SECOND
-"""The longest time that a slow disk can take for a write, µs: a third of replica.socket.timeout.ms."""
+"""The longest time that a slow disk can take for a write, in µs: a third of replica.socket.timeout.ms."""
 
 MAX_RECORD_BYTES: Final = 2**31 - 1
-"""The largest size of a record, bytes."""
+"""The largest size of a record, in bytes."""
 
 MIN_VALUES: Final[dict[str, int]] = {
     "records": 1, "rate": 1, "partitions": 1, "replication_factor": 1, "bytes": 1, "messages": 1, "dir": 1, "every": 1,

@@ -22,7 +22,7 @@ INTERVALS: Final = 10
 
 
 REFRESH: Final = 10 * SECOND
-"""The time between two reads of the log end offsets, µs (`offset-refresh`)."""
+"""The time between two reads of the log end offsets, in µs (`offset-refresh`)."""
 
 
 class Verdict(enum.IntEnum):
@@ -55,7 +55,7 @@ def evaluate(window: Sequence[Commit], lag: int, now: int, recent_ends: Iterable
     Args:
         window: the last commits of the group for this partition, oldest first.
         lag: the current lag of the group in this partition.
-        now: the current time, µs.
+        now: the current time, in µs.
         recent_ends: the log end offsets that Burrow has seen recently.
         allowed_lag: the setting `allowed-lag`.
     """
@@ -120,7 +120,7 @@ class LogEnds:
         return self._offsets[tp][at - 1] if at else None
 
     def passed(self, tp: TopicPartition, offset: int) -> int | None:
-        """Return the time at which the high watermark last rose above an offset, µs; None if it is not above that offset."""
+        """Return the time at which the high watermark last rose above an offset, in µs; None if it is not above that offset."""
         times, ends = self._times.get(tp, ()), self._offsets.get(tp, ())
         at = len(ends)
         while at and ends[at - 1] > offset:

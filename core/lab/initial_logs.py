@@ -22,7 +22,7 @@ PRELOADED_PRODUCER: Final = "before the start"
 """The producer name that is used for records that are in logs at the start."""
 
 RECORD_BYTES: Final = 100
-"""The size of a record that is in a log at the start, bytes."""
+"""The size of a record that is in a log at the start, in bytes."""
 
 MAX_BATCHES: Final = 1_000
 """The maximum number of batches for the records of one leader epoch.

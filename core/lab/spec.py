@@ -85,8 +85,8 @@ class NetworkSpec(ReprMixin):
     """The state of every link at the start.
 
     Attributes:
-        latency: the one-way latency of a link, µs.
-        jitter: the largest random addition to the latency, µs.
+        latency: the one-way latency of a link, in µs.
+        jitter: the largest random addition to the latency, in µs.
         loss_ppm: the share of messages that are lost and then retransmitted by TCP, parts per million.
         duplicate_ppm: the share of clients' requests that a proxy delivers twice, parts per million.
         reorder_ppm: the share of clients' requests that a proxy delays so that later requests overtake them, parts per million.
@@ -123,8 +123,8 @@ class ClusterSpec(ReprMixin):
         network: the state of every link at the start.
         settings: cluster-wide Kafka settings by name.
         pace: the pace of the cluster.
-        startup: the time from a broker's start to its registration, µs.
-        recovery: the additional time for log recovery when a broker finds no clean-shutdown file, µs.
+        startup: the time from a broker's start to its registration, in µs.
+        recovery: the additional time for log recovery when a broker finds no clean-shutdown file, in µs.
         disk_speed: the bytes per second that one thread reads from a disk, for log recovery and for moves between log directories.
         controllers: the voters of the metadata quorum. `c1` is a dedicated controller, and `b1` is a controller in the process of broker 1.
                 If the list is empty, there is a single controller, named `controller`, that never fails.

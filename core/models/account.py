@@ -49,7 +49,7 @@ class ReadRecord(NamedTuple):
         row: the row that the read returned; `NOTHING` if there was no row or the read failed.
         acked, own, before: the highest acknowledged version, the highest version acknowledged to this client, and the highest version that
             this client had read, at the time when the read was invoked.
-        stale_us: the time since the acknowledgment of the version that follows the returned one, µs.
+        stale_us: the time since the acknowledgment of the version that follows the returned one, in µs.
         unacknowledged: whether the read ended before the write of the row was acknowledged.
     """
 

@@ -28,9 +28,9 @@ class WriteLoop:
 
     Attributes:
         key: the key to write.
-        every: the time between two requests, µs.
-        start, until: the time of the first request, and the time at which the loop ends, µs.
-        limit: the time limit of a request, µs.
+        every: the time between two requests, in µs.
+        start, until: the time of the first request, and the time at which the loop ends, in µs.
+        limit: the time limit of a request, in µs.
         probe: whether the loop is a probe, which writes to a new key every `every` µs, even if earlier writes are outstanding.
     """
 

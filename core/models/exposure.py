@@ -27,13 +27,13 @@ class Replicated(Protocol):
 
     @property
     def now(self) -> int:
-        """Virtual time, µs."""
+        """Virtual time, in µs."""
 
     def next_time(self) -> int | None:
-        """Return the time of the next step, µs; None if nothing is scheduled."""
+        """Return the time of the next step, in µs; None if nothing is scheduled."""
 
     def run_until(self, time: int) -> None:
-        """Run until a given time, µs."""
+        """Run until a given time, in µs."""
 
     def authority(self) -> str:
         """Return the primary; empty if there is none."""
@@ -78,7 +78,7 @@ class Exposure:
         return len(self._exposed) if self._primary else 0
 
     def run_until(self, time: int) -> None:
-        """Run the system until a given time, µs, and observe it after each step."""
+        """Run the system until a given time, in µs, and observe it after each step."""
         system = self._system
         while (due := system.next_time()) is not None and due <= time:
             system.run_until(due)

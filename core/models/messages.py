@@ -92,14 +92,14 @@ class Unclear(NamedTuple):
 Answer = Written | Value | Refused | Unclear
 
 OVERHEAD = 100
-"""The size of a message without rows, bytes."""
+"""The size of a message without rows, in bytes."""
 
 ROW_BYTES = 1_000
-"""The size of a row, bytes."""
+"""The size of a row, in bytes."""
 
 
 def wire_bytes(message: object) -> int:
-    """Return the size of a message on the network, bytes. If the message has a property `rows`, it is the number of rows that the message
-    carries.
+    """Return the size of a message on the network, in bytes. If the message has a property `rows`, it is the number of rows that the
+    message carries.
     """
     return OVERHEAD + ROW_BYTES * int(getattr(message, "rows", 0))

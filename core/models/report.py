@@ -21,7 +21,7 @@ class Outage:
     """An interval without successful probes: from the invocation of the first failed probe to the completion of the next successful one.
 
     Attributes:
-        start, end: the start and the end of the interval, µs. If no probe succeeds afterwards, the end is the end of the last probe.
+        start, end: the start and the end of the interval, in µs. If no probe succeeds afterwards, the end is the end of the last probe.
     """
 
     start: int
@@ -29,7 +29,7 @@ class Outage:
 
     @property
     def length(self) -> int:
-        """The duration of the outage, µs."""
+        """The duration of the outage, in µs."""
         return self.end - self.start
 
 
@@ -48,13 +48,13 @@ class Report:
             earlier read by the same client.
         stale_because_lost: the stale reads that missed only writes that are lost in the final state.
         stale_versions: the largest number of versions by which a read was behind.
-        stale_us: the longest time between the acknowledgment of a version and a read that missed this version, µs.
+        stale_us: the longest time between the acknowledgment of a version and a read that missed this version, in µs.
         unacknowledged: the reads that returned a row before its write was acknowledged.
         dirty: the reads that returned a row that is not in the final state.
         divergence: the number of places (offsets, sequence numbers, or GTIDs) at which a copy differs from the authoritative one, summed
             over the copies.
         write_outages, read_outages: the intervals without successful probes.
-        latencies: the durations of acknowledged writes, sorted, µs.
+        latencies: the durations of acknowledged writes, sorted, in µs.
         bytes_sent: the bytes of the messages that servers received from each other (`Traffic`).
         lost_rows: the acknowledged rows that are lost.
         exposed: the highest number, at one moment, of acknowledged writes that were missing from every copy that could replace the primary
@@ -93,16 +93,16 @@ class Report:
 
     @property
     def write_unavailable_us(self) -> int:
-        """The total duration of all write outages, µs."""
+        """The total duration of all write outages, in µs."""
         return covered(self.write_outages)
 
     @property
     def read_unavailable_us(self) -> int:
-        """The total duration of all read outages, µs."""
+        """The total duration of all read outages, in µs."""
         return covered(self.read_outages)
 
     def latency(self, share: float) -> int:
-        """Return a percentile of the write latencies, µs; 0 if no write was acknowledged."""
+        """Return a percentile of the write latencies, in µs; 0 if no write was acknowledged."""
         return self.latencies[min(len(self.latencies) - 1, int(share * len(self.latencies)))] if self.latencies else 0
 
 
@@ -177,7 +177,7 @@ def outages(probes: Sequence[WriteRecord | ReadRecord]) -> tuple[Outage, ...]:
 
 
 def covered(intervals: Sequence[Outage]) -> int:
-    """Return the total duration of outages, µs. If outages overlap, the shared time counts once."""
+    """Return the total duration of outages, in µs. If outages overlap, the shared time counts once."""
     total = reached = 0
     for each in intervals:
         total += max(0, each.end - max(reached, each.start))

@@ -78,7 +78,7 @@ class Server(Node):
     """The base class of the servers of all models.
 
     Attributes:
-        write_time: how long a write to the server's own log takes, including the sync, µs.
+        write_time: how long a write to the server's own log takes, including the sync, in µs.
     """
 
     __slots__ = ("peers", "write_time")

@@ -24,7 +24,7 @@ from core.sim.simulation import Simulation
 from core.sim.units import SECOND, US_PER_MS
 
 QUIET: Final = 60 * SECOND
-"""How long a run continues without faults and load before its final state is taken, µs."""
+"""How long a run continues without faults and load before its final state is taken, in µs."""
 
 
 class ReplicationSystem(Simulation):

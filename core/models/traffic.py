@@ -21,7 +21,7 @@ class Traffic:
 
     Attributes:
         servers: the names of the servers. All other nodes are clients.
-        size: the function that returns the size of a message, bytes.
+        size: the function that returns the size of a message, in bytes.
         messages, bytes: the number of messages that arrived, and the sum of their sizes.
     """
 

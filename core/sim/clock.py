@@ -26,11 +26,11 @@ class Clock(ReprMixin):
     since: int = 0
 
     def read(self, now: int) -> int:
-        """Return the time that the clock shows at a true time, µs. The result is never negative."""
+        """Return the time that the clock shows at a true time, in µs. The result is never negative."""
         return max(0, now + self.skew + (now - self.since) * self.drift_ppm // MILLION)
 
     def true_duration(self, duration: int) -> int:
-        """Return the true length of a duration that this clock measures, µs."""
+        """Return the true length of a duration that this clock measures, in µs."""
         return duration * MILLION // (MILLION + self.drift_ppm)
 
 

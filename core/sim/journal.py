@@ -25,7 +25,7 @@ class Journal:
 
     Attributes:
         seq: the sequence number of the last event, 0 before the first.
-        now: virtual time, µs; set by the simulation.
+        now: virtual time, in µs; set by the simulation.
         cause: the sequence number of the event that led to the current message; set by the code that dispatches the message.
         sink: the function that receives the events as tuples.
     """

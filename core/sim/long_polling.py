@@ -57,7 +57,7 @@ class Links(Protocol):
     alive: dict[str, bool]
 
     def steady_latency(self, sender: str, node: str) -> int:
-        """Return the time that every message in a direction takes, µs; -1 if the time is not the same for all messages."""
+        """Return the time that every message in a direction takes, in µs; -1 if the time is not the same for all messages."""
 
     def ticket(self, sender: str, node: str, *, reply: bool) -> int:
         """Return the number of the connection that carries a message."""
@@ -109,10 +109,10 @@ class LongPoll:
         silent: whether the server's statement that it has nothing to say holds.
         request: the request that the client sends again.
         left_at: the time at which the client last sent that request, virtual µs. `left_at` is not updated during an elision.
-        allowed_wait: how long the server can let the request wait, µs.
-        timeout: the time from sending the request to the moment when the client gives up, µs.
+        allowed_wait: how long the server can let the request wait, in µs.
+        timeout: the time from sending the request to the moment when the client gives up, in µs.
         elided: whether none of the poll's messages is in the agenda. The following attributes apply only if the poll is elided.
-        there, back, wait: how long each stage of the cycle takes, µs.
+        there, back, wait: how long each stage of the cycle takes, in µs.
         began: the time at which the first skipped answer would have been sent. If the elision began with a request, `began` is the time at
             which an empty answer would have had to be sent to trigger that request.
         elided_at: the time at which the elision began, virtual µs.
@@ -165,7 +165,7 @@ class LongPoll:
         Args:
             client: the client to notify when the elision is over.
             request: the request, which can wait at the server for `wait` µs.
-            timeout: the time after which the client gives up if no answer has arrived, µs.
+            timeout: the time after which the client gives up if no answer has arrived, in µs.
         """
         self.client_end, self.request, self.allowed_wait, self.timeout = client, request, wait, timeout
         self.left_at = self.journal.now

@@ -20,13 +20,13 @@ from core.sim.messages import Disconnected
 from core.sim.random_stream import RandomStream
 
 RETRANSMISSION: Final = 200_000
-"""TCP's minimum retransmission timeout, µs (Linux TCP_RTO_MIN)."""
+"""TCP's minimum retransmission timeout, in µs (Linux TCP_RTO_MIN)."""
 
 MAX_RETRANSMISSION: Final = 6_400_000
-"""The maximum retransmission timeout, µs, up to which the timeout doubles with each retransmission."""
+"""The maximum retransmission timeout, in µs, up to which the timeout doubles with each retransmission."""
 
 PROXY_DELAY: Final = 20_000
-"""The maximum delay of a duplicate, or of a request that other requests overtake, µs."""
+"""The maximum delay of a duplicate, or of a request that other requests overtake, in µs."""
 
 Direction = tuple[str, str]
 """The addresses of the sender and the receiver."""
@@ -41,7 +41,7 @@ class LinkState:
     """One direction of a link.
 
     Attributes:
-        latency, jitter: the fixed delay and the maximum random delay, µs.
+        latency, jitter: the fixed delay and the maximum random delay, in µs.
         loss_ppm, duplicate_ppm, reorder_ppm: the shares of messages that are lost, duplicated, and reordered, parts per million.
         cut: whether messages wait until the link heals.
         held: whether messages wait until they are released.
@@ -68,7 +68,7 @@ class Network:
     """All links between nodes. If a direction of a link has no `LinkState`, the default values apply.
 
     Attributes:
-        latency, jitter: the default delays of a link, µs.
+        latency, jitter: the default delays of a link, in µs.
         loss_ppm, duplicate_ppm, reorder_ppm: the default shares of messages that a link loses, duplicates, and reorders, parts per million.
         plain: whether every message on a link with the default values arrives after exactly the link's latency.
         proxied: the types of messages that a proxy can repeat or reorder.
@@ -205,7 +205,7 @@ class Network:
         self.lose_next.add((sender, node))
 
     def steady_latency(self, sender: str, node: str) -> int:
-        """Return the time that every message in one direction of a link takes, µs; -1 if that time is not certain."""
+        """Return the time that every message in one direction of a link takes, in µs; -1 if that time is not certain."""
         direction = (sender, node)
         if self.zero_latency or not self.plain or direction in self.links or direction in self.lose_next:
             return -1

@@ -14,7 +14,7 @@ from core.sim.network import Network
 from core.sim.node import Node
 
 MAX_TIME: Final = 10**15
-"""The end of virtual time, µs (about 31 years). No run can go beyond the end of virtual time; an attempt to do so raises ValueError."""
+"""The end of virtual time, in µs (about 31 years). No run can go beyond the end of virtual time; an attempt to do so raises ValueError."""
 
 
 class Simulation:
@@ -50,7 +50,7 @@ class Simulation:
         return self.journal.now
 
     def next_time(self) -> int | None:
-        """Return the time at which the next entry is due, µs; None if there is none."""
+        """Return the time at which the next entry is due, in µs; None if there is none."""
         return self.agenda.next_time()
 
     def step(self) -> bool:

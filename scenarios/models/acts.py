@@ -36,7 +36,7 @@ class WriteRequest:
         count: the number of keys.
         versions: the number of versions of each key. By default, all versions are sent at the same time.
         every: the time between two writes of this act, in µs.
-        limit: the time limit of each write, µs.
+        limit: the time limit of each write, in µs.
     """
 
     word: ClassVar[str] = "write"
@@ -73,8 +73,8 @@ class Load:
 
     Attributes:
         client, key, limit: the same as in `WriteRequest`.
-        every: the time between two writes, µs.
-        lasts: how long the load lasts, µs; 0 for the rest of the run.
+        every: the time between two writes, in µs.
+        lasts: how long the load lasts, in µs; 0 for the rest of the run.
     """
 
     word: ClassVar[str] = "load"
@@ -110,8 +110,8 @@ class Probe:
 
     Attributes:
         client: the client that sends the requests.
-        every: the time between two writes, µs.
-        limit: the time limit of each write, µs.
+        every: the time between two writes, in µs.
+        limit: the time limit of each write, in µs.
     """
 
     word: ClassVar[str] = "probe"

@@ -39,7 +39,7 @@ class Moment:
 
     Attributes:
         system: the replication system.
-        start: the virtual time at which the script starts, µs.
+        start: the virtual time at which the script starts, in µs.
         events: the recorded events of the kinds that the script expects, by kind.
         exposure: the account of the acknowledged writes that the system would lose if the primary failed.
     """

@@ -40,7 +40,7 @@ from scenarios.models.expectations import Expectation, Names, read_expectations,
 from scenarios.models.systems import System, read_systems, system_of
 
 DEFAULT_WITHIN: Final = 60 * SECOND
-"""The time limit of an `until` without `within`, µs."""
+"""The time limit of an `until` without `within`, in µs."""
 
 _STEP_WORDS: Final = ("at", "wait", "until", "within", "expect", "under", "refused", "note")
 _SCRIPT_WORDS: Final = ("scenario", "about", "seed", "model", "models", "settings", "clients", "fault", "timeline", "rest", "expect")
@@ -68,9 +68,9 @@ class Step:
     Attributes:
         place: the position of the step in the script file.
         at: the time at which the step is due, in µs since the start of the script, or None.
-        wait: the time since the previous step, µs.
+        wait: the time since the previous step, in µs.
         until: the expectations that the step waits for.
-        within: the time limit of `until`, µs.
+        within: the time limit of `until`, in µs.
         acts: the acts that are executed when the step is due.
         expects: the expectations that are checked right after the acts.
         under: the systems that the step applies to; empty for all.
@@ -99,7 +99,7 @@ class ModelScenario:
         systems: the systems in which the script runs. The script runs once in each system.
         clients, steps: the clients and the timeline.
         fault: the name of the fault that replaces the clients and the timeline, or None.
-        rest: how long each run continues after the faults and the load have ended, µs.
+        rest: how long each run continues after the faults and the load have ended, in µs.
         expects: the expectations that are checked at the end of the run.
     """
 

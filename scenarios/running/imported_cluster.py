@@ -23,7 +23,7 @@ from scenarios.language.script import Scenario, Step
 from scenarios.running.runner import Run
 
 SETTLED_WITHIN: Final = 30 * SECOND
-"""The maximum time for groups to assign their partitions, µs."""
+"""The maximum time for groups to assign their partitions, in µs."""
 
 STEP: Final = SECOND // 20
 """The interval at which the import checks whether the groups have assigned their partitions, in µs."""

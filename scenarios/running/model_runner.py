@@ -94,7 +94,7 @@ class ModelRun:
     Attributes:
         scenario, system_spec: the script, and the system of the script in which the run takes place.
         system: the running system.
-        start: the virtual time at which the script starts, µs.
+        start: the virtual time at which the script starts, in µs.
         exposure: the account of the acknowledged writes that the system would lose if the primary failed.
         checks: the results of the expectations so far.
     """

@@ -35,7 +35,7 @@ class LogParts:
         header: the header line.
         tail: the text after the last event.
         events: the number of events.
-        end_us: the virtual time at which the session ended, µs.
+        end_us: the virtual time at which the session ended, in µs.
         ended: whether the last line is an end line.
         torn: whether the last line is incomplete.
         kept: the lines that would differ if they were rebuilt from columns, by event number.

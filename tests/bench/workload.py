@@ -20,7 +20,7 @@ from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec
 from core.sim.journal import Sink
 
 ROUND: Final = 10_000
-"""The time from a fetch by a follower to its next fetch, µs."""
+"""The time from a fetch by a follower to its next fetch, in µs."""
 
 BROKERS: Final = (1, 2, 3)
 

@@ -28,7 +28,7 @@ class RecordedAct:
         fields: the targets of the action, by the names in the recording.
         output: the output of the tool; empty for acts without a tool.
         results: the responses to the producer by partition, for `produce`.
-        unfenced_after: the time from a broker's start until the controller unfenced it, µs, for `start`; 0 if it was not measured.
+        unfenced_after: the time from a broker's start until the controller unfenced it, in µs, for `start`; 0 if it was not measured.
     """
 
     op: str

@@ -17,11 +17,11 @@ any order within about this time.
 """
 
 Timed = tuple[int, State]
-"""A committed state with its time, µs."""
+"""A committed state with its time, in µs."""
 
 
 def entered(states: Iterable[Timed]) -> dict[int, int]:
-    """Return the time at which each member of the last ISR entered, µs. Members that were in the ISR from the beginning get distinct
+    """Return the time at which each member of the last ISR entered, in µs. Members that were in the ISR from the beginning get distinct
     negative times, in ISR order.
     """
     since: dict[int, int] = {}

@@ -28,19 +28,19 @@ LEAD: Final = 12 * SECOND
 """The time in µs that the model runs before the drill begins."""
 
 NETWORK: Final = NetworkSpec(latency=300, jitter=100)
-"""The one-way latency of loopback, µs."""
+"""The one-way latency of loopback, in µs."""
 
 STARTUP: Final = 4 * SECOND
-"""The time from a broker's start to its registration, µs."""
+"""The time from a broker's start to its registration, in µs."""
 
 UNFENCING: Final = SECOND
-"""The time from a broker's registration until it is unfenced, µs (measured: 0.9 to 1.2 s)."""
+"""The time from a broker's registration until it is unfenced, in µs (measured: 0.9 to 1.2 s)."""
 
 METADATA_MAX_AGE: Final = "5000"
 """metadata.max.age.ms of the drills' producers."""
 
 CONTROLLER_RESTART: Final = 50 * US_PER_MS
-"""The time from the controller's kill to its start, µs."""
+"""The time from the controller's kill to its start, in µs."""
 
 CONTROLLER: Final = "c1"
 """The only dedicated controller of a KRaft drill."""
@@ -49,7 +49,7 @@ AFTERWARDS: Final = 10 * SECOND
 """The time in µs that the model runs after the last act, so that every producer gets its response."""
 
 SAMPLE: Final = 100 * US_PER_MS
-"""The time between two checks of the high watermarks, µs."""
+"""The time between two checks of the high watermarks, in µs."""
 
 CHECKPOINT_INTERVAL: Final = 5 * SECOND + SAMPLE
 """replica.high.watermark.checkpoint.interval.ms in µs, plus the time between two checks."""
@@ -237,7 +237,7 @@ class Watermarks:
 
     Attributes:
         cluster: the model.
-        seen: each high watermark, by broker and partition, with the last time at which the replica had it, µs.
+        seen: each high watermark, by broker and partition, with the last time at which the replica had it, in µs.
         restored: the high watermark that a replica started with and still has, by broker and partition.
         stopped: brokers without a process.
     """

@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     from core.kafka.controller.quorum.kafka_raft_client import KafkaRaftClient
 
 SHUTDOWN_AGAIN: Final = 50 * US_PER_MS
-"""The delay between the first response in a controlled shutdown and the next heartbeat, µs (`BrokerLifecycleManager`)."""
+"""The delay between the first response in a controlled shutdown and the next heartbeat, in µs (`BrokerLifecycleManager`)."""
 
 SHUTDOWN_TIMEOUT: Final = 300 * SECOND
-"""The time after which a broker shuts down without the controller's consent, µs (`BrokerServer#shutdown`)."""
+"""The time after which a broker shuts down without the controller's consent, in µs (`BrokerServer#shutdown`)."""
 
 
 class Broker(BrokerContext):
@@ -160,8 +160,8 @@ class Broker(BrokerContext):
         """Start the process. The process registers after its startup time, and after log recovery if the last shutdown was unclean.
 
         Args:
-            startup: the time that each start of the process takes, µs.
-            recovery: the time that a log recovery takes in addition to reading the logs, µs.
+            startup: the time that each start of the process takes, in µs.
+            recovery: the time that a log recovery takes in addition to reading the logs, in µs.
             disk_speed: the number of bytes per second that a recovery thread reads; 0 in by-hand mode, where nothing takes time.
         """
         for tp in self.disk.mount_repaired():

@@ -33,11 +33,11 @@ class FollowerSession(metaclass=ABCMeta):
 
     @abstractmethod
     def fetched_at(self) -> int:
-        """Return the time when the follower's last fetch arrived, µs."""
+        """Return the time when the follower's last fetch arrived, in µs."""
 
     @abstractmethod
     def expires_at(self) -> int:
-        """Return the deadline of the delayed fetch, µs; -1 if no fetch is delayed."""
+        """Return the deadline of the delayed fetch, in µs; -1 if no fetch is delayed."""
 
     @abstractmethod
     def mark_dirty(self, entry: SessionEntry) -> None:

@@ -84,7 +84,8 @@ class Partition:
         leader_epoch_start_offset: the leader's LEO when its term began.
         min_isr: min.insync.replicas.
         under_min_isr: whether `isr` is smaller than the effective min.insync.replicas; False on a follower.
-        uncommitted_since: the start of the current period in which at least one record is above the HW, µs; meaningful only while LEO > HW.
+        uncommitted_since: the start of the current period in which at least one record is above the HW, in µs; meaningful only while LEO >
+            HW.
         last_high_watermark: the sequence number of the event that last raised the HW.
         sessions: this partition's entries in followers' fetch sessions, at most one per follower.
         delayed: writes with acks=all that are waiting for the HW; None until the first such write, to save memory.

@@ -35,7 +35,7 @@ class PartitionContext(Node, metaclass=ABCMeta):
         id: the broker id.
         broker_epoch: the epoch that the controller assigned at registration; -1 before registration.
         settings: the broker's own view of the settings; changes arrive with the metadata.
-        lag_max: replica.lag.time.max.ms, µs.
+        lag_max: replica.lag.time.max.ms, in µs.
         lag_max_messages: replica.lag.max.messages (before 0.9).
         behind: the partitions that this broker leads and in which a follower might be below the LEO or have no running fetch session
             (ordered set).

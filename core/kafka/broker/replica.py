@@ -22,9 +22,9 @@ class Replica:
         broker: the follower's broker id.
         in_maximal_isr: whether the follower is in the partition's `maximal_isr`; set by `Partition.set_maximal_isr`.
         leo, log_start: the follower's LEO and log start as of its last fetch; -1 before the first fetch.
-        last_caught_up_time: the last time when the follower had everything that the leader had, µs.
+        last_caught_up_time: the last time when the follower had everything that the leader had, in µs.
         last_fetch_leader_leo: the leader's LEO at the follower's last fetch.
-        last_fetch_time: the time when the follower's last fetch arrived, µs.
+        last_fetch_time: the time when the follower's last fetch arrived, in µs.
         broker_epoch: the broker epoch in the last fetch; -1 if unknown.
         last_sent_high_watermark: the leader's high watermark when the leader last read records for a fetch. `last_sent_high_watermark` is
             used only in releases in which a new high watermark completes delayed fetches.

@@ -238,7 +238,7 @@ class ReplicaManager:
         Args:
             tp: the partition.
             make: a function that makes the batch for a given offset.
-            deadline: the time at which the write times out, µs.
+            deadline: the time at which the write times out, in µs.
             completion: the function to call with the error, or with NONE.
             guard: the verification number of a transactional batch; NO_GUARD if the batch needed no verification.
             below_min_isr: whether the batch is appended even if the ISR is smaller than min.insync.replicas.

@@ -16,7 +16,7 @@ class ReplicaView(NamedTuple):
 
     Attributes:
         rack: the rack of the replica's broker; None if the broker has no rack or is not alive.
-        since_caught_up: the time since the replica was last caught up, µs.
+        since_caught_up: the time since the replica was last caught up, in µs.
     """
 
     broker: int

@@ -19,21 +19,21 @@ from core.sim.node import Node
 from core.sim.units import SECOND, US_PER_MS
 
 RETRY_BACKOFF: Final = 100 * US_PER_MS
-"""The default of retry.backoff.ms in the Java clients, µs."""
+"""The default of retry.backoff.ms in the Java clients, in µs."""
 
 MAX_RETRY_BACKOFF: Final = SECOND
-"""The default of retry.backoff.max.ms, which limits a back-off that doubles with each attempt (KIP-580, since 3.7), µs."""
+"""The default of retry.backoff.max.ms, which limits a back-off that doubles with each attempt (KIP-580, since 3.7), in µs."""
 
 RECONNECT_BACKOFF: Final = 50 * US_PER_MS
-"""The default of reconnect.backoff.ms, µs. The back-off doubles with each consecutive failure."""
+"""The default of reconnect.backoff.ms, in µs. The back-off doubles with each consecutive failure."""
 
 MAX_RECONNECT_BACKOFF: Final = SECOND
-"""The default of reconnect.backoff.max.ms, µs."""
+"""The default of reconnect.backoff.max.ms, in µs."""
 
 
 POLL_DELAY: Final = 10 * US_PER_MS
-"""The time that a client takes to notice that a request has timed out, µs. A response that arrives before the client notices the timeout is
-still handled.
+"""The time that a client takes to notice that a request has timed out, in µs. A response that arrives before the client notices the timeout
+is still handled.
 
 Kafka: `NetworkClient#poll` calls `#handleTimedOutRequests` after it has handled the responses.
 """
@@ -115,7 +115,7 @@ class Client(Node, metaclass=ABCMeta):
         super().handle(message, sender)
 
     def reconnect_time(self, node: str) -> int:
-        """Return the time when the client tries to reconnect to a broker, µs; 0 if the connection is not broken."""
+        """Return the time when the client tries to reconnect to a broker, in µs; 0 if the connection is not broken."""
         return self._reconnect[node][0] if node in self._reconnect else 0
 
     def is_connected(self, node: str) -> bool:

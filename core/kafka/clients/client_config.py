@@ -155,8 +155,8 @@ class ClientConfig(ReprMixin):
         default_api_timeout: default.api.timeout.ms of a consumer.
         batches: whether a producer collects records in batches, which it does if linger.ms, batch.size, or buffer.memory was given.
         linger: linger.ms of a producer.
-        batch_size: batch.size of a producer, bytes.
-        buffer_memory: buffer.memory of a producer, bytes.
+        batch_size: batch.size of a producer, in bytes.
+        buffer_memory: buffer.memory of a producer, in bytes.
         max_block: max.block.ms of a producer.
     """
 

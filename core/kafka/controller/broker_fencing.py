@@ -17,8 +17,8 @@ def handle_broker_fenced(replication: ReplicationControlManager, broker: int, si
     """Fence a broker: remove it from every ISR, and elect new leaders for the partitions that it leads (`#handleBrokerFenced`).
 
     Args:
-        silent: the time that has passed since the broker's last heartbeat, µs.
-        limit: the session timeout that has expired, µs; -1 if the broker is fenced for another reason.
+        silent: the time that has passed since the broker's last heartbeat, in µs.
+        limit: the session timeout that has expired, in µs; -1 if the broker is fenced for another reason.
     """
     journal = replication.journal
     journal.cause = journal.emit(events.BrokerFenced.kind, broker, silent, limit)

@@ -16,7 +16,7 @@ from core.sim.repr_mixin import ReprMixin
 from core.sim.units import US_PER_MS
 
 NEXT_FENCING_DELAY: Final = 10 * US_PER_MS
-"""The delay between a check that fenced a broker and the next check, µs (`PeriodicTaskControlManager#nextDelayTimeNs`)."""
+"""The delay between a check that fenced a broker and the next check, in µs (`PeriodicTaskControlManager#nextDelayTimeNs`)."""
 
 _CHECKS_A_SESSION: Final = 8
 """The number of periodic checks per session timeout (`QuorumController#maybeFenceStaleBrokerPeriodNs`)."""
@@ -118,7 +118,7 @@ class BrokerHeartbeatManager:
         return state is not None and state.last_contact + self.session_timeout_us >= now
 
     def session_end(self, broker: int) -> int | None:
-        """Return the time at which a broker's session ends unless the broker sends a heartbeat, µs; None if the broker is fenced or
+        """Return the time at which a broker's session ends unless the broker sends a heartbeat, in µs; None if the broker is fenced or
         unknown.
         """
         state = self._brokers.get(broker)
@@ -135,7 +135,8 @@ class BrokerHeartbeatManager:
         return None
 
     def next_check_time(self) -> int | None:
-        """Return the last time at which the oldest session is still valid, µs; None if no broker is unfenced (Kafka: `#nextCheckTimeNs`).
+        """Return the last time at which the oldest session is still valid, in µs; None if no broker is unfenced (Kafka:
+        `#nextCheckTimeNs`).
 
         A session expires 1 µs after the last time at which it is valid. Before that, `stale_broker` does not return the session's broker.
         """
@@ -145,15 +146,15 @@ class BrokerHeartbeatManager:
 
     @property
     def fencing_period(self) -> int:
-        """The time between two periodic checks for stale brokers, µs. The controller might fence a broker as late as one period after the
-        broker's session expires."""
+        """The time between two periodic checks for stale brokers, in µs. The controller might fence a broker as late as one period after
+        the broker's session expires."""
         return max(US_PER_MS, self.session_timeout_us // _CHECKS_A_SESSION)
 
     def next_check_in(self, now: int, *, periodic: bool, fenced: bool) -> int | None:
         """Return the time in µs until the controller looks for a stale broker again; None if there is no broker to check.
 
         Args:
-            now: the current time, µs.
+            now: the current time, in µs.
             periodic: whether the controller checks at fixed intervals (`Release.fences_periodically`), instead of only when the oldest
                 session might have expired.
             fenced: whether the controller has just fenced a broker.

@@ -48,7 +48,7 @@ from core.sim.node import Node
 from core.sim.units import SECOND, US_PER_MS
 
 CONTINUE_DELAY: Final = 10 * US_PER_MS
-"""The delay before a periodic task continues after it reached the maximum number of elections in one pass, µs."""
+"""The delay before a periodic task continues after it reached the maximum number of elections in one pass, in µs."""
 
 BALANCE_LEADERS: Final = "balance"
 """The name of the periodic task that returns leadership to preferred replicas."""
@@ -66,9 +66,9 @@ class QuorumController(Node):
         brokers: the broker registrations, keyed by broker ID.
         heartbeats: the heartbeat state of the brokers.
         replication: the partitions and topics.
-        last_contact: the arrival time of each broker's last heartbeat, µs.
+        last_contact: the arrival time of each broker's last heartbeat, in µs.
         next_producer_id: the start of the next block of producer IDs.
-        scheduled: the due time of each scheduled periodic task, µs.
+        scheduled: the due time of each scheduled periodic task, in µs.
         active: the address of the active controller.
     """
 
@@ -284,7 +284,7 @@ class QuorumController(Node):
     # --- periodic tasks --------------------------------------------------------------------------------------------
 
     def periodic_tasks(self) -> tuple[tuple[str, int], ...]:
-        """Return the periodic tasks that have work to do, each with the delay until it runs, µs.
+        """Return the periodic tasks that have work to do, each with the delay until it runs, in µs.
 
         Kafka: `#maybeScheduleNextBalancePartitionLeaders`, `#maybeScheduleNextElectUncleanLeaders`. No task is needed while every partition
         is led by its preferred replica.

@@ -47,7 +47,7 @@ class GroupCoordinatorContext(CoordinatorContext, Protocol):
         Args:
             tp: the partition.
             make: a function that creates the batch, given the batch's first offset.
-            deadline: the time when the write times out, µs.
+            deadline: the time when the write times out, in µs.
             completion: the function to call with the error, or with NONE.
             guard: the verification number of a transactional batch; 0 if the batch needed no verification.
             below_min_isr: whether the batch is appended even if the ISR is smaller than min.insync.replicas.

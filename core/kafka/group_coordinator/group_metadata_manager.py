@@ -25,7 +25,7 @@ from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, partiti
 from core.sim.units import US_PER_MS
 
 LOAD_DELAY: Final = US_PER_MS
-"""The time that a broker takes to load the groups of a partition, µs."""
+"""The time that a broker takes to load the groups of a partition, in µs."""
 
 
 class GroupCache:

@@ -24,7 +24,7 @@ TIMER: Final = "expire-offsets"
 
 
 def expiration_base(group: GroupMetadata, tp: TopicPartition, committed: CommittedOffset, release: Release) -> int | None:
-    """Return the time at which the retention period of an offset begins, µs; None if the offset does not expire
+    """Return the time at which the retention period of an offset begins, in µs; None if the offset does not expire
     (`ClassicGroup#offsetExpirationCondition`)."""
     if not release.offsets_expire_with_group:
         return committed.timestamp

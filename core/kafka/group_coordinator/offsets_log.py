@@ -27,7 +27,7 @@ class CommittedOffset(NamedTuple):
     Attributes:
         offset: the offset of the next record to read.
         leader_epoch: the leader epoch of the last record that was read; -1 if it is unknown.
-        timestamp: the time of the commit, µs.
+        timestamp: the time of the commit, in µs.
         metadata: the string that the application stored with the offset.
     """
 

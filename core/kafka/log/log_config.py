@@ -18,11 +18,11 @@ class LogConfig(ReprMixin):
 
     Attributes:
         segment_bytes: the maximum size of a segment; a batch that would exceed it starts the next segment.
-        segment_us: the maximum time between a segment's first and last batch, µs.
+        segment_us: the maximum time between a segment's first and last batch, in µs.
         flush_messages: the number of unflushed records at which a log is flushed.
-        flush_us: how long a log can go without a flush before the flush scheduler flushes it, µs.
-        retention_us: the maximum age of the newest record in a segment, µs. Segments whose newest record is older than `retention_us` are
-            deleted. -1 means no limit.
+        flush_us: how long a log can go without a flush before the flush scheduler flushes it, in µs.
+        retention_us: the maximum age of the newest record in a segment, in µs. Segments whose newest record is older than `retention_us`
+            are deleted. -1 means no limit.
         retention_bytes: the size to which retention reduces a log. Retention deletes the oldest segments as long as the rest of the log has
             at least this size. -1 means no limit.
         max_message_bytes: the maximum size of a record that a producer sends.
@@ -32,9 +32,9 @@ class LogConfig(ReprMixin):
         compact: whether cleanup.policy contains `compact`.
         delete: whether cleanup.policy contains `delete`, in which case retention applies.
         min_cleanable_ratio: the fraction of dirty bytes above which a log is cleaned.
-        delete_retention_us: the minimum time for which a tombstone or a marker stays in the cleaned part of a log, µs.
-        min_compaction_lag_us: the minimum age at which a record can be cleaned, µs.
-        max_compaction_lag_us: the age at which a record becomes due for cleaning even if few bytes are dirty, µs.
+        delete_retention_us: the minimum time for which a tombstone or a marker stays in the cleaned part of a log, in µs.
+        min_compaction_lag_us: the minimum age at which a record can be cleaned, in µs.
+        max_compaction_lag_us: the age at which a record becomes due for cleaning even if few bytes are dirty, in µs.
         log_append_time: whether records get their timestamps from the leader's clock (message.timestamp.type, KIP-32).
     """
 

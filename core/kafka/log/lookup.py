@@ -36,7 +36,7 @@ class LookupStep(NamedTuple):
         step: `segment`, `index`, `timeindex`, `txnindex`, `scan`, or `answer`.
         file: the name of the file that the step reads; empty if it reads none.
         offset: the offset that the step finds; NOT_FOUND if there is none.
-        timestamp: the timestamp that the step finds, ms; NO_TIMESTAMP if there is none.
+        timestamp: the timestamp that the step finds, in ms; NO_TIMESTAMP if there is none.
         position: the position in the segment file that the step finds; -1 if it finds none.
         probes: the number of index entries that the step compares.
         batches: the number of batch headers that the step reads.
@@ -63,7 +63,7 @@ class Lookup(NamedTuple):
         error: OFFSET_OUT_OF_RANGE, or NONE.
         offset: for a lookup by offset, the first offset in the answer's first batch; for a lookup by timestamp, the offset of the record;
             NOT_FOUND if there is none.
-        timestamp: the timestamp of the record at `offset`, ms; NO_TIMESTAMP if there is none.
+        timestamp: the timestamp of the record at `offset`, in ms; NO_TIMESTAMP if there is none.
         segment: the segment that contains the answer; None if there is no record.
         batch: the first batch in the answer; None if there is no record.
         bytes: the number of bytes that a fetch gets from the segment; 0 for a lookup by timestamp.

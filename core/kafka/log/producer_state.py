@@ -32,13 +32,13 @@ from core.kafka.release import CURRENT, Release
 from core.sim.units import US_PER_MS
 
 EXPIRATION_CHECK: Final = 600_000 * US_PER_MS
-"""The default of producer.id.expiration.check.interval.ms, the interval at which a broker checks for idle producers, µs."""
+"""The default of producer.id.expiration.check.interval.ms, the interval at which a broker checks for idle producers, in µs."""
 
 EXPIRATION_CHECK_SETTING: Final = "producer.id.expiration.check.interval.ms"
 """The setting that defines the interval at which a broker checks for idle producers."""
 
 LATE_TRANSACTION_BUFFER: Final = 300_000 * US_PER_MS
-"""The time beyond transaction.max.timeout.ms after which an idle transaction counts as late, µs
+"""The time beyond transaction.max.timeout.ms after which an idle transaction counts as late, in µs
 (`ProducerStateManager.LATE_TRANSACTION_BUFFER_MS`).
 """
 
@@ -158,7 +158,7 @@ class ProducerStateManager:
         """Return the guard for a batch whose transaction is not open on this partition (`#maybeCreateVerificationStateEntry`).
 
         Args:
-            now: the current time, µs.
+            now: the current time, in µs.
             begins_at_0: whether the first batch of an unknown producer must have sequence number 0 (transaction.version 2).
         """
         known = self.verifications.get(producer_id)
@@ -235,10 +235,10 @@ class ProducerStateManager:
         """Return the producers in the form in which DescribeProducers shows them (`UnifiedLog#activeProducers`).
 
         Args:
-            now: the current time, µs. Producers that a periodic check has already removed are left out. If `now` is None, the result
+            now: the current time, in µs. Producers that a periodic check has already removed are left out. If `now` is None, the result
                 assumes that no periodic check has run.
-            expiration: the time after which an idle producer expires, µs.
-            interval: the time between two periodic checks for idle producers, µs.
+            expiration: the time after which an idle producer expires, in µs.
+            interval: the time between two periodic checks for idle producers, in µs.
         """
         return tuple(
             ActiveProducer(each.producer_id, each.epoch, each.coordinator_epoch, each.last_sequence, each.last_timestamp, each.open_from)
@@ -267,8 +267,8 @@ class ProducerStateManager:
         The metric PartitionsWithLateTransactionsCount counts the partitions that have a late transaction (since 3.2).
 
         Args:
-            now: the current time, µs.
-            max_timeout: transaction.max.timeout.ms, µs.
+            now: the current time, in µs.
+            max_timeout: transaction.max.timeout.ms, in µs.
         """
         if not self.ongoing:
             return False

@@ -52,7 +52,7 @@ class ProducerStateEntry:
         epoch: the producer epoch of the last batch or marker.
         batches: the last batches that the producer sent in this epoch, at most `NUM_BATCHES_TO_RETAIN`.
         coordinator_epoch: the epoch of the coordinator that wrote the last marker; -1 before the first marker.
-        last_timestamp: the timestamp of the last batch or marker, µs; NO_TIMESTAMP if no batch or marker has set it.
+        last_timestamp: the timestamp of the last batch or marker, in µs; NO_TIMESTAMP if no batch or marker has set it.
         open_from: the first offset of the open transaction; NO_OFFSET if none is open.
     """
 
@@ -119,7 +119,7 @@ class VerificationStateEntry:
         lowest_sequence: the lowest first sequence number among the waiting batches.
         epoch: the largest producer epoch among the waiting batches.
         begins_at_0: whether the first batch of an unknown producer must have sequence number 0 (transaction.version 2).
-        created: the time when the first batch arrived, µs.
+        created: the time when the first batch arrived, in µs.
     """
 
     __slots__ = ("begins_at_0", "created", "epoch", "guard", "lowest_sequence")

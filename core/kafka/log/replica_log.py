@@ -34,7 +34,7 @@ class ReplicaLog(ReadableLog):
         config: the settings for segments, flushes, and retention; set by `configure`.
         producers: the state of the producers up to `producers.end_offset`; None while the log has no batch with a producer ID.
         recovery_point: the offset below which all records have been flushed to disk, so that they survive a power loss.
-        last_flush: the time when the flush scheduler last flushed the log, µs.
+        last_flush: the time when the flush scheduler last flushed the log, in µs.
         last_append: the sequence number of the event that last moved the LEO, as far as this process knows.
         flush_at: the LEO at which there are so many unflushed records that the log is flushed; None if the number of unflushed records
             never causes a flush.

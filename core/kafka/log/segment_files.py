@@ -46,7 +46,7 @@ class PositionedBatch(NamedTuple):
         bytes: the batch's size in the segment file.
         leader_epoch: the epoch of the leader that appended the batch.
         offsets: the offsets of the records that are left after log compaction; empty if none is left.
-        horizon: the delete horizon, µs; NO_HORIZON if none is set.
+        horizon: the delete horizon, in µs; NO_HORIZON if none is set.
     """
 
     batch: Batch
@@ -70,7 +70,7 @@ class PositionedBatch(NamedTuple):
 
     @property
     def timestamp(self) -> int:
-        """The timestamp of the batch's records, ms."""
+        """The timestamp of the batch's records, in ms."""
         return self.batch.timestamp // US_PER_MS
 
     @property
@@ -110,7 +110,7 @@ class SegmentFiles:
 
     @cached_property
     def largest_timestamp(self) -> int:
-        """The largest timestamp among the records, ms; NO_TIMESTAMP if there are none (`LogSegment#largestTimestamp`)."""
+        """The largest timestamp among the records, in ms; NO_TIMESTAMP if there are none (`LogSegment#largestTimestamp`)."""
         return largest_timestamp(self._log, self.base, self.end) // US_PER_MS if self.base < self.end else NO_TIMESTAMP
 
     @cached_property

@@ -77,7 +77,7 @@ def _too_old(log: ReplicaLog, bases: tuple[int, ...], now: int) -> int:
 
 
 def largest_timestamp(log: ReplicaLog, start: int, end: int) -> int:
-    """Return the largest timestamp among the records in [start, end), µs; 0 if there are none."""
+    """Return the largest timestamp among the records in [start, end), in µs; 0 if there are none."""
     if not log.starts or end <= log.starts[0]:
         return 0
     runs = log.physical_runs(start)

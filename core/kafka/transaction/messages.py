@@ -34,7 +34,7 @@ class InitTransactionalIdRequest(NamedTuple):
         correlation: the correlation ID.
         producer: the producer's name, for the journal.
         transactional_id: the transactional.id.
-        timeout_us: transaction.timeout.ms, µs.
+        timeout_us: transaction.timeout.ms, in µs.
         producer_id: the producer's current ID; -1 if it has none.
         producer_epoch: the producer's current epoch; -1 if it has none.
         version: the transaction.version of the client.

@@ -20,7 +20,7 @@ from core.kafka.transaction.transaction_state_manager import TransactionStateMan
 from core.sim.units import US_PER_MS
 
 RETRY: Final = 100 * US_PER_MS
-"""The delay before markers that failed, or whose leader is not known, are sent again, µs."""
+"""The delay before markers that failed, or whose leader is not known, are sent again, in µs."""
 
 RETRIED: Final = frozenset(
     {

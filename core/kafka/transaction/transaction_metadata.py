@@ -54,11 +54,11 @@ class TransactionMetadata:
         producer_epoch: the epoch of the current producer.
         last_producer_epoch: the epoch before the last bump, which identifies a retry of InitProducerId. The log does not contain the last
             epoch.
-        timeout_us: the producer's transaction.timeout.ms, µs.
+        timeout_us: the producer's transaction.timeout.ms, in µs.
         state: the last state that was committed to the log.
         partitions: those partitions of the transaction whose marker is not confirmed yet, in the order in which they were added.
-        start_time: the time when the transaction's first partition was added, µs; -1 if it has no partitions.
-        update_time: the time of the last change, µs.
+        start_time: the time when the transaction's first partition was added, in µs; -1 if it has no partitions.
+        update_time: the time of the last change, in µs.
         client_version: the transaction.version that was used by the client that added the partitions.
         pending_state: the state that is being written; None if no transition is pending.
         has_failed_epoch_fence: whether the epoch was already bumped for an abort whose write failed (KAFKA-9666).
@@ -114,9 +114,9 @@ class TransactionMetadata:
         (`#prepareIncrementProducerEpoch`).
 
         Args:
-            timeout_us: the producer's transaction.timeout.ms, µs.
+            timeout_us: the producer's transaction.timeout.ms, in µs.
             expected_epoch: the epoch that the producer believes it has; NO_PRODUCER_EPOCH if the request contains no epoch.
-            now: the current time, µs.
+            now: the current time, in µs.
         """
         if self.producer_epoch >= MAX_EPOCH:
             raise ValueError(f"{self.transactional_id}: the producer epoch {self.producer_epoch} cannot be incremented")
@@ -180,7 +180,7 @@ class TransactionMetadata:
         recognize the abort and continue. With transaction.version 0 or 1, the epoch rises in memory even if the write fails.
 
         Args:
-            now: the current time, µs.
+            now: the current time, in µs.
             bump_again: whether the epoch rises again if it already rose in an earlier attempt that failed (before 2.6).
 
         Raises:
@@ -206,7 +206,7 @@ class TransactionMetadata:
 
         Args:
             state: PREPARE_COMMIT or PREPARE_ABORT.
-            now: the current time, µs.
+            now: the current time, in µs.
             version: the transaction.version of the client.
             next_producer_id: the producer ID to use next if the epochs are exhausted.
             empty: whether no partition was ever added to the transaction.

@@ -31,7 +31,7 @@ def list_transactions(
 
     Args:
         states: the transactional IDs that a broker coordinates.
-        now: the current time, µs.
+        now: the current time, in µs.
         producer_ids: the producer IDs to list. If `producer_ids` is empty, transactions of all producer IDs are listed.
         longer_than: list only transactions that began more than this many µs ago; -1 lists all. An ID that has no start time is always
             listed (since 3.8).

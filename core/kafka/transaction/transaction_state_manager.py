@@ -31,7 +31,7 @@ LOG_WRITER: Final = "transaction-coordinator"
 """The name that appears as the producer of the records in `__transaction_state`."""
 
 TOMBSTONE_TIMEOUT: Final = 30 * SECOND
-"""How long a write of tombstones can wait to be replicated, µs (the broker's request.timeout.ms)."""
+"""How long a write of tombstones can wait to be replicated, in µs (the broker's request.timeout.ms)."""
 
 APPEND_ERRORS: Final = {
     errors.UNKNOWN_TOPIC_OR_PARTITION: errors.COORDINATOR_NOT_AVAILABLE,

@@ -79,8 +79,8 @@ class Session:
     Attributes:
         number: the session's id.
         address: the client's address.
-        timeout: the session timeout, µs.
-        last_heard: the time of the client's last request, µs.
+        timeout: the session timeout, in µs.
+        last_heard: the time of the client's last request, in µs.
         ephemerals: the paths of the session's ephemeral znodes (ordered set).
     """
 

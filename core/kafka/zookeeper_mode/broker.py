@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     pass
 
 LOCAL_DELIVERY_DELAY: Final = 1
-"""The time that a broker's message to the controller on the same broker takes, µs.
+"""The time that a broker's message to the controller on the same broker takes, in µs.
 
 The delivery delay ensures that the effects of an act occur after the act itself.
 """
@@ -49,7 +49,7 @@ SHUTDOWN_TRIES: Final = 3
 """The maximum number of times that a broker requests a controlled shutdown (controlled.shutdown.max.retries)."""
 
 SHUTDOWN_BACKOFF: Final = 5 * SECOND
-"""The delay between two requests for a controlled shutdown, µs (controlled.shutdown.retry.backoff.ms)."""
+"""The delay between two requests for a controlled shutdown, in µs (controlled.shutdown.retry.backoff.ms)."""
 
 
 class ZooKeeperBroker(Broker):

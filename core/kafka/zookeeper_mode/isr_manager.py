@@ -22,13 +22,13 @@ from core.kafka.zookeeper_mode.client import ZooKeeperClient
 from core.sim.units import SECOND, US_PER_MS
 
 CHECK_INTERVAL: Final = 2_500 * US_PER_MS
-"""The time between two checks for changes to publish, µs (the task `isr-change-propagation`)."""
+"""The time between two checks for changes to publish, in µs (the task `isr-change-propagation`)."""
 
 LINGER: Final = 5 * SECOND
-"""The time without a further change after which changes are published, µs (`IsrChangePropagationBlackOut`)."""
+"""The time without a further change after which changes are published, in µs (`IsrChangePropagationBlackOut`)."""
 
 MAX_DELAY: Final = 60 * SECOND
-"""The time since the last publication after which changes are published in any case, µs (`IsrChangePropagationInterval`)."""
+"""The time since the last publication after which changes are published in any case, in µs (`IsrChangePropagationInterval`)."""
 
 
 class ZooKeeperIsrManager:
@@ -37,8 +37,8 @@ class ZooKeeperIsrManager:
     Attributes:
         unsent: the writes that ZooKeeper has not responded to, by partition.
         changes: the unpublished changes (ordered set; Kafka: `isrChangeSet`).
-        last_change: the time of the last change, µs.
-        last_publish: the time of the last publication, µs.
+        last_change: the time of the last change, in µs.
+        last_publish: the time of the last publication, in µs.
     """
 
     def __init__(

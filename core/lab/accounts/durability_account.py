@@ -59,7 +59,7 @@ class DurabilityAccount:
         partitions: the account of each partition.
         elections: the number of elections of each kind: clean, unclean, preferred, eligible, last-known.
         shrinks, expands: the number of committed ISR changes, by leader.
-        latencies: the produce latencies of acknowledged batches, µs, by (topic, acks), in order of acknowledgment.
+        latencies: the produce latencies of acknowledged batches, in µs, by (topic, acks), in order of acknowledgment.
         exposed: the brokers that can be elected and lack committed records, by partition, as last recorded in the journal.
         check_exposure: the function to call when committed records of a partition might have become exposed or safe.
         electable_brokers_changed: the function to call when the set of electable brokers might have changed, for any partition.
@@ -155,12 +155,12 @@ class DurabilityAccount:
         return current_losses(self.partitions)
 
     def under_replicated_us(self, tp: TopicPartition) -> int:
-        """Return how long a partition has been under-replicated while it had a leader, µs."""
+        """Return how long a partition has been under-replicated while it had a leader, in µs."""
         account = self.of(tp)
         return account.under_total + (self.journal.now - account.under_since if account.under_since >= 0 else 0)
 
     def offline_us(self, tp: TopicPartition) -> int:
-        """Return the total time for which a partition has had no leader, µs."""
+        """Return the total time for which a partition has had no leader, in µs."""
         account = self.of(tp)
         return account.offline_total + (self.journal.now - account.offline_since if account.offline_since >= 0 else 0)
 

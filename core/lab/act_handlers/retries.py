@@ -21,7 +21,7 @@ from core.sim.units import parse_duration
 
 
 def _check(cluster: ClusterNodes, act: acts.StartRetryService) -> tuple[int, ...]:
-    """Check the act, and return its delays, µs.
+    """Check the act, and return its delays, in µs.
 
     Raises:
         ActRefused: a word or number of the act is wrong, or the release has no transactions.

@@ -81,7 +81,7 @@ class Load(Act, word="load", does="produce steadily until stop-load"):
     commit_records: int = 0
     """The number of records after which a transaction is committed; 0 for no limit."""
     commit_every: int = 0
-    """The age at which a transaction is committed, µs; 0 for no limit."""
+    """The age at which a transaction is committed, in µs; 0 for no limit."""
 
 
 @attrs.frozen(eq=False, repr=False)

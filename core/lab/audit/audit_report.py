@@ -45,7 +45,7 @@ TOTAL: Final = None
 
 
 class BucketRow(NamedTuple):
-    """The numbers of records in one bucket of a topic. `start` is the start of the bucket, µs, or TOTAL. `version` is 1 at first and
+    """The numbers of records in one bucket of a topic. `start` is the start of the bucket, in µs, or TOTAL. `version` is 1 at first and
     increases each time that late records change the row; in a total, it is 0. All other columns contain numbers of records.
     """
 
@@ -70,7 +70,7 @@ class TierRow(NamedTuple):
 
     Attributes:
         topic: the name of the topic.
-        start: the start of the bucket, µs, or TOTAL.
+        start: the start of the bucket, in µs, or TOTAL.
         tier: the name of the tier: `produced`, `acked`, `stored`, `group NAME`, or the name of a consumer.
         records: the number of records that reached the tier.
         duplicated: the number of additional copies or deliveries of the records that reached the tier.
@@ -143,8 +143,8 @@ class AuditReport:
     """The report.
 
     Attributes:
-        now: the virtual time of the report, µs.
-        bucket, lateness: the length of a bucket and the allowed lateness, µs.
+        now: the virtual time of the report, in µs.
+        bucket, lateness: the length of a bucket and the allowed lateness, in µs.
         buckets: a row for each bucket, and a total for each topic after its buckets.
         tiers: a row for each bucket and tier, and the totals of each topic after its buckets.
         lost, skipped: the ranges of lost records, and the ranges of skipped records.

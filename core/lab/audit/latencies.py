@@ -10,7 +10,7 @@ PERCENTILES: Final = (50, 95, 99)
 
 
 class LatencySummary(NamedTuple):
-    """A summary of the latencies of `records` records, µs. If there are no records, all values are 0. The mean is rounded down."""
+    """A summary of the latencies of `records` records, in µs. If there are no records, all values are 0. The mean is rounded down."""
 
     records: int = 0
     mean: int = 0
@@ -21,7 +21,7 @@ class LatencySummary(NamedTuple):
 
 
 class Latencies:
-    """A collection of latencies, µs, each with the number of its records. A wrong clock can make a latency negative."""
+    """A collection of latencies, in µs, each with the number of its records. A wrong clock can make a latency negative."""
 
     __slots__ = ("_counts",)
 

@@ -38,13 +38,13 @@ ACKED: Final = "acked"
 STORED: Final = "stored"
 
 DEFAULT_BUCKET: Final = 60 * SECOND
-"""The default length of a bucket, µs."""
+"""The default length of a bucket, in µs."""
 
 _HIGH_WATERMARK: Final = events.HighWatermarkAdvanced.kind
 
 
 class BucketKey(NamedTuple):
-    """A bucket of a topic: the records with timestamps in [start, start + bucket), µs."""
+    """A bucket of a topic: the records with timestamps in [start, start + bucket), in µs."""
 
     topic: str
     start: int
@@ -76,7 +76,7 @@ class Tier:
 
 @attrs.define(slots=True, eq=False)
 class BucketState:
-    """The time at which a bucket closes or last closed, µs, and its version: 1 plus the number of times that the row has changed."""
+    """The time at which a bucket closes or last closed, in µs, and its version: 1 plus the number of times that the row has changed."""
 
     closes: int
     version: int = 1
@@ -86,8 +86,8 @@ class MessageAudit:
     """The audit of a session. Call `attach` to make the audit the observer of the durability account, and pass every event to the audit.
 
     Attributes:
-        bucket: the period of event time that a bucket covers, µs.
-        lateness: how long a bucket stays open after its end, µs.
+        bucket: the period of event time that a bucket covers, in µs.
+        lateness: how long a bucket stays open after its end, in µs.
         produced: the records that producers passed to send().
         tiers: the tiers by name; those of groups are `group NAME`, those of delay services `delayed by NAME` and `dead-lettered by NAME`, and those of
             consumers have the names of the consumers.

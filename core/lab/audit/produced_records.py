@@ -24,7 +24,7 @@ class ProducedBatch(NamedTuple):
     Attributes:
         first: the counter of the first record in the batch.
         records: the number of records in the batch.
-        timestamp: the timestamp of the records, from the producer's clock, µs.
+        timestamp: the timestamp of the records, from the producer's clock, in µs.
         tp: the partition to which the batch belongs.
     """
 

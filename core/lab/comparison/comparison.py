@@ -25,22 +25,22 @@ from core.sim.journal import Sink, null_sink
 from core.sim.units import SECOND, US_PER_MS
 
 EVERY: Final = 20 * US_PER_MS
-"""The time between two writes by a client, µs."""
+"""The time between two writes by a client, in µs."""
 
 LIMIT: Final = 12 * SECOND
-"""The time limit of a write, µs. The limit is longer than MySQL's default timeout for semi-synchronous replication."""
+"""The time limit of a write, in µs. The limit is longer than MySQL's default timeout for semi-synchronous replication."""
 
 READ_EVERY: Final = 37 * US_PER_MS
-"""The time between two reads by a client, µs."""
+"""The time between two reads by a client, in µs."""
 
 WARM_UP: Final = SECOND // 10
-"""How long clients have to find the leader before the load starts, µs."""
+"""How long clients have to find the leader before the load starts, in µs."""
 
 AFTER: Final = 4 * SECOND
-"""How long the load continues after everything is repaired, µs."""
+"""How long the load continues after everything is repaired, in µs."""
 
 QUIET: Final = 60 * SECOND
-"""How long each system runs without load after the load has ended, µs."""
+"""How long each system runs without load after the load has ended, in µs."""
 
 
 @attrs.frozen
@@ -49,7 +49,7 @@ class SystemView:
 
     Attributes:
         name, title: the name and the title of the variant.
-        now: the time since the start of the run, µs.
+        now: the time since the start of the run, in µs.
         copies: the state of each copy: the rows that it has stored, and which of them would survive a loss of power, are acknowledged, and
             are visible.
         acked: the number of acknowledged writes so far.
@@ -76,7 +76,7 @@ class Run:
     Attributes:
         variant, fault: the variant of the system, and the fault.
         system: the system that is running.
-        start: the virtual time at which the load starts, µs. All times in the run are measured from `start`.
+        start: the virtual time at which the load starts, in µs. All times in the run are measured from `start`.
         refused: the acts that the system refused, with the reasons.
     """
 
@@ -122,7 +122,7 @@ class Run:
 
     @property
     def elapsed(self) -> int:
-        """The time since the start of the run, µs."""
+        """The time since the start of the run, in µs."""
         return self.system.now - self.start
 
     def run_until(self, time: int) -> None:

@@ -10,14 +10,14 @@ from core.models import acts
 from core.sim.units import SECOND, US_PER_MS
 
 FAULT_AT: Final = SECOND + 1_500
-"""The time at which a fault begins, µs: between the acknowledgment of an asynchronous write and its arrival at a replica."""
+"""The time at which a fault begins, in µs: between the acknowledgment of an asynchronous write and its arrival at a replica."""
 
 HEALED_AT: Final = 61 * SECOND
-"""The time at which a fault ends, µs."""
+"""The time at which a fault ends, in µs."""
 
 OPERATOR_AFTER: Final = 30 * SECOND
-"""The time from the first act until an operator promotes a replica, µs. Operators act only in some models, and only if the source is dead
-or cut off."""
+"""The time from the first act until an operator promotes a replica, in µs. Operators act only in some models, and only if the source is
+dead or cut off."""
 
 
 @attrs.frozen
@@ -27,8 +27,8 @@ class Fault:
     Attributes:
         name: the name of the fault on the command line.
         title: a one-line description of the fault.
-        steps: the acts, each with its time since the start of the run, µs.
-        healed_at: the time at which everything is repaired, µs.
+        steps: the acts, each with its time since the start of the run, in µs.
+        healed_at: the time at which everything is repaired, in µs.
         isolated: whether client `a` is cut off together with the primary.
         servers: the number of servers, each of which has a copy.
     """

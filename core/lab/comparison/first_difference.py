@@ -11,7 +11,7 @@ from core.models.account import OK, ReadRecord, WriteRecord
 from core.sim.units import US_PER_MS, format_duration
 
 SLOW: int = 100 * US_PER_MS
-"""The smallest difference in latency that counts as a difference for a client, µs."""
+"""The smallest difference in latency that counts as a difference for a client, in µs."""
 
 
 @attrs.frozen

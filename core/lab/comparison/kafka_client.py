@@ -28,7 +28,7 @@ NOT_APPENDED: Final = frozenset({errors.NOT_LEADER_OR_FOLLOWER, errors.UNKNOWN_T
 """The errors after which it is certain that the leader has not appended the record. The client tries again after a short time."""
 
 REQUEST_TIMEOUT: Final = 30 * SECOND
-"""The request.timeout.ms of the Java clients, µs."""
+"""The request.timeout.ms of the Java clients, in µs."""
 
 
 @attrs.frozen

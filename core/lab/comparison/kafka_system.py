@@ -44,7 +44,7 @@ class KafkaSettings:
         acks: the value of acks for the writes: 0, 1, or -1 for all.
         min_isr: min.insync.replicas.
         unclean: unclean.leader.election.enable.
-        latency: the latency of each link between brokers, µs.
+        latency: the latency of each link between brokers, in µs.
         by_hand: whether followers fetch only when an act tells them to.
     """
 
@@ -87,11 +87,11 @@ class KafkaSystem:
 
     @property
     def now(self) -> int:
-        """Virtual time, µs."""
+        """Virtual time, in µs."""
         return self.cluster.now
 
     def next_time(self) -> int | None:
-        """Return the time of the next step, µs; None if nothing is scheduled."""
+        """Return the time of the next step, in µs; None if nothing is scheduled."""
         return self.cluster.next_time()
 
     def step(self) -> bool:
@@ -102,7 +102,7 @@ class KafkaSystem:
         return self.cluster.step()
 
     def run_until(self, time: int) -> None:
-        """Run until a given time, µs, and count the traffic. The run does not skip idle fetches, so that every message is counted
+        """Run until a given time, in µs, and count the traffic. The run does not skip idle fetches, so that every message is counted
         (`core.sim.long_polling`).
         """
         cluster = self.cluster
@@ -271,8 +271,8 @@ class KafkaSystem:
 
 
 def wire_bytes(message: object) -> int:
-    """Return the size of a message on the network, bytes. As in the other models, the size is the sum of a fixed overhead and the size of
-    the rows.
+    """Return the size of a message on the network, in bytes. As in the other models, the size is the sum of a fixed overhead and the size
+    of the rows.
     """
     rows = sum(each.end - each.start for part in message.parts() for each in part.records) if type(message) is FetchResponse else 0
     return OVERHEAD + ROW_BYTES * rows

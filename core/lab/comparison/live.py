@@ -26,15 +26,15 @@ from core.sim.events import NOTABLE, EventTuple
 from core.sim.units import SECOND, US_PER_MS, format_duration
 
 END: Final = 180 * SECOND
-"""The length of a session, µs."""
+"""The length of a session, in µs."""
 
 IN_FLIGHT: Final = 1_500
-"""The time from the start of a write to the moment at which an act takes effect, µs. When the act takes effect, an asynchronous write has
-been acknowledged, but no replica has it.
+"""The time from the start of a write to the moment at which an act takes effect, in µs. When the act takes effect, an asynchronous write
+has been acknowledged, but no replica has it.
 """
 
 EVERY: Final = 20 * US_PER_MS
-"""The time between two moments at which an act can take effect, µs."""
+"""The time between two moments at which an act can take effect, in µs."""
 
 KEPT: Final = 60_000
 """The maximum number of events that are kept for each system."""
@@ -59,7 +59,7 @@ WEAK_NAMES: Final = ("kafka-acks-1", "mysql", "elasticsearch", "quorum")
 
 @attrs.frozen
 class LiveEvent:
-    """An event of a system: its time since the start, µs, and its sentence."""
+    """An event of a system: its time since the start, in µs, and its sentence."""
 
     at: int
     text: str
@@ -71,7 +71,7 @@ class LiveView:
 
     Attributes:
         name, title: the name and the title of the variant.
-        now: the virtual time since the start of the comparison, µs.
+        now: the virtual time since the start of the comparison, in µs.
         primary: the authoritative server (leader, source, or primary); empty if there is none.
         copies: the view of each copy.
         cells: the counts so far, in the order of `core.lab.comparison.table.COLUMNS`.
@@ -285,7 +285,7 @@ class LiveComparison:
 
     Attributes:
         runs: the run of each system.
-        now: the virtual time since the start of the comparison, µs.
+        now: the virtual time since the start of the comparison, in µs.
     """
 
     def __init__(self, variants: Sequence[Variant], seed: int = 0) -> None:

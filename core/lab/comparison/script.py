@@ -20,7 +20,7 @@ LOAD: Final = (
 """The acts of a scenario that the common workload replaces."""
 
 REPAIRED_AFTER: Final = 40 * SECOND
-"""The time from the last act until everything is repaired, µs. By the time of the repair, the MySQL operator has already acted."""
+"""The time from the last act until everything is repaired, in µs. By the time of the repair, the MySQL operator has already acted."""
 
 
 @attrs.frozen
@@ -42,7 +42,7 @@ def script_of(name: str, title: str, timeline: Sequence[tuple[int, kafka_acts.Ac
     Args:
         name: the name of the scenario.
         title: a one-line description of the scenario.
-        timeline: the scenario's acts, each with the time at which it is performed, µs.
+        timeline: the scenario's acts, each with the time at which it is performed, in µs.
         servers: the counterparts of the brokers in the other models; by default, `n1` for broker 1, and so on, for three brokers.
     """
     steps: list[tuple[int, acts.Act]] = []

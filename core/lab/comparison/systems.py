@@ -44,13 +44,13 @@ class Compared(Protocol):
 
     @property
     def now(self) -> int:
-        """Virtual time, µs."""
+        """Virtual time, in µs."""
 
     def next_time(self) -> int | None:
-        """Return the time of the next step, µs; None if nothing is scheduled."""
+        """Return the time of the next step, in µs; None if nothing is scheduled."""
 
     def run_until(self, time: int) -> None:
-        """Run until a given time, µs."""
+        """Run until a given time, in µs."""
 
     def add_client(self, name: str, servers: tuple[str, ...] = ()) -> WorkloadSource:
         """Add a client that can connect to the given servers; by default, to all servers."""

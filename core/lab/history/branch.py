@@ -81,7 +81,7 @@ class Branch(ReprMixin):
         )
 
     def timed_acts(self) -> list[tuple[int, Act]]:
-        """Return every act with its virtual time, µs."""
+        """Return every act with its virtual time, in µs."""
         return [(event[1], recorded_act(event[4], event[5])) for event in self.act_events]
 
     def last_common_seq(self, other: Branch) -> int | None:
@@ -105,7 +105,7 @@ class EventLogWriter(Protocol):
         """Remove the events after `seq`."""
 
     def close(self, now: int | None = None) -> None:
-        """Complete the event log. `now` is the virtual time at the end of the log, µs."""
+        """Complete the event log. `now` is the virtual time at the end of the log, in µs."""
 
 
 class BranchLogWriter:
@@ -133,6 +133,6 @@ class BranchLogWriter:
             self.last = seq
 
     def close(self, now: int) -> None:
-        """Complete the log at virtual time `now`, µs."""
+        """Complete the log at virtual time `now`, in µs."""
         if self.log is not None:
             self.log.close(now)

@@ -47,7 +47,7 @@ class Destination(ReprMixin):
         what: a short description of the destination.
         seq: the event whose step is the destination; -1 if not given.
         position: the position of the destination; None if not given.
-        time: the virtual time of the destination, µs; -1 if not given. The destination comes after everything that is due at that time.
+        time: the virtual time of the destination, in µs; -1 if not given. The destination comes after everything that is due at that time.
     """
 
     what: str = "that moment"
@@ -57,7 +57,7 @@ class Destination(ReprMixin):
 
     @property
     def clock(self) -> int | None:
-        """The virtual time of the destination, µs; None if it is unknown."""
+        """The virtual time of the destination, in µs; None if it is unknown."""
         return self.position.time if self.position is not None else self.time if self.time >= 0 else None
 
     def reached(self, replay_run: ReplayRun) -> bool:

@@ -49,7 +49,7 @@ class History(TaskRunner):
         branches: all branches of the session.
         bookmarks: the moments of the session that people have marked.
         keyframe_cache: the cache of the session's keyframes.
-        limit: the virtual time beyond which the session does not run, µs; None for no limit.
+        limit: the virtual time beyond which the session does not run, in µs; None for no limit.
         notices: messages that have not been shown yet, each about a result that differs from what was requested.
         on_event: the function that receives every event; None after a move that sends no events.
         on_pause: the function to call when the history stops at the present moment.
@@ -172,7 +172,7 @@ class History(TaskRunner):
     # --- forward ---------------------------------------------------------------------------------------------------
 
     def run_until(self, time_us: int | None, should_yield: ShouldYield = never_yield) -> None:
-        """Execute everything that is due up to a virtual time, µs. If the time is None, run indefinitely.
+        """Execute everything that is due up to a virtual time, in µs. If the time is None, run indefinitely.
 
         Stop early if `should_yield` returns True, the plan ends, or the cluster waits for acts in by-hand mode.
         """
@@ -447,7 +447,7 @@ class History(TaskRunner):
         Args:
             old: the recorded session to replay.
             read_only: whether the session stays within the recording.
-            at: the virtual time to go to after the replay, µs; negative to stay at the end.
+            at: the virtual time to go to after the replay, in µs; negative to stay at the end.
         """
         self.pause()
         opening = LogReplayTask(old, self.replay_run, self.events())

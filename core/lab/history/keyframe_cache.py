@@ -76,7 +76,7 @@ class Keyframe(ReprMixin):
         acts: the acts that were performed before the keyframe.
         playable: the snapshot of the `Playable` at this position.
         step_index: the sequence number of the last event of each step before the keyframe.
-        acted: the virtual time, µs, and the number of steps at the last act.
+        acted: the virtual time, in µs, and the number of steps at the last act.
     """
 
     position: Position

@@ -27,7 +27,7 @@ class RecordedSession(Protocol):
 
     @property
     def acts(self) -> Sequence[tuple[int, Act]]:
-        """The acts of the session, each with its virtual time, µs."""
+        """The acts of the session, each with its virtual time, in µs."""
 
     @property
     def events(self) -> Sequence[EventTuple]:
@@ -35,7 +35,7 @@ class RecordedSession(Protocol):
 
     @property
     def end(self) -> int:
-        """The virtual time at which the session ends, µs."""
+        """The virtual time at which the session ends, in µs."""
 
 
 class LogReplayTask:

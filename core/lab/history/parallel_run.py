@@ -45,7 +45,7 @@ class ParallelRun:
             words: the name of the run in user-facing text.
             start: the function that builds the `Playable` in its initial state.
             acts: the acts of a branch, each performed at its own step; None to follow the acts of the session.
-            end: the virtual time of the end of a branch, µs; -1 to run as far as the session.
+            end: the virtual time of the end of a branch, in µs; -1 to run as far as the session.
         """
         self.words = words
         self._start = start
@@ -69,7 +69,7 @@ class ParallelRun:
         """Run up to a moment of the session. Return whether the run has reached this moment.
 
         Args:
-            now: the virtual time of the session, µs.
+            now: the virtual time of the session, in µs.
             steps: the number of steps of the session, which measures its progress in by-hand mode.
             acts: the acts of the session so far.
             should_yield: the function that returns whether the run must pause now.
@@ -118,7 +118,7 @@ class ParallelRun:
 
     @property
     def now(self) -> int:
-        """The virtual time of the run, µs."""
+        """The virtual time of the run, in µs."""
         return self.replay_run.cluster.now
 
     def view(self) -> ClusterView:
@@ -126,7 +126,7 @@ class ParallelRun:
         return self.replay_run.cluster.view()
 
     def ended_before(self, now: int) -> int | None:
-        """Return the virtual time at which the branch ends, µs, if it is before `now`; None otherwise."""
+        """Return the virtual time at which the branch ends, in µs, if it is before `now`; None otherwise."""
         return self._end if 0 <= self._end < now else None
 
     def compare(self, event_buffer: EventBuffer, *, settled: bool = False) -> FirstDifference | None:

@@ -76,13 +76,13 @@ class Playable(Protocol):
     def cluster(self) -> ClusterLike: ...
 
     def next_due(self) -> int | None:
-        """Return the virtual time of the next event of the cluster or act of the scenario, µs; None if nothing is scheduled."""
+        """Return the virtual time of the next event of the cluster or act of the scenario, in µs; None if nothing is scheduled."""
 
     def step(self) -> bool:
         """Execute one step. Return False if there is no step."""
 
     def advance_to(self, time_us: int) -> None:
-        """Execute everything that is due up to and including a given virtual time, µs."""
+        """Execute everything that is due up to and including a given virtual time, in µs."""
 
     @property
     def stepwise(self) -> bool:
@@ -119,7 +119,7 @@ class PlayableCluster(ReprMixin):
     finished: bool = False
 
     def next_due(self) -> int | None:
-        """Return the virtual time of the next scheduled event of the cluster, µs; None if there is none."""
+        """Return the virtual time of the next scheduled event of the cluster, in µs; None if there is none."""
         return self.cluster.next_time()
 
     def step(self) -> bool:
@@ -127,7 +127,7 @@ class PlayableCluster(ReprMixin):
         return self.cluster.step()
 
     def advance_to(self, time_us: int) -> None:
-        """Run the cluster up to a given virtual time, µs."""
+        """Run the cluster up to a given virtual time, in µs."""
         self.cluster.run_until(time_us)
 
     def snapshot(self) -> PlayableClusterSnapshot | None:

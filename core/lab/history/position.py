@@ -32,7 +32,7 @@ class PlayedAct(ReprMixin):
 
     Attributes:
         steps: the number of steps before the act.
-        time: the virtual time of the act, µs.
+        time: the virtual time of the act, in µs.
         seq: the sequence number of the act's event.
         act: the act that was performed.
         joined: whether the act belongs to the same group as the previous act; if it does, both are undone together.

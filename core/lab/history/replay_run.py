@@ -149,7 +149,7 @@ class ReplayRun:
         return self.by_hand and self._next_recorded_act() is None and (self.playable.finished or isinstance(self.playable, PlayableCluster))
 
     def next_due(self) -> int | None:
-        """Return the virtual time of the next step or recorded act, µs; None if nothing is scheduled."""
+        """Return the virtual time of the next step or recorded act, in µs; None if nothing is scheduled."""
         coming = self._next_recorded_act()
         return self.playable.next_due() if coming is None else max(coming.time, self.cluster.now)
 
@@ -176,7 +176,7 @@ class ReplayRun:
         Args:
             steps: the maximum number of steps to repeat.
             seq: the event at whose step the run stops.
-            time_us: the virtual time after which no step is taken, µs.
+            time_us: the virtual time after which no step is taken, in µs.
             known: the step index from the first execution of the branch, which must cover at least the steps to repeat.
 
         Returns:
@@ -199,14 +199,14 @@ class ReplayRun:
         return done > 0
 
     def advance_to(self, time_us: int) -> None:
-        """Execute everything that is due up to and including a given virtual time, µs."""
+        """Execute everything that is due up to and including a given virtual time, in µs."""
         while (due := self.next_due()) is not None and due <= time_us:
             if not self.step():
                 break
         self.move_clock(time_us)
 
     def move_clock(self, time_us: int) -> None:
-        """Move the clock to a virtual time, µs. The clock stops before the next due event or recorded act."""
+        """Move the clock to a virtual time, in µs. The clock stops before the next due event or recorded act."""
         coming = self._next_recorded_act()
         if coming is not None:
             time_us = min(time_us, coming.time)
@@ -279,7 +279,7 @@ class ReplayRun:
 
     @property
     def acted(self) -> tuple[int, int]:
-        """The virtual time, µs, and the number of steps at the last act."""
+        """The virtual time, in µs, and the number of steps at the last act."""
         return self._acted
 
     def seq_before_step_of(self, seq: int) -> int:

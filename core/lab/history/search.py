@@ -13,7 +13,7 @@ from core.lab.history.watchpoints import Watchpoint
 from core.sim.units import SECOND
 
 SEARCH_LIMIT: Final = 600 * SECOND
-"""The maximum virtual time to search for something that might never happen, µs."""
+"""The maximum virtual time to search for something that might never happen, in µs."""
 
 STEPS_PER_KEYFRAME_OFFER: Final = 32
 """The number of steps between two checks of `ShouldYield` and of the keyframe cache."""
@@ -45,7 +45,7 @@ class SearchTask:
             destination: the future moment to find.
             watchpoint: the condition to find.
             level: the minimum level of the event to find.
-            limit: the virtual time beyond which the run does not go, µs; None for no limit.
+            limit: the virtual time beyond which the run does not go, in µs; None for no limit.
         """
         self._replay_run = replay_run
         self._keyframe_cache = keyframe_cache

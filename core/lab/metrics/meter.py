@@ -12,7 +12,7 @@ from typing import Final
 from core.sim.units import SECOND
 
 TICK: Final = 5 * SECOND
-"""The time between two updates of the rates, µs (`Meter.INTERVAL`)."""
+"""The time between two updates of the rates, in µs (`Meter.INTERVAL`)."""
 
 MINUTES: Final = (1, 5, 15)
 """The windows of OneMinuteRate, FiveMinuteRate, and FifteenMinuteRate, in minutes."""

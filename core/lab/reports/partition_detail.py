@@ -57,7 +57,7 @@ class ReplicaDetail:
 
     @property
     def bytes(self) -> int:
-        """The size of the log on disk, bytes."""
+        """The size of the log on disk, in bytes."""
         return sum(segment.bytes for segment in self.segments)
 
 
@@ -71,7 +71,7 @@ class FollowerState:
         fetched_us: the time since the last fetch; -1 if the follower has not fetched.
         caught_up_us: the time since the follower last had all of the leader's records; -1 if the follower has never had all of them.
         counts: whether the high watermark is currently waiting for the follower.
-        waits_us: how much longer the follower's fetch can wait in the leader's purgatory, µs; -1 if no fetch is waiting.
+        waits_us: how much longer the follower's fetch can wait in the leader's purgatory, in µs; -1 if no fetch is waiting.
     """
 
     broker: int
@@ -156,7 +156,7 @@ class PartitionDetail:
     """All details of one partition.
 
     Attributes:
-        now: the virtual time of the view, µs.
+        now: the virtual time of the view, in µs.
         view: the partition's view in `ClusterView`.
         leads: the state of the leader; None if there is no leader, or if the leader's process has ended.
         replicas: the replicas, in replica order.

@@ -127,7 +127,7 @@ def _follower(leading: Partition, replica: Replica, now: int) -> FollowerState:
 
 
 def _next_check(cluster: ClusterNodes, address: str, incarnation: int) -> int:
-    """Return the time until a broker's isr-expiration task runs, µs; -1 if the task is not scheduled."""
+    """Return the time until a broker's isr-expiration task runs, in µs; -1 if the task is not scheduled."""
     due = [
         entry.time
         for entry in cluster.agenda.entries

@@ -92,7 +92,7 @@ def report_of_log(
     Args:
         tp, broker, log: the partition, the broker, and the log of the replica.
         offset: the offset to look up.
-        timestamp: the timestamp to look up, ms, if no offset is given.
+        timestamp: the timestamp to look up, in ms, if no offset is given.
         max_bytes: the maximum number of bytes that the lookup by offset fetches.
         most: the maximum number of newest segments to list; None for all.
     """

@@ -34,8 +34,8 @@ class TransactionView:
         producer_epoch: the epoch of the current producer.
         state: the state of the transaction that is in the log, such as `Ongoing`.
         pending: the state of the transaction that is being written to the log; empty if none is being written.
-        timeout_us: transaction.timeout.ms, µs.
-        open_us: the time since the transaction began, µs; -1 if no partition was added yet.
+        timeout_us: transaction.timeout.ms, in µs.
+        open_us: the time since the transaction began, in µs; -1 if no partition was added yet.
         partitions: the partitions of the transaction; once the coordinator has decided to commit or abort, only those without a marker.
     """
 
@@ -69,7 +69,7 @@ class HeldPartition:
         producer_id: the producer ID of that transaction; -1 if only a transaction marker is not committed yet.
         producer_epoch: the producer epoch of that transaction.
         coordinator_epoch: the epoch of the last coordinator that wrote a marker for that producer; -1 if no coordinator has written one.
-        idle_us: the time since that producer's last batch, µs.
+        idle_us: the time since that producer's last batch, in µs.
         transactional_id: the transactional ID that has the producer ID; empty if no transactional ID has it.
         hanging: whether no coordinator will ever end the transaction.
         missing_coordinators: if no running coordinator knows the transaction, the partitions of `__transaction_state` that no broker

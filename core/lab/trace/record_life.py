@@ -38,7 +38,7 @@ class Span(NamedTuple):
     """Something that happened to a record.
 
     Attributes:
-        time: the virtual time at which the span's event happened, µs.
+        time: the virtual time at which the span's event happened, in µs.
         event: the sequence number of the span's event; 0 if the span has no event.
         cause: the sequence number of the cause of the span's event; 0 if there is none.
         kind: what happened.
@@ -55,7 +55,7 @@ class Span(NamedTuple):
 
 
 class Durations(NamedTuple):
-    """The durations in a record's history, µs; -1 if the start or the end of the duration has not been observed.
+    """The durations in a record's history, in µs; -1 if the start or the end of the duration has not been observed.
 
     Attributes:
         round_trip: the time from the record's creation to its acknowledgment.
@@ -77,7 +77,7 @@ class Life:
         batch: the batch that contains the record.
         counter: the number of the record among its producer's records (`core.lab.audit.produced_records`); -1 if the record was not
             produced in the session.
-        created: the time at which the batch was created, µs; -1 if the batch was not produced in the session.
+        created: the time at which the batch was created, in µs; -1 if the batch was not produced in the session.
         acknowledged_by: the address of the broker that acknowledged the record; empty if no broker acknowledged it.
         committed_by: the groups with a committed offset above the record.
         cleaned_by: the brokers whose log cleaner removed the record.
@@ -115,7 +115,7 @@ class Life:
         return bool(last) and last[-1] is SpanKind.LOST
 
     def _first(self, kind: SpanKind) -> int:
-        """Return the time of the first span of a kind, µs; -1 if there is none."""
+        """Return the time of the first span of a kind, in µs; -1 if there is none."""
         return next((span.time for span in self.spans if span.kind is kind), -1)
 
     def durations(self) -> Durations:

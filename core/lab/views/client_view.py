@@ -15,10 +15,10 @@ class BatchingView(ReprMixin):
     Attributes:
         batches: the number of batches that were sent, not counting retries.
         records: the number of records in the sent batches.
-        wire_bytes: the size of the sent batches on the network, bytes.
+        wire_bytes: the size of the sent batches on the network, in bytes.
         queue_time_us: the average time from send() to the sending of the batch; -1 if no batch was sent.
         record_latency_us: the average time from send() to the acknowledgment; -1 if no record was acknowledged.
-        available: the part of buffer.memory that no batch occupies, bytes.
+        available: the part of buffer.memory that no batch occupies, in bytes.
         waiting: the number of records that the application wants to send while send() blocks.
     """
 

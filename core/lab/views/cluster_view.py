@@ -26,7 +26,7 @@ class ClusterView(ReprMixin):
     """The whole cluster at one moment.
 
     Attributes:
-        now: the virtual time, µs.
+        now: the virtual time, in µs.
         seq: the sequence number of the last event.
         release: the name of the Kafka release.
         controller: the name of the active controller; empty if there is none.
@@ -42,7 +42,7 @@ class ClusterView(ReprMixin):
         voters: the voters of the metadata quorum; empty if there is none.
         changed_links: the directed links that are slower than the other links, or that lose, duplicate, or reorder more messages; sorted.
         loss_ppm: the share of messages that each link loses, in parts per million.
-        latency_us, jitter_us: the latency and jitter of all links that are not in `changed_links`, µs.
+        latency_us, jitter_us: the latency and jitter of all links that are not in `changed_links`, in µs.
         unclean_check_us: the time until the KRaft controller checks for unclean elections; -1 if no check is scheduled.
         groups, processes: the views of the groups and of the processes.
         members: the views of the consumers that belong to groups.

@@ -182,7 +182,7 @@ class IncrementalView:
         )
 
     def _next_stall(self) -> int:
-        """Return the time at which the next partition can become stalled, µs; `_NEVER_DUE` if there is none."""
+        """Return the time at which the next partition can become stalled, in µs; `_NEVER_DUE` if there is none."""
         for since in self._uncommitted.values():
             return since + STALL_BOUND + 1
         return _NEVER_DUE

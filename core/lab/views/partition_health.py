@@ -50,7 +50,9 @@ def partition_health(cluster: ClusterNodes, tp: TopicPartition, registration: Pa
 
 
 def uncommitted_us(cluster: ClusterNodes, leading: Partition) -> int:
-    """Return how long a leader's high watermark has not advanced although it is below the log end offset, µs; 0 if everything is committed."""
+    """Return how long a leader's high watermark has not advanced although it is below the log end offset, in µs; 0 if everything is
+    committed.
+    """
     log = leading.log
     return cluster.now - leading.uncommitted_since if log.high_watermark < log.leo else 0
 

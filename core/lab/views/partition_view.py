@@ -65,7 +65,7 @@ class PartitionView(ReprMixin):
         diverged: the number of offsets below both high watermarks at which two live replicas hold different records.
         exposed: the number of committed records that an electable replica lacks.
         not_fetching: the ISR members that cannot fetch from the leader because their process is down or paused, or the link is cut.
-        uncommitted_us: how long the HW has not advanced although it is below the leader's LEO, µs; 0 if everything is committed.
+        uncommitted_us: how long the HW has not advanced although it is below the leader's LEO, in µs; 0 if everything is committed.
         lost_acknowledged, lost_read: the number of lost records that were acknowledged, and the number of lost records that a consumer has
             read.
         held_back_at: the leader's last stable offset while transactions keep it below the high watermark; None while the two are equal.

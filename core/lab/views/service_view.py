@@ -30,9 +30,9 @@ class ServiceView(ReprMixin):
         too_soon: the number of records that reached the destination topic before the requested delay had really passed, regardless of what
             clocks show.
         inversions: the number of records that were forwarded after a record with a higher offset from the same partition.
-        lateness: the time from when a record is due until it is acknowledged, µs, as `mean`, `p50`, `p95`, `p99`, and `max`.
-        rounding: the time by which the delays of the levels exceed the requested delays, µs, as `mean`, `p50`, `p95`, `p99`, and `max`.
-        total_error: the true delay minus the requested delay, µs, as `mean`, `p50`, `p95`, `p99`, and `max`.
+        lateness: the time from when a record is due until it is acknowledged, in µs, as `mean`, `p50`, `p95`, `p99`, and `max`.
+        rounding: the time by which the delays of the levels exceed the requested delays, in µs, as `mean`, `p50`, `p95`, `p99`, and `max`.
+        total_error: the true delay minus the requested delay, in µs, as `mean`, `p50`, `p95`, `p99`, and `max`.
     """
 
     name: str
@@ -71,7 +71,7 @@ class RetryView(ReprMixin):
         succeeded_twice, dead_twice: the numbers of records that succeeded again, or became dead letters again.
         dropped: the number of records below a committed offset that neither succeeded nor reached another topic.
         inversions: the number of records that succeeded after a record with a higher offset in their original partition.
-        recovery: the time from the first failure of a record until it succeeded, µs, as `mean`, `p50`, `p95`, `p99`, and `max`.
+        recovery: the time from the first failure of a record until it succeeded, in µs, as `mean`, `p50`, `p95`, `p99`, and `max`.
     """
 
     name: str

@@ -329,7 +329,7 @@ def _changed_links(network: Network) -> tuple[LinkView, ...]:
 
 
 def _unclean_check_us(cluster: ClusterNodes) -> int:
-    """Return the time until the active KRaft controller's periodic check for unclean elections, µs; -1 if the check is not scheduled."""
+    """Return the time until the active KRaft controller's periodic check for unclean elections, in µs; -1 if the check is not scheduled."""
     controller = cluster.controller
     due = controller.scheduled.get(ELECT_UNCLEAN, -1) if isinstance(controller, QuorumController) else -1
     if cluster.quorum is not None:

@@ -16,8 +16,8 @@ class BookKeeperSettings:
         ensemble: E, the number of bookies that a ledger is striped over.
         write_quorum: Qw, the number of bookies that each entry is sent to.
         ack_quorum: Qa, the number of acknowledgments that an entry needs.
-        add_timeout: addEntryTimeoutSec, µs: how long a bookie can take to store an entry before the writer replaces the bookie.
-        retry: the time between two attempts of a recovery to reach bookies, µs.
+        add_timeout: addEntryTimeoutSec, in µs: how long a bookie can take to store an entry before the writer replaces the bookie.
+        retry: the time between two attempts of a recovery to reach bookies, in µs.
     """
 
     bookies: int = 3

@@ -44,10 +44,10 @@ MASTER: Final = "master"
 FOLLOWER: Final = "follower"
 
 ELECTION_DELAY: Final = 100 * US_PER_MS
-"""The upper bound on the random delay before an election, µs (cluster.election.initial_timeout)."""
+"""The upper bound on the random delay before an election, in µs (cluster.election.initial_timeout)."""
 
 DISCOVERY_INTERVAL: Final = SECOND
-"""The interval at which a node without a master looks for one, µs (discovery.find_peers_interval)."""
+"""The interval at which a node without a master looks for one, in µs (discovery.find_peers_interval)."""
 
 Task = tuple[str, str, int, str]
 """A change that the master must make: the kind of change, the node or copy, a primary term, and the reason."""

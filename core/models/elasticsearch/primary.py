@@ -31,7 +31,7 @@ from core.models.server import Server
 from core.sim.units import SECOND
 
 RECONNECT_INTERVAL: Final = 10 * SECOND
-"""The interval at which a node tries to reopen a closed connection, µs (cluster.nodes.reconnect_interval)."""
+"""The interval at which a node tries to reopen a closed connection, in µs (cluster.nodes.reconnect_interval)."""
 
 
 class OpenWrite:

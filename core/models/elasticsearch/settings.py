@@ -16,17 +16,17 @@ class ElasticsearchSettings:
         copies: the number of copies of the shard (number_of_replicas + 1), on the first nodes. 0 means one copy on each node.
         master: the node that is the master at the start.
         wait_for_active_shards: the number of copies that must be active before a write begins.
-        write_timeout: how long a write waits for active copies or for a primary, µs.
-        refresh_interval: index.refresh_interval, µs: the interval at which a copy makes its operations visible to searches.
-        refresh_phases: the time at which each copy refreshes for the first time, µs. By default, the copies refresh one after the other.
+        write_timeout: how long a write waits for active copies or for a primary, in µs.
+        refresh_interval: index.refresh_interval, in µs: the interval at which a copy makes its operations visible to searches.
+        refresh_phases: the time at which each copy refreshes for the first time, in µs. By default, the copies refresh one after the other.
         wait_for_refresh: whether a write is acknowledged only after searches at all copies can find it (refresh=wait_for).
         translog_async: whether writes are acknowledged before they are synced to disk (index.translog.durability=async).
-        sync_interval: the time between two syncs of the translog, µs (index.translog.sync_interval).
+        sync_interval: the time between two syncs of the translog, in µs (index.translog.sync_interval).
         check_interval, check_timeout, check_retries: the settings in cluster.fault_detection, which determine how masters and the other
             nodes check each other.
-        publish_timeout: how long a master waits for a new cluster state to be accepted, µs (cluster.publish.timeout).
+        publish_timeout: how long a master waits for a new cluster state to be accepted, in µs (cluster.publish.timeout).
         minimum_master_nodes: the number of votes that a master needs; 0 for a majority. Before 7.0, users had to set this number.
-        lease_period: index.soft_deletes.retention_lease.period, µs: how long operations are kept for a copy that is away.
+        lease_period: index.soft_deletes.retention_lease.period, in µs: how long operations are kept for a copy that is away.
     """
 
     nodes: int = 3

@@ -36,7 +36,7 @@ class QuorumNode(Server):
         next_index, match_index: for each peer, the next index to send, and the last one that it is known to have stored.
         probing: the peers to which the connection is broken. The node sends no entries to such a peer until the peer answers again.
         heard: the time at which the node last heard from its leader; for a leader, the time at which it last heard from each peer.
-        election_due: the time at which the node starts an election if it hears from no leader, µs.
+        election_due: the time at which the node starts an election if it hears from no leader, in µs.
         requests: the writes whose entries are not committed yet, as (request, client), by index.
         reads: the reads that are waiting at this node.
     """

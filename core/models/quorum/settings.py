@@ -13,8 +13,8 @@ class QuorumSettings:
 
     Attributes:
         nodes: the number of nodes of the majority log.
-        heartbeat: the time between two heartbeats of a leader, µs.
-        election_min, election_max: the bounds on the random time that a node waits without a leader before it starts an election, µs.
+        heartbeat: the time between two heartbeats of a leader, in µs.
+        election_min, election_max: the bounds on the random time that a node waits without a leader before it starts an election, in µs.
         check_quorum: whether a leader that has not heard from a majority for `election_max` steps down.
         lease: whether nodes ignore candidates while they hear from a leader. Lease-based reads depend on this setting.
         automatic: whether nodes start elections and send heartbeats automatically. A search sets `automatic` to False and chooses these

@@ -41,7 +41,8 @@ def enabled(simulation: Simulation, acts: Iterable[Choice] = (), until: int | No
     Args:
         simulation: the simulation, which must be between two steps.
         acts: the acts that the caller offers as additional choices.
-        until: the time up to which virtual time can advance to make the earliest timer due, µs. By default, virtual time does not advance.
+        until: the time up to which virtual time can advance to make the earliest timer due, in µs. By default, virtual time does not
+            advance.
     """
     heads: dict[tuple[str, str, int], Entry] = {}
     for entry in simulation.agenda.entries:

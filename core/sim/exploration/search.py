@@ -57,7 +57,7 @@ def search(
             simulation's state, and is restored with it.
         first: a function that returns whether a choice must be taken before all others. With `first`, the search visits fewer states, but
             misses the orders in which another choice comes first.
-        until: the time up to which virtual time can advance, µs.
+        until: the time up to which virtual time can advance, in µs.
         limit: the maximum number of states to visit.
         table: the fields that are not plain state, by class.
     """

@@ -83,7 +83,7 @@ class Field:
         return {event[1] for event in self.events if event[0] > seq and event[3] == kind.kind}
 
     def worst_latency(self, seq: int) -> int:
-        """Return the highest latency of the batches that were acknowledged after an event, µs."""
+        """Return the highest latency of the batches that were acknowledged after an event, in µs."""
         return max(event.latency_us for event in self.since(seq, ProduceAcked))
 
     def nothing_lost(self) -> None:

@@ -375,7 +375,7 @@ MIXED: Final = ("zombie-follower", "slow-expansion", "late-orders")
 """The shapes that a seed draws by itself. The other shapes begin with a healthy cluster, which would undo other faults."""
 
 PACES: Final = (2 * US_PER_MS, 50 * US_PER_MS, 700 * US_PER_MS, 4 * SECOND, 12 * SECOND)
-"""The mean time between two steps, µs."""
+"""The mean time between two steps, in µs."""
 
 
 def _with_moves(steps: list[Step], seed: int, brokers: int) -> list[Step]:

@@ -22,7 +22,7 @@ from core.sim.errors import ActRefused
 from core.sim.units import SECOND, US_PER_MS
 
 DEFAULT_LATENCY: Final = 500
-"""The one-way latency of a healthy link, µs."""
+"""The one-way latency of a healthy link, in µs."""
 
 HEALED_WITHIN: Final = 130 * SECOND
 """The virtual time after which a healed cluster must be whole: delivery.timeout.ms, and a broker's start with recovery."""

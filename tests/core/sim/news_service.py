@@ -14,7 +14,7 @@ from core.sim.random_stream import RandomStream
 from core.sim.simulation import Simulation
 
 TIMEOUT = 60
-"""The time after which a client gives up an ask, µs."""
+"""The time after which a client gives up an ask, in µs."""
 
 
 class Ask(NamedTuple):
@@ -166,7 +166,7 @@ class Client(Node):
         self.untold = True
 
     def allow(self, wait: int) -> None:
-        """Set the maximum waiting time of asks from now on, µs."""
+        """Set the maximum waiting time of asks from now on, in µs."""
         self.poll.withdraw()
         self.allowed_wait = wait
 

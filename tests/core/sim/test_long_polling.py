@@ -15,7 +15,7 @@ from core.sim.state.snapshot import Snapshots
 from tests.core.sim.news_service import TIMEOUT, NewsService
 
 CYCLE = 3 + 3 + 20
-"""The time of an idle poll, µs: to the server, back, and the wait."""
+"""The time of an idle poll, in µs: to the server, back, and the wait."""
 
 Step = tuple[int, str, int]
 """A time in µs, an action that follows, and the node or link that it affects."""

@@ -17,7 +17,7 @@ OFFSETS_PARTITIONS: Final = 5
 """offsets.topic.num.partitions of the recordings."""
 
 PATIENCE: Final = 5_000 * US_PER_MS
-"""The maximum time for which an answer of a group coordinator is waited for, µs."""
+"""The maximum time for which an answer of a group coordinator is waited for, in µs."""
 
 
 class Reader(NamedTuple):

@@ -39,13 +39,13 @@ LEAD: Final = 12 * SECOND
 """The time in µs that the model runs before the drill begins."""
 
 PHASE: Final = 270 * US_PER_MS
-"""The difference between the start times of two seeds, µs. With different start times, heartbeats and scans have different phases."""
+"""The difference between the start times of two seeds, in µs. With different start times, heartbeats and scans have different phases."""
 
 STEP: Final = 20 * US_PER_MS
-"""The time between two checks of whether a call has been answered, µs."""
+"""The time between two checks of whether a call has been answered, in µs."""
 
 PATIENCE: Final = 40 * SECOND
-"""The maximum time to wait for the response to a call, µs."""
+"""The maximum time to wait for the response to a call, in µs."""
 
 STATE_CONFIG: Final = (("cleanup.policy", "compact"), ("min.insync.replicas", "2"), ("unclean.leader.election.enable", "false"))
 """The settings of `__transaction_state`."""
@@ -79,9 +79,9 @@ class Player:
         producers: the transactional.id of each producer, by the producer's name; empty if it has none.
         settings: the settings of each producer, by the producer's name.
         ids: the producer IDs of the model that stand for the recorded ones.
-        lead: the time at which the drill begins, µs.
+        lead: the time at which the drill begins, in µs.
         raw: the client that sends handwritten requests.
-        shift: the delay of the model relative to the recording, µs.
+        shift: the delay of the model relative to the recording, in µs.
     """
 
     def __init__(self, recording: TransactionRecording, seed: int = 0) -> None:
@@ -364,7 +364,7 @@ class Player:
 
 
 def content_of(act: TransactionAct) -> tuple[int, str]:
-    """Return the size of a sent record, bytes, and the keys: `@text:100`, `abc key`, or `abc k#` for the keys k#0, k#1, and so on."""
+    """Return the size of a sent record, in bytes, and the keys: `@text:100`, `abc key`, or `abc k#` for the keys k#0, k#1, and so on."""
     value, *keys = act.words[3:]
     size = int(value.partition(":")[2]) if value.startswith("@") else len(f"{value}0")  # the client numbers the values
     if not keys:

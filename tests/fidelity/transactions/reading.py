@@ -11,7 +11,7 @@ from core.lab.cluster import Cluster
 from core.sim.units import SECOND
 
 READING: Final = 3 * SECOND
-"""The time for which a new consumer reads, µs."""
+"""The time for which a new consumer reads, in µs."""
 
 
 def read_all(cluster: Cluster, partitions: dict[str, TopicPartition], isolation: str) -> dict[str, tuple[list[int], int]]:

@@ -28,10 +28,10 @@ BROKERS: Final = Brokers({TR[0]: 20, TR[1]: 10, TR[2]: 0, TR9: 7}, {TR[0]: 0, TR
 OPTIONS: Final = ("to-offset", "to-earliest", "to-latest", "to-current", "shift-by", "to-datetime", "by-duration", "from-file")
 
 BEGAN: Final = 1_700_000_000_000_000
-"""The timestamp of the first record of each partition, µs."""
+"""The timestamp of the first record of each partition, in µs."""
 
 APART: Final = {TR[0]: 1_000_000, TR[1]: 60_000_000, TR9: 1_000_000}
-"""The time between the records of a partition, µs."""
+"""The time between the records of a partition, in µs."""
 
 
 def target_of(arguments: list[str]) -> Target | None:

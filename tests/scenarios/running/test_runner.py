@@ -204,7 +204,7 @@ KILLED = 3_000_000
 
 
 def fenced_after() -> int:
-    """Return the time from the kill until the controller fences the broker, µs."""
+    """Return the time from the kill until the controller fences the broker, in µs."""
     result = run_scenario(read_script(FENCED.format(within=60_000_000), "s.yaml"), CURRENT)
     assert result.held
     return result.checks[0].time - KILLED

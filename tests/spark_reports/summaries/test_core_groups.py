@@ -74,7 +74,7 @@ class Seen:
 
     Attributes:
         lags: the known lags, by time, group, and partition.
-        unowned: the time without an owner, by group and partition, µs.
+        unowned: the time without an owner, by group and partition, in µs.
         most_unowned: the greatest number of partitions without an owner, by group.
         rebalancing: the time during which the classic group was rebalancing, in µs.
     """

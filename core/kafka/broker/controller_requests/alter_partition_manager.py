@@ -15,7 +15,7 @@ from core.kafka.ids import TopicPartition
 from core.kafka.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse
 
 RETRY: Final = 50_000
-"""The delay before the broker resends a request that failed as a whole, µs."""
+"""The delay before the broker resends a request that failed as a whole, in µs."""
 
 
 class AlterPartitionManager:

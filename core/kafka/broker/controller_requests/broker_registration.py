@@ -15,10 +15,10 @@ from core.kafka.messages import BrokerRegistrationRequest, BrokerRegistrationRes
 from core.sim.units import SECOND, US_PER_MS
 
 REGISTRATION_RETRY: Final = SECOND
-"""The delay before the broker resends a registration that got no response, µs."""
+"""The delay before the broker resends a registration that got no response, in µs."""
 
 RESEND_BACKOFF: Final = 100 * US_PER_MS
-"""The delay before the broker resends a registration that was refused, µs.
+"""The delay before the broker resends a registration that was refused, in µs.
 
 The delay doubles with each refusal, up to broker.session.timeout.ms (`BrokerLifecycleManager`).
 """

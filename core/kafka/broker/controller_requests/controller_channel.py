@@ -16,7 +16,7 @@ from core.kafka.messages import MetadataFetchRequest, NotController
 from core.sim.units import US_PER_MS
 
 RETRY: Final = 50 * US_PER_MS
-"""The delay before the broker asks the next voter, µs. The delay applies if the last voter that the broker asked is not the active
+"""The delay before the broker asks the next voter, in µs. The delay applies if the last voter that the broker asked is not the active
 controller and does not know which voter is.
 """
 

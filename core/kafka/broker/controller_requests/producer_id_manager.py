@@ -11,10 +11,11 @@ from core.kafka.messages import AllocateProducerIdsResponse, InitProducerIdReque
 from core.sim.units import SECOND, US_PER_MS
 
 RETRY: Final = SECOND
-"""The delay before the broker resends a request for a block that got no response, µs."""
+"""The delay before the broker resends a request for a block that got no response, in µs."""
 
 BACKOFF: Final = 50 * US_PER_MS
-"""The delay before the broker requests a block again if the response contains no valid block, µs (`RPCProducerIdManager.RETRY_BACKOFF_MS`).
+"""The delay before the broker requests a block again if the response contains no valid block, in µs
+(`RPCProducerIdManager.RETRY_BACKOFF_MS`).
 """
 
 PREFETCH_PERCENT: Final = 90

@@ -22,7 +22,7 @@ COPY_CHUNK: Final = 1_048_576
 """The number of bytes that a move copies at a time (replica.fetch.max.bytes)."""
 
 COPY_PAUSE: Final = US_PER_MS
-"""The minimum time between two steps of a move, µs."""
+"""The minimum time between two steps of a move, in µs."""
 
 
 class LogDirectories:
@@ -31,8 +31,8 @@ class LogDirectories:
     Attributes:
         unreported: failed directories that the controller has not confirmed yet (ordered set).
         unassigned: replicas whose directory the controller does not know yet (ordered set).
-        slow: the duration of each write, µs; 0 if writes take no time.
-        busy_until: the time when the slow disk will have finished all of its writes, µs.
+        slow: the duration of each write, in µs; 0 if writes take no time.
+        busy_until: the time when the slow disk will have finished all of its writes, in µs.
     """
 
     __slots__ = ("_channel", "_undelayed", "broker", "busy_until", "copy_speed", "disk", "slow", "unassigned", "unreported")
@@ -190,7 +190,7 @@ class LogDirectories:
             broker.handlers[kind] = self._write if delay or self.busy_until > broker.journal.now else handler
 
     def write_wait(self) -> int:
-        """Return the time that a write takes if it arrives now, including the wait for earlier writes, µs."""
+        """Return the time that a write takes if it arrives now, including the wait for earlier writes, in µs."""
         return max(self.busy_until - self.broker.journal.now, 0) + self.slow
 
     def _record_if_behind(self) -> None:

@@ -17,10 +17,10 @@ from core.kafka.log.segments import delete_old_segments
 from core.sim.units import SECOND
 
 INITIAL_TASK_DELAY: Final = 30 * SECOND
-"""The delay between a broker's start and the first run of its log tasks, µs (log.initial.task.delay.ms)."""
+"""The delay between a broker's start and the first run of its log tasks, in µs (log.initial.task.delay.ms)."""
 
 NEVER: Final = 10**15
-"""A virtual time that is never reached, µs. A task whose interval is NEVER does not run."""
+"""A virtual time that is never reached, in µs. A task whose interval is NEVER does not run."""
 
 
 class LogManager:

@@ -30,7 +30,7 @@ class DelayedWrite(Protocol):
 
     @property
     def deadline(self) -> int:
-        """The time at which the write times out, µs."""
+        """The time at which the write times out, in µs."""
 
     def respond(self, broker: PartitionContext, error: str, /) -> None:
         """Report the result to the sender of the write."""
@@ -41,7 +41,7 @@ class DelayedProduce(NamedTuple):
 
     Attributes:
         required_offset: the high watermark that the write waits for.
-        deadline: the virtual time when the write times out, µs.
+        deadline: the virtual time when the write times out, in µs.
         base, term: the offset of the write's first record, and the leader's term in which it was written.
     """
 

@@ -126,7 +126,7 @@ class FetchManager:
         self.possibly_late[session.follower, session.fetcher] = session
 
     def sessions_without_fetch_since(self, time: int) -> list[FetchSession]:
-        """Return the sessions whose last fetch arrived before the given time, µs.
+        """Return the sessions whose last fetch arrived before the given time, in µs.
 
         A session whose fetches are elided is not checked again until the elision ends, because elided fetches always count as having
         arrived in time.

@@ -83,9 +83,9 @@ class FetchSession(FollowerSession):
         poll: the network's handle for the session's fetches.
         partitions: all partitions of the session, in the order in which they were added.
         dirty: the partitions that have something new to send, in order and without duplicates.
-        last_fetch_time: the time when the last fetch that was not elided arrived, µs.
+        last_fetch_time: the time when the last fetch that was not elided arrived, in µs.
         parked: the delayed fetch; None if there is none.
-        deadline: the time by which the delayed fetch is completed, µs.
+        deadline: the time by which the delayed fetch is completed, in µs.
         cause: the event that is recorded as the cause if the delayed fetch is completed at its deadline.
         timer_due: the time when the armed expiry timer fires; -1 if none is armed.
     """
@@ -116,7 +116,7 @@ class FetchSession(FollowerSession):
         self.timer_due = -1
 
     def fetched_at(self) -> int:
-        """Return the time when the last fetch arrived, µs. Fetches that the network has elided also count as having arrived."""
+        """Return the time when the last fetch arrived, in µs. Fetches that the network has elided also count as having arrived."""
         if self.poll.elided:
             arrived_at = self.poll.arrived_at()
             if arrived_at != NOT_YET:
@@ -124,7 +124,7 @@ class FetchSession(FollowerSession):
         return self.last_fetch_time
 
     def expires_at(self) -> int:
-        """Return the deadline of the delayed fetch, µs; -1 if no fetch is delayed."""
+        """Return the deadline of the delayed fetch, in µs; -1 if no fetch is delayed."""
         if self.poll.elided:
             return self.poll.waits_until()
         return -1 if self.parked is None else self.deadline

@@ -74,7 +74,7 @@ def append_as_coordinator(
     Args:
         partition: a partition that this broker leads.
         batch: the batch, whose offsets begin at the LEO.
-        deadline: when the write times out, µs.
+        deadline: when the write times out, in µs.
         completion: the function to call when the batch is committed or the write has failed. If the write is refused, `completion` is
             called immediately.
         guard: the verification number of a transactional batch (KIP-890); NO_GUARD if the batch needed no verification.

@@ -24,10 +24,10 @@ from core.kafka.transaction.verification import TransactionalBatch, Verification
 from core.sim.units import US_PER_MS
 
 RETRY_BACKOFF: Final = 20 * US_PER_MS
-"""add.partitions.to.txn.retry.backoff.ms, µs."""
+"""add.partitions.to.txn.retry.backoff.ms, in µs."""
 
 MAX_RETRY: Final = 100 * US_PER_MS
-"""The time for which a leader repeats the request on behalf of a client, µs (add.partitions.to.txn.retry.backoff.max.ms)."""
+"""The time for which a leader repeats the request on behalf of a client, in µs (add.partitions.to.txn.retry.backoff.max.ms)."""
 
 RETRIABLE: Final = frozenset(
     {
@@ -49,7 +49,7 @@ class Verification:
         batch: the batch that needs the coordinator's answer.
         completion: the function to call with the coordinator's answer.
         guard: the number that identifies the verification entry.
-        since: when the batch arrived, µs.
+        since: when the batch arrived, in µs.
         node: the broker that the leader asks.
     """
 

@@ -26,18 +26,18 @@ class Batching:
     """The configuration and the state of batching.
 
     Attributes:
-        linger: how long a batch waits for more records (linger.ms), µs.
-        batch_size: the maximum size of a batch (batch.size), bytes.
-        memory: the memory for batches (buffer.memory), bytes.
+        linger: how long a batch waits for more records (linger.ms), in µs.
+        batch_size: the maximum size of a batch (batch.size), in bytes.
+        memory: the memory for batches (buffer.memory), in bytes.
         ratio: the size of a compressed batch, divided by its size before compression; 1 without compression.
         partitioners: for each topic, the rule that chooses a partition for records without keys.
-        available: the part of `memory` that no batch occupies, bytes.
+        available: the part of `memory` that no batch occupies, in bytes.
         estimated_ratio: the producer's estimate of the compression ratio (`CompressionRatioEstimator`).
         batches: the number of batches that were sent for the first time.
         batched_records: the number of records in the sent batches.
-        wire_bytes: the total size of the sent batches on the network, bytes.
-        queue_time: the sum, over the records in the sent batches, of the time from the call to send() to the sending of the batch, µs.
-        latency: the sum, over all acknowledged records, of the time from the call to send() to the acknowledgment, µs.
+        wire_bytes: the total size of the sent batches on the network, in bytes.
+        queue_time: the sum, over the records in the sent batches, of the time from the call to send() to the sending of the batch, in µs.
+        latency: the sum, over all acknowledged records, of the time from the call to send() to the acknowledgment, in µs.
         acked: the number of acknowledged records.
     """
 
@@ -84,7 +84,7 @@ class Batching:
         self.available += batch.buffer
 
     def sent(self, batch: BufferedBatch, now: int) -> int:
-        """Close a batch that is being sent for the first time, and return its size on the network, bytes."""
+        """Close a batch that is being sent for the first time, and return its size on the network, in bytes."""
         size = batch.close(self.ratio)
         self.batches += 1
         self.batched_records += batch.count
@@ -107,7 +107,7 @@ class Batching:
 
 
 def record_size_in(batch: BufferedBatch, shape: RecordShape, timestamp_delta: int) -> int:
-    """Return the size that a record would have as the next record in a batch, bytes. `timestamp_delta` is in ms."""
+    """Return the size that a record would have as the next record in a batch, in bytes. `timestamp_delta` is in ms."""
     return _record_size(shape, varint_size(batch.count), varint_size(timestamp_delta))
 
 

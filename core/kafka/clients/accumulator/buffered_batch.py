@@ -16,11 +16,11 @@ class BufferedBatch(ProducerBatch):
     """A batch from a producer that collects records in batches.
 
     Attributes:
-        buffer: the size of the batch's buffer, bytes. Records are appended as long as they fit.
-        written: the size of the batch's records in the log's format, before compression, bytes.
+        buffer: the size of the batch's buffer, in bytes. Records are appended as long as they fit.
+        written: the size of the batch's records in the log's format, before compression, in bytes.
         estimated_ratio: the producer's estimate of the compression ratio.
         closed: whether the batch accepts no more records. A batch is closed when a record does not fit or when the batch is sent.
-        application_wait: the sum, over all records of the batch, of the time from the call to send() to the creation of the batch, µs. A
+        application_wait: the sum, over all records of the batch, of the time from the call to send() to the creation of the batch, in µs. A
             record for which send() was called after the batch was created contributes a negative time.
     """
 
@@ -39,7 +39,7 @@ class BufferedBatch(ProducerBatch):
 
     @property
     def estimated_size(self) -> int:
-        """The estimated size of the batch on the network, bytes (`MemoryRecordsBuilder#estimatedBytesWritten`)."""
+        """The estimated size of the batch on the network, in bytes (`MemoryRecordsBuilder#estimatedBytesWritten`)."""
         if self.estimated_ratio == 1:
             return HEADER_BYTES + self.written
         return HEADER_BYTES + int(self.written * self.estimated_ratio * ESTIMATE_MARGIN)
@@ -57,9 +57,9 @@ class BufferedBatch(ProducerBatch):
         """Append a record.
 
         Args:
-            record_size: the size of the record in the log's format, bytes.
-            payload: the size of the record's key and value, bytes.
-            called: the time when the application called send(), µs.
+            record_size: the size of the record in the log's format, in bytes.
+            payload: the size of the record's key and value, in bytes.
+            called: the time when the application called send(), in µs.
         """
         self.count += 1
         self.bytes += payload
@@ -67,7 +67,7 @@ class BufferedBatch(ProducerBatch):
         self.application_wait += self.created - called
 
     def close(self, ratio: float) -> int:
-        """Close the batch, compress it by a given ratio, and return its size on the network, bytes."""
+        """Close the batch, compress it by a given ratio, and return its size on the network, in bytes."""
         self.closed = True
         if ratio != 1:
             self.bytes = max(1, int(self.bytes * ratio))

@@ -42,7 +42,7 @@ class Partitioner:
         """Update the state after a record was appended to the chosen partition.
 
         Args:
-            size: the size of the record in its batch, bytes.
+            size: the size of the record in its batch, in bytes.
             full: whether the last batch for the partition is full.
         """
 
@@ -130,7 +130,7 @@ class BuiltInPartitioner(Partitioner):
 
 
 def partitioner_of(release: Release, batch_size: int, random: RandomStream) -> Partitioner:
-    """Return the default partitioner of a Kafka release. `batch_size` is batch.size, bytes."""
+    """Return the default partitioner of a Kafka release. `batch_size` is batch.size, in bytes."""
     if release.partitions_by_bytes:
         return BuiltInPartitioner(random, batch_size)
     return StickyPartitioner(random) if release.sticky_partitioner else RoundRobinPartitioner()

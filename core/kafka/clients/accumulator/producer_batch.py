@@ -16,9 +16,9 @@ class ProducerBatch:
         count: the number of records.
         bytes: the total size of the records.
         acks: the acknowledgments that the batch requires: 0, 1, or -1 for all.
-        created: the time when the batch was created, µs.
-        queued_at: the time when the batch was last added to the queue, µs.
-        sent_at: the time when the batch was last sent, µs.
+        created: the time when the batch was created, in µs.
+        queued_at: the time when the batch was last added to the queue, in µs.
+        sent_at: the time when the batch was last sent, in µs.
         sent_to: the address of the broker to which the batch was last sent.
         attempt: the number of attempts so far.
         correlation: the correlation ID of the last request.

@@ -79,8 +79,8 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
             topic: the topic of the record.
             partition: the partition; None to let the partitioner choose one.
             record: the key and the value of the record; None if the simulation does not need them.
-            record_bytes: the size of the key and the value, bytes.
-            called: the time when the application called send(), µs.
+            record_bytes: the size of the key and the value, in bytes.
+            called: the time when the application called send(), in µs.
 
         Returns:
             The partition; -1 if a new batch is needed but the memory is full.
@@ -132,7 +132,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         return None
 
     def sendable_at(self, queue: deque[ProducerBatch]) -> int:
-        """Return the time when the first batch in a queue can be sent, µs. If the batch or the memory is full, the result is the current
+        """Return the time when the first batch in a queue can be sent, in µs. If the batch or the memory is full, the result is the current
         time (`#batchReady`).
         """
         first, batching = queue[0], self.batching
@@ -156,13 +156,13 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
     # --- timeouts --------------------------------------------------------------------------------------------------
 
     def backoff(self, attempts: int) -> int:
-        """Return the delay before the next attempt, µs (`RecordAccumulator#retryBackoff`, without Kafka's random jitter of 20%)."""
+        """Return the delay before the next attempt, in µs (`RecordAccumulator#retryBackoff`, without Kafka's random jitter of 20%)."""
         if not self.exponential_backoff:
             return RETRY_BACKOFF
         return min(RETRY_BACKOFF << min(attempts - 1, 10), MAX_RETRY_BACKOFF)
 
     def delivery_due(self, batch: ProducerBatch) -> int:
-        """Return the time when an unacknowledged batch is given up, µs (`ProducerBatch#maybeExpire`).
+        """Return the time when an unacknowledged batch is given up, in µs (`ProducerBatch#maybeExpire`).
 
         Before 2.1, a batch expires only while it is waiting to be sent.
         """

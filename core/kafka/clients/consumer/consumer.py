@@ -30,7 +30,7 @@ from core.sim.network import Network
 from core.sim.units import SECOND, US_PER_MS
 
 FETCH_MAX_WAIT: Final = 500 * US_PER_MS
-"""The value of fetch.max.wait.ms, µs."""
+"""The value of fetch.max.wait.ms, in µs."""
 
 CLEARS_READ_REPLICA: Final = frozenset(
     {errors.NOT_LEADER_OR_FOLLOWER, errors.FENCED_LEADER_EPOCH, errors.KAFKA_STORAGE_ERROR, errors.OFFSET_NOT_AVAILABLE}
@@ -49,7 +49,7 @@ class Consumer(Client):
         validates: whether the consumer validates its position with each new leader (KIP-320).
         client_rack: the consumer's rack; empty if the consumer has no rack, and None if the consumer's release does not send a rack (before
             2.4).
-        start_time: the timestamp from which the consumer reads, µs; -1 to start according to `reset`.
+        start_time: the timestamp from which the consumer reads, in µs; -1 to start according to `reset`.
         read_committed: whether isolation.level is read_committed; otherwise, it is read_uncommitted.
         in_flight: for each broker, the fetch in flight, as (correlation ID, time sent).
     """

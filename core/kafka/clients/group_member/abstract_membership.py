@@ -18,7 +18,7 @@ from core.kafka.release import Release
 from core.kafka.transaction.messages import FindCoordinatorResponse
 
 NO_DEADLINE: Final = 10**15
-"""A deadline that virtual time never reaches, µs."""
+"""A deadline that virtual time never reaches, in µs."""
 
 
 FATAL: Final = {

@@ -34,7 +34,7 @@ from core.kafka.release import Release
 from core.sim.units import SECOND, US_PER_MS
 
 JOIN_TIMEOUT_LAPSE: Final = 5 * SECOND
-"""How much longer than the rebalance timeout a JoinGroup request can take, µs (`AbstractCoordinator#JOIN_GROUP_TIMEOUT_LAPSE`)."""
+"""How much longer than the rebalance timeout a JoinGroup request can take, in µs (`AbstractCoordinator#JOIN_GROUP_TIMEOUT_LAPSE`)."""
 
 
 class MemberState(enum.Enum):
@@ -55,7 +55,7 @@ class ConsumerCoordinator(AbstractMembership):
         rejoin_needed: whether the consumer must join in its next poll().
         revoked: whether the consumer has prepared for the rebalance by committing offsets and giving up the partitions that it must give
             up.
-        rejoin_at: the earliest time for the next JoinGroup request, µs.
+        rejoin_at: the earliest time for the next JoinGroup request, in µs.
         joining: whether a JoinGroup or SyncGroup request is in flight or about to be sent.
         received: the assignment that the next poll() will apply; None if there is none.
         protocol: the chosen assignor.
@@ -66,11 +66,11 @@ class ConsumerCoordinator(AbstractMembership):
             any.
         last: the last assignment and its generation, for the assignor `sticky`.
         heartbeat_in_flight: whether a heartbeat is in flight.
-        next_heartbeat: the time when the next heartbeat is due, µs.
-        session_deadline: the time when the session ends unless the coordinator responds to a heartbeat, µs.
-        poll_deadline: the time when the consumer leaves the group unless the application calls poll(), µs.
-        heartbeat_timer: the time when the heartbeat thread's timer is due, µs.
-        assign_time: how long the leader takes to assign the partitions, µs.
+        next_heartbeat: the time when the next heartbeat is due, in µs.
+        session_deadline: the time when the session ends unless the coordinator responds to a heartbeat, in µs.
+        poll_deadline: the time when the consumer leaves the group unless the application calls poll(), in µs.
+        heartbeat_timer: the time when the heartbeat thread's timer is due, in µs.
+        assign_time: how long the leader takes to assign the partitions, in µs.
         leaving: the correlation ID of the LeaveGroup request if the consumer is closing; 0 if there is none.
     """
 

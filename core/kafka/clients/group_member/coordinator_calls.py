@@ -48,7 +48,7 @@ class CallingClient(Protocol):
         """The broker to which a coordinator lookup is sent."""
 
     def reconnect_time(self, node: str, /) -> int:
-        """The time when the client tries to reconnect, µs; 0 if the connection is not broken."""
+        """The time when the client tries to reconnect, in µs; 0 if the connection is not broken."""
 
     def abandon_connection(self, node: str, /) -> None:
         """Close the connection to a broker that has not responded in time."""
@@ -152,7 +152,7 @@ class CoordinatorCalls:
             node: the broker.
             failed: called with the detail and the error if the connection breaks.
             detail: an argument for `failed` that identifies what was requested.
-            timeout: the time after which the request fails, µs; request.timeout.ms if it is 0.
+            timeout: the time after which the request fails, in µs; request.timeout.ms if it is 0.
         """
         correlation = self.client.next_correlation()
         self.in_flight[correlation] = Call(node, failed, detail)

@@ -23,7 +23,7 @@ from core.sim.network import Network
 from core.sim.units import SECOND
 
 TIMEOUT: Final = 30 * SECOND
-"""The time after which the tool gives up (--timeout), µs. Kafka's tools before 3.0 wait only 5 s."""
+"""The time after which the tool gives up (--timeout), in µs. Kafka's tools before 3.0 wait only 5 s."""
 
 Request = OffsetCommitRequest | OffsetDeleteRequest | DeleteGroupsRequest
 
@@ -41,7 +41,7 @@ class GroupCommand(Client):
     Attributes:
         request: the request that the command sends. Each attempt gets its own correlation ID.
         calls: the requests to the coordinator.
-        deadline: the time when the command gives up, µs.
+        deadline: the time when the command gives up, in µs.
         done: whether the command has ended.
         error: the error that ended the command; empty if the command succeeded.
     """

@@ -43,16 +43,16 @@ class GroupMember(KafkaConsumer):
         closing: whether the application closes the consumer after its current step.
         closes_on_error: whether the application closes the consumer after an exception; if not, the application only stops calling poll().
         commit_requested: whether an act has requested a commit.
-        poll_time: the time that the application spends on each poll that returns records, µs.
-        record_time: the time that the application spends on each record, µs.
+        poll_time: the time that the application spends on each poll that returns records, in µs.
+        record_time: the time that the application spends on each record, in µs.
         batch: the records that the application is processing.
-        batch_began: the time when the application began to process the batch, µs.
-        batch_time: the time that processing the batch takes, µs.
+        batch_began: the time when the application began to process the batch, in µs.
+        batch_time: the time that processing the batch takes, in µs.
         batch_number: the number of polls that returned records, which distinguishes the timers of the current batch from those of earlier
             batches.
         processed: the number of records processed.
         crash_after: how many more records the application processes before it crashes; -1 if it does not crash.
-        auto_commit_due: the time when the next automatic commit is due, µs.
+        auto_commit_due: the time when the next automatic commit is due, in µs.
     """
 
     __slots__ = (

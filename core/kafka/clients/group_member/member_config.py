@@ -42,7 +42,7 @@ DURATION: Final = re.compile(r"by_duration:P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)
 
 
 def reset_duration(text: str) -> int:
-    """Return the duration of a reset policy `by_duration:…`, µs.
+    """Return the duration of a reset policy `by_duration:…`, in µs.
 
     Raises:
         ValueError: the string is not a valid `by_duration` policy.

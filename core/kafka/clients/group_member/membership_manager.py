@@ -29,7 +29,7 @@ from core.kafka.release import Release
 from core.sim.units import US_PER_MS
 
 POLL_TIME: Final = 100 * US_PER_MS
-"""The duration of a call to poll() that returns no records, µs, after which the application calls poll() again."""
+"""The duration of a call to poll() that returns no records, in µs, after which the application calls poll() again."""
 
 FATAL_HEARTBEATS: Final = {
     errors.INVALID_REQUEST: "InvalidRequestException",
@@ -97,15 +97,15 @@ class MembershipManager(AbstractMembership):
         target: the last assignment from the coordinator; None if there is none.
         taking: the assignment that the consumer is now taking over.
         callback: the callback that runs in the next poll(); None if there is none.
-        callback_at: the earliest time when `callback` can run, µs.
+        callback_at: the earliest time when `callback` can run, in µs.
         prepared: whether the consumer has already committed the offsets that it must commit before it gives up partitions.
         acknowledged: whether the consumer has taken over an assignment since it joined.
-        interval: the time between two heartbeats, µs; 0 until the coordinator has sent it.
-        next_heartbeat: the time when the next heartbeat is due, µs.
-        heartbeat_timer: the time when the background thread's timer is due, µs.
+        interval: the time between two heartbeats, in µs; 0 until the coordinator has sent it.
+        next_heartbeat: the time when the next heartbeat is due, in µs.
+        heartbeat_timer: the time when the background thread's timer is due, in µs.
         in_flight: whether a heartbeat is in flight.
         sent: the fields in the last heartbeat; None if the next one must contain all fields.
-        poll_deadline: the time when the member leaves the group unless the application calls poll(), µs.
+        poll_deadline: the time when the member leaves the group unless the application calls poll(), in µs.
         closing: whether the consumer closes after the response to its last heartbeat.
         assign_time: has no effect, because the coordinator assigns the partitions.
     """

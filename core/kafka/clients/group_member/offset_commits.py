@@ -43,7 +43,7 @@ class Commit:
     Attributes:
         kind: the reason why the consumer commits.
         offsets: the offsets to commit.
-        deadline: the time when a synchronous commit times out, µs.
+        deadline: the time when a synchronous commit times out, in µs.
     """
 
     __slots__ = ("deadline", "kind", "offsets")

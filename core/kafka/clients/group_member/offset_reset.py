@@ -58,7 +58,7 @@ class LogBounds(NamedTuple):
 
 
 def moment(text: str) -> int:
-    """Return the time that `--to-datetime` specifies, µs (`Utils#getDateTime`).
+    """Return the time that `--to-datetime` specifies, in µs (`Utils#getDateTime`).
 
     Raises:
         ValueError: the string is not a valid date and time.
@@ -79,7 +79,7 @@ def moment(text: str) -> int:
 
 
 def moment_before(now: int, text: str) -> int:
-    """Return the time that `--by-duration` specifies, µs.
+    """Return the time that `--by-duration` specifies, in µs.
 
     Raises:
         ValueError: the string is not a valid duration.

@@ -80,7 +80,7 @@ class TopicReader(Consumer):
     Attributes:
         owner: the member that the reader belongs to.
         policy: auto.offset.reset.
-        duration: the duration in the policy `by_duration`, µs.
+        duration: the duration in the policy `by_duration`, in µs.
         group: the group that the member belongs to.
         assigned: the partitions that the member owns.
         initializing: the owned partitions whose committed offset is not known yet.

@@ -31,8 +31,8 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
         consumer: the consumer in the process.
         running: whether the instance is running.
         closing: whether the instance is completing its last task before it stops.
-        poll_time: the time that the application spends on each poll that returns records, µs.
-        record_time: the time that the application spends on each record, µs.
+        poll_time: the time that the application spends on each poll that returns records, in µs.
+        record_time: the time that the application spends on each record, in µs.
         busy: whether the application is doing work that takes time, during which it calls neither the producer nor the consumer.
         failure: the exception that the next poll() throws; empty if there is none.
     """

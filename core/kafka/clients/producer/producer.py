@@ -29,9 +29,9 @@ class SendCall:
     """Records that an application sends one after the other through a producer that collects records in batches.
 
     Attributes:
-        called: the time when the application wanted to send the records, µs.
+        called: the time when the application wanted to send the records, in µs.
         count: the number of records that are not in a batch yet.
-        record_bytes: the size of the key and the value of each record, bytes.
+        record_bytes: the size of the key and the value of each record, in bytes.
         partition: the partition; None to let the producer choose one.
         keyed: the records that are not in a batch yet, in reverse order; None if they have no keys.
         topic: the topic of the records.
@@ -50,11 +50,11 @@ class Producer(Sender):
 
     Attributes:
         rate: the number of records per second in a steady load; 0 if there is none.
-        every: the time between two batches of the load, µs.
+        every: the time between two batches of the load, in µs.
         record_bytes: the size of each record in the load.
         load_keys: the keys of the records in the load; None if they have no keys.
         transactional_load: the object that sends the load in transactions; None if the load is not transactional.
-        blocked_since: the time since which a call to send() has been waiting for memory or metadata, µs; -1 if no call is waiting.
+        blocked_since: the time since which a call to send() has been waiting for memory or metadata, in µs; -1 if no call is waiting.
     """
 
     __slots__ = (

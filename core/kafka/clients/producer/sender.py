@@ -39,7 +39,7 @@ class Sender(RecordAccumulator):
         acked: the number of records that were acknowledged.
         failed: the number of records that were given up.
         retries: the total number of retries of all batches.
-        last_latency: the latency of the last acknowledged batch, µs; -1 if there is none.
+        last_latency: the latency of the last acknowledged batch, in µs; -1 if there is none.
     """
 
     __slots__ = (

@@ -64,7 +64,7 @@ class TransactionManager:
         sequences: the producer ID, epoch, and sequence numbers.
         release: the rules of the simulated Kafka release.
         transactional_id: the transactional.id.
-        timeout_us: transaction.timeout.ms, µs.
+        timeout_us: transaction.timeout.ms, in µs.
         version: the feature level `transaction.version` that the producer uses.
         state: the current state.
         last_error: the error that caused an error state; empty in other states.

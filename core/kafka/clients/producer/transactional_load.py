@@ -19,9 +19,9 @@ class TransactionalLoad:
 
     Attributes:
         commit_records: the number of records after which a transaction is committed; 0 means no limit.
-        commit_every: the age at which a transaction is committed, µs; 0 means no limit.
+        commit_every: the age at which a transaction is committed, in µs; 0 means no limit.
         records: the number of records in the open transaction.
-        began: the time when the open transaction began, µs.
+        began: the time when the open transaction began, in µs.
     """
 
     commit_records: int

@@ -23,7 +23,7 @@ from core.kafka.transaction.messages import (
 from core.sim.units import US_PER_MS
 
 ADD_PARTITIONS_RETRY_BACKOFF: Final = 20 * US_PER_MS
-"""The back-off before a transaction's first AddPartitionsToTxn is repeated while the previous transaction is being completed, µs
+"""The back-off before a transaction's first AddPartitionsToTxn is repeated while the previous transaction is being completed, in µs
 (KAFKA-5477)."""
 
 FENCED: Final = frozenset({errors.PRODUCER_FENCED, errors.INVALID_PRODUCER_EPOCH})
@@ -114,7 +114,7 @@ class TxnRequest(metaclass=ABCMeta):
     Attributes:
         priority: the priority of the request among the waiting requests.
         group: the group whose coordinator gets the request; empty for the transaction coordinator.
-        backoff: the time to wait before the request is sent, µs; 0 for a first attempt.
+        backoff: the time to wait before the request is sent, in µs; 0 for a first attempt.
     """
 
     __slots__ = ("backoff", "group", "priority")

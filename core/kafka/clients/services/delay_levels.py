@@ -21,7 +21,7 @@ _NAME: Final = re.compile(r"[1-9]\d{0,5}(ms|s|m|h)")
 
 
 def level_us(name: str) -> int:
-    """Return the delay of a level, µs.
+    """Return the delay of a level, in µs.
 
     Raises:
         ValueError: the name is not a whole number and a unit.

@@ -18,7 +18,7 @@ class DelayProducer(Producer):
 
     Attributes:
         real_topic: the topic to which the records go when they are due.
-        wanted: the requested delay, µs.
+        wanted: the requested delay, in µs.
         left: the number of records that the steady load has yet to produce.
     """
 

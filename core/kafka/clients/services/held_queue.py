@@ -45,7 +45,7 @@ class HeldQueue:
             self.entries.append(records)
 
     def due_time(self) -> int:
-        """Return the time when the head of the queue is due, µs; -1 if the queue is empty."""
+        """Return the time when the head of the queue is due, in µs; -1 if the queue is empty."""
         return self.entries[0].due if self.entries else -1
 
     def pop(self) -> HeldRecords:

@@ -33,8 +33,8 @@ class HoldingProcess(ConsumingProcess):
         handling: the records that the application is handling, which takes time; empty if there are none.
         sending: the records that are being sent, by batch.
         given_up: the records that are still being sent after the process has lost their partitions, by batch.
-        due_timer: the time of the next `due` timer, µs; -1 if none is armed.
-        backs_off_until: the time until which the process sends nothing, because a batch failed, µs.
+        due_timer: the time of the next `due` timer, in µs; -1 if none is armed.
+        backs_off_until: the time until which the process sends nothing, because a batch failed, in µs.
         crash_after: the point at which the instance crashes; None if it does not crash.
         crashing: whether the instance has reached the point at which it crashes.
     """

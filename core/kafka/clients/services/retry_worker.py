@@ -42,7 +42,7 @@ class FailureRule(NamedTuple):
     Attributes:
         share_ppm: the share of records that fail, in parts per million.
         tries: how many tries of a record can fail, starting with the first one; 0 means that all tries can fail.
-        until: the time when records stop failing, µs; -1 if they never stop.
+        until: the time when records stop failing, in µs; -1 if they never stop.
         kills: whether a failing record kills the process.
         reason: the reason for the failure, such as the name of an exception.
     """
@@ -63,7 +63,7 @@ class RetryConfig(NamedTuple):
 
     Attributes:
         number: the number of the try: 1 for the original topic, 2 for the first retry topic, and so on.
-        blocking: the delays of blocking retries, µs; empty if retries use topics.
+        blocking: the delays of blocking retries, in µs; empty if retries use topics.
         dead_letters: whether the target is the dead-letter topic.
         skips: whether records that fail for the last time are skipped, which requires that there is no dead-letter topic.
         starts: the maximum number of tries that the worker starts for each record if it counts tries before it starts them; otherwise 0.

@@ -52,16 +52,16 @@ class WorkerConfig(NamedTuple):
         source: the topic that the worker reads.
         target: the topic to which the worker writes.
         group: the group whose offsets the worker commits.
-        delay: the delay of each record, µs; 0 if records are due immediately.
+        delay: the delay of each record, in µs; 0 if records are due immediately.
         bound: the number of held records at which the worker pauses a partition.
         resume_at: the number of held records below which the worker resumes a paused partition.
-        commit_interval: the time between two commits, µs.
+        commit_interval: the time between two commits, in µs.
         commits: which offset the worker commits.
         transactional_id: the transactional.id; empty without transactions.
         fifo: whether the worker has a FIFO queue instead of a priority queue.
         per_record: whether each record has the delay that its producer requested.
         due_from: the point in time at which the delay begins.
-        tick: the tick of a timing wheel, to which due times are rounded up, µs; 0 if due times are exact.
+        tick: the tick of a timing wheel, to which due times are rounded up, in µs; 0 if due times are exact.
         reset: auto.offset.reset.
         membership: the worker's configuration as a member of the group; None if the worker reads all partitions of its topic.
         dead_letters: the topic for records that the target never accepts; empty if the worker retries such records indefinitely.

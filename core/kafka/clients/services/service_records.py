@@ -14,9 +14,9 @@ class DelayedRecords(NamedTuple):
 
     Attributes:
         topic: the topic to which the records go when they are due.
-        wanted: the delay that the application requested, µs, which can be shorter than the delay of the batch's level.
-        created: the actual time when the application sent the records, regardless of the application's clock, µs.
-        before: the sum of the delays of the levels that have already held the records, µs.
+        wanted: the delay that the application requested, in µs, which can be shorter than the delay of the batch's level.
+        created: the actual time when the application sent the records, regardless of the application's clock, in µs.
+        before: the sum of the delays of the levels that have already held the records, in µs.
         sent_on: if another level has sent the records on, the records in the topic of that level; otherwise None.
     """
 
@@ -42,7 +42,7 @@ class RetriedRecords(NamedTuple):
         first: the original offset of the first record.
         tries: the number of failed tries so far.
         reason: the reason why the last try failed.
-        created: the time of the first failure, µs.
+        created: the time of the first failure, in µs.
         group: the group of the retry service.
         source: the partition whose records failed, which is the original one or a partition of a retry topic.
         start: the offset of the first record in `source`.
@@ -65,11 +65,11 @@ class HeldRecords(NamedTuple):
     which a priority queue returns them.
 
     Attributes:
-        due: the time when the records are due, µs.
+        due: the time when the records are due, in µs.
         partition: the number of the partition.
         start: the first offset.
         end: the offset after the last record.
-        timestamp: the timestamp of the records, µs.
+        timestamp: the timestamp of the records, in µs.
         base: the first offset of the batch.
         event: the sequence number of the event that reports the records as held.
         content: the headers of the batch; None if it has none.

@@ -27,7 +27,7 @@ from core.sim.node import Node
 from core.sim.units import US_PER_MS
 
 METADATA_WAIT: Final = 500 * US_PER_MS
-"""The maximum time that a broker's metadata fetch waits for new records, µs (`KafkaRaftClient.MAX_FETCH_WAIT_MS`)."""
+"""The maximum time that a broker's metadata fetch waits for new records, in µs (`KafkaRaftClient.MAX_FETCH_WAIT_MS`)."""
 
 
 class LeaderVoter(Protocol):
@@ -67,9 +67,9 @@ class ActiveController:
         quorum: the committed state of the quorum.
         claimed: whether the first entry of the controller's epoch is committed; the controller is active only after that.
         heartbeats: the heartbeat state of the brokers.
-        last_contact: the time of each broker's last heartbeat, µs.
+        last_contact: the time of each broker's last heartbeat, in µs.
         waiting_fetches: (offset, fetch number) of each metadata fetch that is waiting, by broker.
-        scheduled: the due time of each scheduled periodic task, µs.
+        scheduled: the due time of each scheduled periodic task, in µs.
     """
 
     __slots__ = (

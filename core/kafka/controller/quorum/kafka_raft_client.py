@@ -41,10 +41,10 @@ from core.sim.random_stream import RandomStream
 from core.sim.units import US_PER_MS
 
 FETCH_WAIT: Final = 500 * US_PER_MS
-"""The maximum time that a fetch waits at the leader for new entries, µs (`KafkaRaftClient.MAX_FETCH_WAIT_MS`)."""
+"""The maximum time that a fetch waits at the leader for new entries, in µs (`KafkaRaftClient.MAX_FETCH_WAIT_MS`)."""
 
 RETRY: Final = 50 * US_PER_MS
-"""The delay before a follower repeats a fetch that the leader refused or did not respond to, µs."""
+"""The delay before a follower repeats a fetch that the leader refused or did not respond to, in µs."""
 
 
 class Role(enum.StrEnum):
@@ -70,7 +70,7 @@ class FollowerProgress:
 
     Attributes:
         end: the log end of the voter; -1 if it is unknown.
-        last_fetch: the time of the voter's last fetch, µs.
+        last_fetch: the time of the voter's last fetch, in µs.
     """
 
     end: int = -1

@@ -83,22 +83,22 @@ class MetadataQuorum:
 
     @property
     def fetch_timeout(self) -> int:
-        """How long a voter or broker waits for a response from the leader before it looks for another leader, µs."""
+        """How long a voter or broker waits for a response from the leader before it looks for another leader, in µs."""
         return self.controller.settings.us("controller.quorum.fetch.timeout.ms")
 
     @property
     def check_quorum_timeout(self) -> int:
-        """How long a leader waits for fetches from a majority before it resigns, µs (`LeaderState.CHECK_QUORUM_TIMEOUT_FACTOR`)."""
+        """How long a leader waits for fetches from a majority before it resigns, in µs (`LeaderState.CHECK_QUORUM_TIMEOUT_FACTOR`)."""
         return self.fetch_timeout * 3 // 2
 
     @property
     def election_timeout(self) -> int:
-        """The minimum time that a voter waits for votes, µs."""
+        """The minimum time that a voter waits for votes, in µs."""
         return self.controller.settings.us("controller.quorum.election.timeout.ms")
 
     @property
     def session_timeout(self) -> int:
-        """The broker.session.timeout.ms setting, µs."""
+        """The broker.session.timeout.ms setting, in µs."""
         return self.controller.settings.us("broker.session.timeout.ms")
 
     # --- the committed log -----------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ class ClassicGroup:
         name: the group ID.
         state: the current state.
         previous_state: the state before the current one.
-        state_timestamp: the time when the group entered its current state, µs.
+        state_timestamp: the time when the group entered its current state, in µs.
         protocol_type: `consumer`, or empty if the group never had a member.
         generation: the number of the generation; 0 before the first generation.
         protocol: the name of the chosen assignor; empty if there is none.
@@ -85,7 +85,7 @@ class ClassicGroup:
         return self.can_transition_to(GroupState.PREPARING_REBALANCE)
 
     def rebalance_timeout(self) -> int:
-        """Return how long the group waits for its members during a rebalance, µs (`#rebalanceTimeoutMs`)."""
+        """Return how long the group waits for its members during a rebalance, in µs (`#rebalanceTimeoutMs`)."""
         return max((member.rebalance_timeout for member in self.members.values()), default=0)
 
     # --- members ---------------------------------------------------------------------------------------------------

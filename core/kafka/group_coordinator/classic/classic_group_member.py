@@ -24,15 +24,16 @@ class ClassicGroupMember:
         member_id: the member ID.
         instance_id: the group.instance.id; empty for a dynamic member.
         client: the client.id.
-        session_timeout: session.timeout.ms, µs.
-        rebalance_timeout: the time within which the member must rejoin when the group rebalances, µs.
+        session_timeout: session.timeout.ms, in µs.
+        rebalance_timeout: the time within which the member must rejoin when the group rebalances, in µs.
         protocols: the assignors that the member supports, in its order of preference.
         assignment: the partitions that the member is assigned.
         join: the JoinGroup request that is waiting for its response; None if there is none.
         sync: the SyncGroup request that is waiting for its response; None if there is none.
         is_new: whether the member has not been in a generation yet.
-        deadline: the time when the member's session ends unless the coordinator hears from the member, µs; NO_DEADLINE if it does not end.
-        timer_due: the time when the timer that checks the deadline is due, µs; NO_DEADLINE if there is no timer.
+        deadline: the time when the member's session ends unless the coordinator hears from the member, in µs; NO_DEADLINE if it does not
+            end.
+        timer_due: the time when the timer that checks the deadline is due, in µs; NO_DEADLINE if there is no timer.
     """
 
     __slots__ = (

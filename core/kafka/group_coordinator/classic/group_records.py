@@ -33,7 +33,7 @@ class StoredMember(NamedTuple):
 
 
 class GroupMetadataValue(NamedTuple):
-    """The value of a group's record. `state_timestamp` is the time when the group entered its state, µs."""
+    """The value of a group's record. `state_timestamp` is the time when the group entered its state, in µs."""
 
     protocol_type: str
     generation: int

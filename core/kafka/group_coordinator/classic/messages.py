@@ -42,8 +42,8 @@ class JoinGroupRequest(NamedTuple):
         group: the ID of the group.
         member_id: the member ID; empty if the client has none yet.
         instance_id: the group.instance.id of a static member; empty for a dynamic member.
-        session_timeout: session.timeout.ms, µs.
-        rebalance_timeout: the time within which the member must rejoin when the group rebalances, µs.
+        session_timeout: session.timeout.ms, in µs.
+        rebalance_timeout: the time within which the member must rejoin when the group rebalances, in µs.
         protocols: the assignors that the member supports.
         reason: the client's reason for joining.
     """

@@ -16,7 +16,7 @@ from core.kafka.group_coordinator.group_metadata_manager import GroupCache
 from core.sim.units import SECOND
 
 NEW_MEMBER_JOIN_TIMEOUT: Final = 300 * SECOND
-"""The maximum time that a new member waits for its first generation, µs (`CLASSIC_GROUP_NEW_MEMBER_JOIN_TIMEOUT_MS`)."""
+"""The maximum time that a new member waits for its first generation, in µs (`CLASSIC_GROUP_NEW_MEMBER_JOIN_TIMEOUT_MS`)."""
 
 GroupTimer = tuple[int, int, str, object]
 """The arguments of a group's timer: the partition of `__consumer_offsets`, the coordinator epoch, the group, and a timer-specific

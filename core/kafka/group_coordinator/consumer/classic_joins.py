@@ -27,7 +27,7 @@ def classic_join(group: ConsumerGroup, request: JoinGroupRequest, member_id: str
         request: the JoinGroup request.
         member_id: the member ID of the client, which might be new.
         rules: the coordinator's settings.
-        now: the current time, µs.
+        now: the current time, in µs.
     """
     if len(group.members) >= rules.max_size and member_id not in group.members:
         return HeartbeatResult(errors.GROUP_MAX_SIZE_REACHED)

@@ -39,11 +39,11 @@ class MemberTimers:
     """The deadlines after which a coordinator fences a member. When another broker becomes coordinator, it restarts all deadlines.
 
     Attributes:
-        deadline: the time when the session ends unless the member sends a heartbeat, µs.
-        due: the time when the session's timer is due, µs; -1 if there is no timer.
-        revoked_by: the time by which the member must give up partitions, µs; -1 if there are none to give up.
-        joined_by: the time by which a member that uses the classic protocol must join again, µs; -1 if none is set.
-        synced_by: the time by which a member that uses the classic protocol must send SyncGroup, µs; -1 if none is set.
+        deadline: the time when the session ends unless the member sends a heartbeat, in µs.
+        due: the time when the session's timer is due, in µs; -1 if there is no timer.
+        revoked_by: the time by which the member must give up partitions, in µs; -1 if there are none to give up.
+        joined_by: the time by which a member that uses the classic protocol must join again, in µs; -1 if none is set.
+        synced_by: the time by which a member that uses the classic protocol must send SyncGroup, in µs; -1 if none is set.
     """
 
     __slots__ = ("deadline", "due", "joined_by", "revoked_by", "synced_by")
@@ -70,7 +70,7 @@ class ConsumerGroup:
         partition_epochs: for each partition that has an owner, the member epoch of the owner.
         subscribers: the number of members that subscribe to each topic.
         timers: the deadlines of each member.
-        assigned_at: the time of the last target assignment, µs; -1 if this coordinator has computed none.
+        assigned_at: the time of the last target assignment, in µs; -1 if this coordinator has computed none.
     """
 
     __slots__ = (

@@ -26,7 +26,7 @@ def partitions(tps: Iterable[TopicPartition]) -> Partitions:
 
 class ClassicMemberMetadata(NamedTuple):
     """What a consumer group knows about a member that uses the classic protocol: its assignors with its subscriptions, and its session
-    timeout, µs."""
+    timeout, in µs."""
 
     session_timeout: int
     protocols: Protocols
@@ -43,7 +43,7 @@ class ConsumerGroupMember(NamedTuple):
         member_id: the ID of the member.
         client: the client.id.
         topics: the topics that the member subscribes to, in ascending order.
-        rebalance_timeout: the time within which the member must give up partitions (its max.poll.interval.ms), µs.
+        rebalance_timeout: the time within which the member must give up partitions (its max.poll.interval.ms), in µs.
         instance_id: the group.instance.id of a static member; empty for a dynamic member.
         rack: the client.rack; empty if the member has none.
         assignor: the server-side assignor that the member prefers; empty if it has no preference.

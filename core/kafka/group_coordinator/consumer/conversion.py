@@ -73,7 +73,7 @@ def downgraded(group: ConsumerGroup, leaving: Collection[str], now: int) -> Clas
     Args:
         group: the consumer group.
         leaving: the IDs of the members that leave. All remaining members use the classic protocol.
-        now: the current time, µs.
+        now: the current time, in µs.
     """
     classic = ClassicGroup(group.name)
     for member in group.members.values():

@@ -42,7 +42,7 @@ class ConsumerGroupRules(NamedTuple):
         release: the release of the coordinator.
         max_size: the maximum number of members (group.consumer.max.size).
         assignors: the coordinator's assignors (group.consumer.assignors). The first one is the default.
-        assignment_interval: the minimum time between two target assignments, µs.
+        assignment_interval: the minimum time between two target assignments, in µs.
         partition_count: a function that returns the number of partitions of a topic; 0 if the topic does not exist.
     """
 
@@ -124,7 +124,7 @@ def advance(
         owned: the partitions that the member reports that it owns; None if it does not report any.
         records: the list of records that earlier steps have produced, to which this function appends its own records.
         rules: the coordinator's settings.
-        now: the current time, µs.
+        now: the current time, in µs.
 
     Returns:
         The member after its step, and whether a target assignment was computed.

@@ -119,7 +119,7 @@ def _is_due(log: ReplicaLog, bases: tuple[int, ...], first_dirty: int, now: int)
 
 
 def first_timestamp(log: ReplicaLog, start: int, end: int) -> int:
-    """Return the timestamp of the first batch in [start, end), µs; 0 if there is none."""
+    """Return the timestamp of the first batch in [start, end), in µs; 0 if there is none."""
     for run in log.physical_runs(start):
         if run.start >= end:
             break

@@ -34,7 +34,7 @@ class Cleaned(NamedTuple):
         markers: the number of removed records that were markers.
         bytes_removed: the size of the removed records and batches.
         stamped: the number of batches whose delete horizon the pass set.
-        horizon: the delete horizon that the pass set in batches, µs; NO_HORIZON if it set none.
+        horizon: the delete horizon that the pass set in batches, in µs; NO_HORIZON if it set none.
     """
 
     start: int

@@ -28,7 +28,7 @@ class RetainedBatch(NamedTuple):
     Attributes:
         batch: the batch as it was written, except that its size is the size after cleaning.
         offsets: the offsets of the records that are left, in ascending order; empty if only the header is left.
-        horizon: the time from which the cleaner can remove the batch's tombstones or marker, µs; NO_HORIZON if none is set.
+        horizon: the time from which the cleaner can remove the batch's tombstones or marker, in µs; NO_HORIZON if none is set.
     """
 
     batch: Batch

@@ -29,7 +29,7 @@ def grouped_by_size(log: ReplicaLog, end: int) -> list[Segments]:
 
 
 def last_modified(log: ReplicaLog, start: int, end: int, now: int) -> int:
-    """Return the modification time of a segment, µs.
+    """Return the modification time of a segment, in µs.
 
     Cleaning preserves the modification time, so this is the time of the last append to the segment. The result is the timestamp of the
     segment's last batch, even if that batch was removed. If a producer's clock is wrong, the result can be wrong, but it is never later

@@ -48,7 +48,7 @@ class TimeIndex(SparseIndex):
         """Append an entry if its timestamp is larger than the last timestamp.
 
         Args:
-            timestamp: the largest timestamp so far, ms.
+            timestamp: the largest timestamp so far, in ms.
             offset: the last offset of the batch that has the largest timestamp.
             skip_full_check: whether the entry can take the reserved slot, which is the case while the segment is being closed.
 

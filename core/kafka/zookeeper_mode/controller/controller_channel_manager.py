@@ -21,10 +21,10 @@ from core.kafka.zookeeper_mode.controller.requests import (
 from core.sim.units import SECOND, US_PER_MS
 
 RETRY_BACKOFF: Final = 100 * US_PER_MS
-"""The delay before a request is sent again after its connection broke, µs (`RequestSendThread#doWork`)."""
+"""The delay before a request is sent again after its connection broke, in µs (`RequestSendThread#doWork`)."""
 
 SOCKET_TIMEOUT: Final = 30 * SECOND
-"""The time to wait for a broker's response, µs (controller.socket.timeout.ms)."""
+"""The time to wait for a broker's response, in µs (controller.socket.timeout.ms)."""
 
 ControlRequest = LeaderAndIsrRequest | StopReplicaRequest | UpdateMetadataRequest
 

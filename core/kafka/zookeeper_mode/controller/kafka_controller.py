@@ -30,7 +30,7 @@ from core.kafka.zookeeper_mode.controller.topic_deletion_manager import TopicDel
 from core.sim.units import SECOND
 
 FIRST_BALANCE: Final = 5 * SECOND
-"""The delay between a controller's election and its first check for leaders that are not the preferred leaders, µs."""
+"""The delay between a controller's election and its first check for leaders that are not the preferred leaders, in µs."""
 
 
 _WATCHED: Final = (

@@ -106,7 +106,7 @@ class Drill:
         return self.cluster.now
 
     def times(self, kind: type) -> list[int]:
-        """Return the times of the events of a kind, µs."""
+        """Return the times of the events of a kind, in µs."""
         return [event[1] for event in self.told if event[3] == kind.kind]  # type: ignore[attr-defined]
 
 

@@ -15,7 +15,7 @@ MS = 1_000
 
 
 class ProducerLog(ReplicaLog):
-    """A leader's log. `now` is the time of the next batch, µs. Every append belongs to the current term."""
+    """A leader's log. `now` is the time of the next batch, in µs. Every append belongs to the current term."""
 
     __slots__ = ("now", "term", "verifies")
 

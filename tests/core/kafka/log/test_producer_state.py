@@ -18,7 +18,7 @@ from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.errors import ActRefused
 
 EXPIRATION = 86_400_000_000
-"""producer.id.expiration.ms, µs."""
+"""producer.id.expiration.ms, in µs."""
 OOO = errors.OUT_OF_ORDER_SEQUENCE_NUMBER
 TP = TopicPartition("t", 0)
 

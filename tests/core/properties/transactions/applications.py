@@ -52,7 +52,7 @@ class Instance:
     Attributes:
         name: the name of the producer.
         number: the number of the instance, from 1.
-        at: the time of its next action, µs.
+        at: the time of its next action, in µs.
         transaction: its present transaction; None if it has none.
         sends: how many more times it sends records in this transaction.
         commits: whether it means to commit the transaction.

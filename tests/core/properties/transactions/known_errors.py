@@ -16,7 +16,7 @@ from core.kafka.transaction.transaction_log import TRANSACTION_STATE_TOPIC, part
 from core.sim.units import US_PER_MS
 
 CHECK: Final = 5 * US_PER_MS
-"""The interval at which a coordinator without the error checks whether its log is committed, µs."""
+"""The interval at which a coordinator without the error checks whether its log is committed, in µs."""
 
 
 class KnownError(NamedTuple):

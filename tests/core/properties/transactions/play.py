@@ -21,7 +21,7 @@ from tests.core.properties.transactions.timeline import TransactionalTimeline
 from tests.core.properties.transactions.verdict import HALF_PROCESSED, NEVER, TWICE, is_quiet, verdict
 
 TICK: Final = 20 * US_PER_MS
-"""How often applications look at their clients, µs."""
+"""How often applications look at their clients, in µs."""
 
 QUIET_WITHIN: Final = 240 * SECOND
 """The virtual time after which a healed cluster must have ended all transactions: all timeouts are shorter."""

@@ -14,7 +14,7 @@ from tests.core.properties.transactions.applications import BANK
 from tests.core.properties.transactions.deeds import Cast, HoldClient, Lead, ReleaseHeld, Rest, Step, TakeOver
 
 EXPIRATION: Final = 620 * SECOND
-"""A time in which leaders check for idle producers, µs."""
+"""A time in which leaders check for idle producers, in µs."""
 
 
 def _pause(draw: random.Random) -> int:

@@ -42,11 +42,11 @@ class TransactionalTimeline:
     Attributes:
         brokers: how many brokers there are.
         seed: the seed of the cluster and of its applications.
-        latency: the latency of a link, µs.
+        latency: the latency of a link, in µs.
         banks: how many applications write transactions.
         workers: the names of the processes that take turns.
         coordinators: the number of partitions of `__transaction_state`.
-        pause: the mean pause of an application between two actions, µs.
+        pause: the mean pause of an application between two actions, in µs.
         config: the settings of the transactional clients.
         steps: what befalls the cluster.
     """
@@ -115,7 +115,7 @@ FAULTS: Final[dict[str, tuple[Draw, Draw | None]]] = {
 """Each fault, and what undoes it."""
 
 PACES: Final = (3 * US_PER_MS, 40 * US_PER_MS, 500 * US_PER_MS, 3 * SECOND)
-"""The mean times between two steps, µs."""
+"""The mean times between two steps, in µs."""
 
 
 def transactional_swarm(seed: int, shape: str | None = None) -> TransactionalTimeline:

@@ -14,10 +14,10 @@ from core.kafka.release import CURRENT, Release
 from core.sim.units import US_PER_MS
 
 RETENTION = 86_400_000 * US_PER_MS
-"""delete.retention.ms, µs."""
+"""delete.retention.ms, in µs."""
 
 NEVER = 2**62
-"""A time after every delete horizon, µs."""
+"""A time after every delete horizon, in µs."""
 
 
 class CleanedLog:
@@ -92,7 +92,7 @@ class CleanedLog:
 
     @property
     def horizons(self) -> dict[int, int]:
-        """Return the delete horizon of each batch that has one, by last offset, µs."""
+        """Return the delete horizon of each batch that has one, by last offset, in µs."""
         return {each.end - 1: each.horizon for _, each in held_batches(self.log, 0, self.log.leo) if each.horizon >= 0}
 
     @property
