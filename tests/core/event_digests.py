@@ -8,7 +8,6 @@ not change behavior.
 
 from __future__ import annotations
 
-import hashlib
 import random
 import sys
 from typing import Any
@@ -28,13 +27,14 @@ from scenarios.releases import release_named
 from scenarios.running.runner import run_scenario
 from tests.core.properties.swarm import swarm
 from tests.core.properties.timelines import play
+from tests.core.recorded_digests import digest_of
 
 RELEASES = ("0.8.2", "0.10.2", "1.1", "2.4", "3.6", "4.1")
 
 
 def tell(name: str, events: list[Any]) -> None:
     """Print the digest of one run."""
-    print(name, len(events), hashlib.sha256("\n".join(map(repr, events)).encode()).hexdigest())
+    print(name, digest_of(events))
 
 
 def library() -> None:

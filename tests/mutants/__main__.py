@@ -65,7 +65,7 @@ def every_test(skipped: list[str]) -> list[str]:
 def recording(files: dict[str, bytes], jobs: int, skipped: list[str]) -> list[Recorded]:
     """Return the blocks that each test runs, from `build/mutants` if nothing has changed since the recording. A test without a name stands
     for the imports."""
-    tests = sorted(path for folder in TESTS for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".jsonl", ".yaml"))
+    tests = sorted(path for folder in TESTS for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".jsonl", ".yaml", ".txt"))
     digest = hashlib.blake2b(repr((sorted(files.items()), skipped)).encode())
     for path in tests:
         digest.update(path.read_bytes())

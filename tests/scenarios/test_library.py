@@ -18,6 +18,7 @@ from scenarios.releases import release_named
 from scenarios.running import results
 from scenarios.running.playable_scenario import PlayableScenario
 from scenarios.running.runner import Run, State, run_scenario
+from tests.core.recorded_digests import assert_recorded, digest_of
 from tui.cli import main
 
 RUNS = [(name, release.name) for name in catalogue.names() for release in releases_of(catalogue.load(name), ())]
@@ -28,7 +29,7 @@ MOST_STEPS = 20_000
 
 @pytest.mark.parametrize(("name", "release"), RUNS, ids=[f"{name} ({release})" for name, release in RUNS])
 def test_it_holds_and_its_log_replays(name: str, release: str, tmp_path: Path) -> None:
-    """Every run checks the expectations. One run checks the replay, and one the steps: under the oldest and the newest of the scenario's
+    """Every run checks the expectations, and compares the event log with the recorded one. One run checks the replay, and one the steps: under the oldest and the newest of the scenario's
     releases. Sessions at random are replayed under every release (`tests.scenarios.logs.test_replay`).
     """
     scenario = catalogue.load(name)
@@ -37,6 +38,7 @@ def test_it_holds_and_its_log_replays(name: str, release: str, tmp_path: Path) -
     result = run.run()
     assert result.held, "\n".join(results.lines(result))
     assert result.checks
+    assert_recorded(f"{name} ({release})", digest_of(events))
     names = [each.name for each in releases_of(scenario, ())]
     if release == names[0]:
         assert_log_replays(run, events, tmp_path / "session.jsonl")

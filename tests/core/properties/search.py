@@ -12,20 +12,32 @@ from core.kafka.release import RELEASES, Release
 from core.lab.cluster import Cluster
 from tests.core.properties.invariants import Watch
 from tests.core.properties.timelines import Timeline, heal, play, timelines
+from tests.core.recorded_digests import EventDigest, assert_recorded
 
 
-def watched(timeline: Timeline, release: Release, *, healed: bool = True, lossless: bool = True, equal: bool = False) -> Cluster:
+def watched(
+    timeline: Timeline, release: Release, *, healed: bool = True, lossless: bool = True, equal: bool = False, recorded_as: str = ""
+) -> Cluster:
     """Play a timeline under watch, heal the cluster, and check that it becomes whole. Without `lossless`, records may be lost on the way.
-    With `equal`, replicas must be equal in the end even if the release does not promise it.
+    With `equal`, replicas must be equal in the end even if the release does not promise it. With `recorded_as`, the
+    event log must have the digest that is recorded under this name.
     """
     watch = Watch(release)
     watch.lossless = watch.lossless and lossless
     watch.equal = watch.equal or equal
-    cluster = play(timeline, release, watch.sink, watch.run)
+    digest = EventDigest()
+
+    def sink(event: tuple) -> None:
+        digest(event)
+        watch.sink(event)
+
+    cluster = play(timeline, release, sink if recorded_as else watch.sink, watch.run)
     watch.look()
     if healed:
         heal(cluster, watch.run)
         watch.whole(cluster)
+    if recorded_as:
+        assert_recorded(recorded_as, digest)
     return cluster
 
 

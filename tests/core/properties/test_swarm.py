@@ -42,18 +42,19 @@ def test_promises_hold_and_a_healed_cluster_becomes_whole(release: Release) -> N
     Old releases run with ZooKeeper and, for every second seed, also with the KRaft control plane.
     """
     seed = seed_of(release, moves=False)
-    watched(swarm(seed), release)
+    watched(swarm(seed), release, recorded_as=f"swarm {seed} ({release.name})")
     if release.zookeeper and seed % 2:
-        watched(attrs.evolve(swarm(seed), control_plane=ControlPlane.KRAFT), release)
+        watched(attrs.evolve(swarm(seed), control_plane=ControlPlane.KRAFT), release, recorded_as=f"swarm {seed} ({release.name}, KRaft)")
 
 
 @pytest.mark.parametrize("release", RELEASES.values(), ids=RELEASES)
 def test_promises_hold_while_partitions_move_and_every_move_ends(release: Release) -> None:
     """Moves begin while others run, and are canceled: leaders and ISR members are always replicas, and no move is left after healing."""
     seed = seed_of(release, moves=True)
-    watched(swarm(seed, moves=True), release)
+    watched(swarm(seed, moves=True), release, recorded_as=f"swarm {seed} with moves ({release.name})")
     if release.zookeeper and seed % 2:
-        watched(attrs.evolve(swarm(seed, moves=True), control_plane=ControlPlane.KRAFT), release)
+        kraft = attrs.evolve(swarm(seed, moves=True), control_plane=ControlPlane.KRAFT)
+        watched(kraft, release, recorded_as=f"swarm {seed} with moves ({release.name}, KRaft)")
 
 
 def test_seeds_differ_in_which_faults_exist_and_how_often() -> None:
@@ -72,7 +73,7 @@ def test_seeds_differ_in_which_faults_exist_and_how_often() -> None:
 def test_replicas_agree_in_the_end_also_after_harsh_faults(name: str) -> None:
     """Power losses and unclean elections lose records, but leave no replica that permanently differs from its leader."""
     for seed in HARSH_SEEDS:
-        watched(swarm(seed, harsh=True), RELEASES[name], lossless=False)
+        watched(swarm(seed, harsh=True), RELEASES[name], lossless=False, recorded_as=f"swarm {seed} with harsh faults ({name})")
 
 
 HARMED: Final[dict[str, tuple[tuple[str, ...], str, str, str | None, tuple[int, ...]]]] = {

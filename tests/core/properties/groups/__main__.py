@@ -15,6 +15,7 @@ from collections import Counter
 
 import attrs
 
+from core.sim.journal import Sink, null_sink
 from tests.core.properties.groups.play import play, unfinished
 from tests.core.properties.groups.timeline import GroupTimeline, Step, group_swarm
 from tests.core.properties.groups.verdict import STUCK, Findings, differences
@@ -37,10 +38,12 @@ class Outcome:
     events: Counter[str]
 
 
-def findings(timeline: GroupTimeline) -> tuple[Findings, Counter[str]]:
-    """Play a timeline. Return the differences, and the kinds of events that occurred. An error in the model counts as a difference."""
+def findings(timeline: GroupTimeline, sink: Sink = null_sink) -> tuple[Findings, Counter[str]]:
+    """Play a timeline. Return the differences, and the kinds of events that occurred. An error in the model counts as a difference. `sink`
+    also receives the events.
+    """
     try:
-        cluster, notebook = play(timeline)
+        cluster, notebook = play(timeline, sink)
         left = unfinished(cluster, timeline)
         return {**({STUCK: left} if left else {}), **differences(cluster, notebook, timeline)}, notebook.kinds
     except Exception as error:  # any error of the model is a finding

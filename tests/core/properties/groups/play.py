@@ -10,6 +10,7 @@ from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC
 from core.lab import acts
 from core.lab.cluster import Cluster
+from core.sim.journal import Sink, null_sink
 from core.sim.units import SECOND
 from tests.core.properties.groups.notebook import Notebook
 from tests.core.properties.groups.timeline import CONSUMED, GROUP, MEMBERS, Deed, GroupTimeline, KillCoordinator, KillLeader
@@ -36,10 +37,15 @@ def _kill_leader(cluster: Cluster, tp: TopicPartition) -> None:
         attempt(cluster, acts.Kill(registration.leader))
 
 
-def play(timeline: GroupTimeline) -> tuple[Cluster, Notebook]:
-    """Play a timeline, and let everything come to rest."""
+def play(timeline: GroupTimeline, sink: Sink = null_sink) -> tuple[Cluster, Notebook]:
+    """Play a timeline, and let everything come to rest. `sink` also receives the events."""
     notebook = Notebook()
-    cluster = Cluster(timeline.spec(), timeline.kafka, timeline.seed, notebook)
+
+    def both(event: tuple) -> None:
+        sink(event)
+        notebook(event)
+
+    cluster = Cluster(timeline.spec(), timeline.kafka, timeline.seed, both)
     notebook.attach(cluster)
     cluster.run_until(SECOND)
     for act in timeline.opening:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.core.properties.groups.__main__ import findings, main
 from tests.core.properties.groups.timeline import group_swarm
+from tests.core.recorded_digests import EventDigest, assert_recorded
 
 SEEDS: Final = (0, 2, 4, 5, 6, 7, 99)
 """Seeds with both protocols, with services and processes, and with unclean elections. In seed 99, a worker of a retry service dies before it learns
@@ -18,8 +19,10 @@ that a broker has appended the records that it sent on."""
 @pytest.mark.parametrize("seed", SEEDS)
 def test_accounts_and_audit_agree_with_a_list_of_all_records(seed: int) -> None:
     """Exactly as many records are re-read, skipped, duplicated, and lost as the accounts and the audit say, and everything comes to rest."""
-    found, _ = findings(group_swarm(seed))
+    digest = EventDigest()
+    found, _ = findings(group_swarm(seed), digest)
     assert not found
+    assert_recorded(f"swarm {seed} of groups", digest)
 
 
 def test_seeds_differ_and_mean_the_same_for_ever() -> None:

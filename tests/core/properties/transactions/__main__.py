@@ -15,6 +15,7 @@ from collections import Counter
 import attrs
 
 from core.kafka.release import CURRENT
+from core.sim.journal import Sink, null_sink
 from scenarios.releases import release_named
 from tests.core.properties.transactions.deeds import Step
 from tests.core.properties.transactions.known_errors import KNOWN_ERRORS, KnownError
@@ -41,12 +42,15 @@ class Finding:
 
 
 def harms_or_error(
-    timeline: TransactionalTimeline, name: str, without: tuple[KnownError, ...] = ()
+    timeline: TransactionalTimeline, name: str, without: tuple[KnownError, ...] = (), sink: Sink = null_sink
 ) -> tuple[Counter[str], list[KnownError]]:
-    """Return the harms of a timeline, and the known errors that happened. The release runs without some of its known errors."""
+    """Return the harms of a timeline, and the known errors that happened. The release runs without some of its known errors.
+    `sink` receives the events.
+    """
     happened: dict[str, KnownError] = {}
 
     def watch(event: tuple) -> None:
+        sink(event)
         for each in KNOWN_ERRORS:
             if each.name not in happened and each.happened(event):
                 happened[each.name] = each
@@ -61,14 +65,14 @@ def harms_or_error(
             return Counter([f"{type(error).__name__}: {error}"]), list(happened.values())
 
 
-def finding(task: tuple[int, str]) -> Finding | None:
-    """Try a seed under a release; None if it does no harm.
+def finding(task: tuple[int, str], sink: Sink = null_sink) -> Finding | None:
+    """Try a seed under a release; None if it does no harm. `sink` receives the events.
 
     Known errors explain the harm if they happened, and if the seed does no harm without them.
     """
     seed, name = task
     timeline = transactional_swarm(seed)
-    found, happened = harms_or_error(timeline, name)
+    found, happened = harms_or_error(timeline, name, sink=sink)
     if not found:
         return None
     explained = bool(happened) and not harms_or_error(timeline, name, tuple(happened))[0]

@@ -13,6 +13,7 @@ from tests.core.properties.transactions import verdict
 from tests.core.properties.transactions.__main__ import finding, harms_or_error, main
 from tests.core.properties.transactions.applications import BANK, Transaction
 from tests.core.properties.transactions.timeline import transactional_swarm
+from tests.core.recorded_digests import EventDigest, assert_recorded
 
 SEEDS: Final = range(12)
 OLD_SEEDS: Final = range(2)
@@ -21,16 +22,20 @@ OLD_SEEDS: Final = range(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_newest_release_is_exactly_once_and_atomic(seed: int) -> None:
     """Nothing is lost, twice, half visible, reordered, hanging, or stuck; a harm is excused only by a known issue that explains it."""
-    wrong = finding((seed, CURRENT.name))
+    digest = EventDigest()
+    wrong = finding((seed, CURRENT.name), digest)
     assert wrong is None or wrong.issue, wrong
+    assert_recorded(f"swarm {seed} of transactions ({CURRENT.name})", digest)
 
 
 @pytest.mark.parametrize("name", [name for name, release in RELEASES.items() if release.transactions])
 def test_each_release_plays_to_the_end(name: str) -> None:
     """What an old release does may be a harm; it is never an error of the model."""
     for seed in OLD_SEEDS:
-        found, _ = harms_or_error(transactional_swarm(seed), name)
+        digest = EventDigest()
+        found, _ = harms_or_error(transactional_swarm(seed), name, sink=digest)
         assert set(found) <= set(verdict.HARMS), (seed, found)
+        assert_recorded(f"swarm {seed} of transactions ({name})", digest)
 
 
 def test_the_unreplicated_state_of_a_coordinator_explains_a_harm() -> None:
