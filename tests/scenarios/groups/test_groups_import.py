@@ -299,3 +299,27 @@ def test_commands_take_the_groups_beside_the_topics(files: tuple[str, str], caps
     for arguments in (["groups", topics, "--list"], ["play", "j2-lag", "--groups", groups], ["import", "-", "--groups", "-"]):
         assert main(arguments) == 2
         assert "--groups" in capsys.readouterr().err
+
+
+def test_at_most_10_000_members_are_imported() -> None:
+    title = "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HOST CLIENT-ID"
+    rows = [f"g orders {number} 1 1 0 m{number} /h c" for number in range(10_001)]
+    found = facts("\n".join([title, *rows]))
+    (group,) = found.groups
+    assert len(group.members) == 10_000
+    assert [note for note in found.notes if "at most 10,000 members" in note]
+
+
+def test_a_group_of_which_nothing_is_known_is_not_imported() -> None:
+    text = "GROUP COORDINATOR (ID) ASSIGNMENT-STRATEGY STATE #MEMBERS\nempty localhost:9092 (1) range Stable 2\n"
+    assert any("has neither members nor offsets in the imported output; it is not imported" in note for note in imported(text).notes)
+
+
+@pytest.mark.parametrize("upgraded", [True, False])
+def test_members_of_the_classic_protocol_in_a_consumer_group_are_not_upgraded(upgraded: bool) -> None:
+    text = (
+        "GROUP CONSUMER-ID HOST CLIENT-ID #PARTITIONS CURRENT-EPOCH CURRENT-ASSIGNMENT TARGET-EPOCH TARGET-ASSIGNMENT UPGRADED\n"
+        f"g m1 /h c 1 3 orders:0 3 orders:0 {str(upgraded).lower()}\n"
+    )
+    ((member,),) = [group.members for group in facts(text).groups]
+    assert member.upgraded is upgraded

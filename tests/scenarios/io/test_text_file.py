@@ -67,3 +67,9 @@ def test_what_is_no_text(data: bytes, words: str) -> None:
 def test_a_file_without_end_is_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
     assert "/dev/zero: the file has more than " in capsys.readouterr().err
+
+
+def test_the_first_32_characters_show_whether_a_text_without_a_mark_is_utf_16() -> None:
+    assert text_file.decode(("a" * 32 + "中").encode("utf-16-le"), "x") == "a" * 32 + "中"
+    with pytest.raises(InputError):
+        text_file.decode(("a" * 31 + "中").encode("utf-16-le"), "x")

@@ -136,3 +136,11 @@ def test_a_script_that_makes_no_sense_elsewhere_is_refused(change: tuple[str, st
         script = script[: script.index("  - until")]
     with pytest.raises(InputError, match=reason):
         ran(script, tmp_path, "quorum")
+
+
+def test_without_an_assignment_the_first_brokers_have_the_replicas(tmp_path: Path) -> None:
+    spread = "{partitions: 1, replication-factor: 2}"
+    script = FIVE[: FIVE.index("  - until")].replace("{replicas: [[4, 2]]}", spread) + "  - at: 2s\n    kill: 2\n"
+    lines = ran(script, tmp_path, "mysql")
+    assert lines[1] == "  2s: kill the process of n2"
+    assert "  left out: kill: the broker has no copy of the first partition" in lines

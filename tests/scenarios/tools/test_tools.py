@@ -195,3 +195,9 @@ def test_the_commands_on_a_scenario(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["leader-election", str(script), "--election-type", "preferred", "--topic", "t", "--partition", "0"]) == 0
     assert capsys.readouterr().out == "Valid replica already elected for partitions t-0\n"
     assert main(["leader-election", str(script), "--election-type", "preferred"]) == 2
+
+
+@pytest.mark.parametrize(("text", "version"), [('{"version": 2}', "2"), ("[]", "none")])
+def test_only_version_1_is_supported(text: str, version: str) -> None:
+    with pytest.raises(InputError, match=f"^Not supported version field value {version}$"):
+        reassign.document(text)

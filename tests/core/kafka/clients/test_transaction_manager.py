@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from core.kafka import errors
 from core.kafka.clients.producer.producer_transaction_state import VALID_SOURCES, IllegalStateError, ProducerTransactionState
+from core.kafka.clients.producer.transactional_load import TransactionalLoad
 from core.kafka.messages import ProduceRequest
 from core.kafka.transaction.messages import (
     AddPartitionsToTxnRequest,
@@ -446,3 +449,45 @@ def test_a_commit_fails_only_when_all_batches_have_ended() -> None:
 
 def _added(request: AddPartitionsToTxnRequest) -> object:
     return AddPartitionsToTxnResponse(request.correlation, "tx", tuple((tp, errors.NONE) for tp in request.partitions))
+
+
+class Calls:
+    """A transaction manager that notes the application's calls.
+
+    Attributes:
+        state: the current state.
+        call: the call that has no result yet; empty if there is none.
+        made: the calls.
+    """
+
+    def __init__(self, state: ProducerTransactionState) -> None:
+        self.state = state
+        self.call = ""
+        self.made: list[str] = []
+
+    def __getattr__(self, name: str) -> Callable[[], None]:
+        return lambda: self.made.append(name)
+
+
+def test_a_load_makes_the_next_call_of_each_state() -> None:
+    state = ProducerTransactionState
+    for each, expected in (
+        (state.UNINITIALIZED, ["init"]), (state.READY, ["begin"]), (state.ABORTABLE_ERROR, ["abort"]), (state.IN_TRANSACTION, ["commit"]),
+        (state.FATAL_ERROR, []), (state.COMMITTING_TRANSACTION, []),
+    ):  # fmt: skip
+        manager: Any = Calls(each)
+        load = TransactionalLoad(2, 0, records=2)
+        assert load.may_send(manager, 0) is (each is state.IN_TRANSACTION)
+        assert manager.made == expected
+        manager.call = "commit"
+        assert not load.may_send(manager, 0)
+        assert manager.made == expected
+
+
+def test_a_load_that_ends_commits_only_an_open_transaction() -> None:
+    for state in ProducerTransactionState:
+        for call in ("", "commit"):
+            manager: Any = Calls(state)
+            manager.call = call
+            TransactionalLoad(2, 0).stop(manager)
+            assert manager.made == (["commit"] if state is ProducerTransactionState.IN_TRANSACTION and not call else [])

@@ -199,3 +199,19 @@ def test_a_new_coordinator_knows_an_upgraded_group_and_a_downgraded_one() -> Non
     run.at(110)
     assert run.owned("m1") == [[0, 1, 2, 3, 4, 5]]
     assert [event.protocol for _, event in run.events(events.GroupConverted)] == ["consumer", "classic"]  # type: ignore[attr-defined]
+
+
+def test_a_classic_member_that_joins_again_and_does_not_sync_is_removed_after_its_rebalance_timeout(group: Group) -> None:
+    one, two, modern = mixed(group)
+    numbers = [member.join() for member in (one, two)]
+    group.cluster.run_until(group.cluster.now + 20 * US_PER_MS)
+    for member, number in zip((one, two), numbers, strict=True):
+        member.joined(number)
+    number = one.sync()
+    end = group.cluster.now + 11 * SECOND
+    while group.cluster.now < end:
+        told = [member.heartbeat() for member in (one, two)]
+        group.cluster.run_until(group.cluster.now + SECOND)
+    assert one.answer(number).error == errors.NONE
+    assert told == [errors.REBALANCE_IN_PROGRESS, errors.UNKNOWN_MEMBER_ID]
+    assert list(consumer(group).members) == [one.member_id, modern.member_id]

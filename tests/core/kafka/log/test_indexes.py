@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 
+import attrs
 import pytest
 
 from core.kafka.log.control_record import ABORT, EndTransactionMarker
 from core.kafka.log.index.offset_index import OffsetIndex, OffsetPosition
+from core.kafka.log.index.segment_indexes import SegmentIndexes
 from core.kafka.log.index.sparse_index import SparseIndex
 from core.kafka.log.index.time_index import TimeIndex
 from core.kafka.log.index.transaction_index import collect_aborted
@@ -273,3 +275,12 @@ def test_searches_agree_with_a_scan() -> None:
         index.values = index.keys
         for target in range(-1, 501, 7):
             assert index.search(target).slot == sum(key <= target for key in index.keys) - 1
+
+
+def test_a_closed_time_index_takes_no_further_entries() -> None:
+    """Closing a segment trims the file of the index to its entries."""
+    indexes = SegmentIndexes(0, attrs.evolve(DEFAULT, segment_index_bytes=2 * 12, index_interval_bytes=0))
+    for number in range(2):
+        indexes.append(number, (number + 1) * 1_000_000, 10)
+        indexes.close()
+        assert indexes.times.entries == 1

@@ -11,6 +11,7 @@ from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
+from core.kafka.zookeeper.protocol import NODE_EXISTS, OK, Result
 from core.kafka.zookeeper_mode.control_plane import ZooKeeperControlPlane
 from core.kafka.zookeeper_mode.controller.reassignments import reassign_to
 from core.lab import acts
@@ -140,3 +141,15 @@ def test_a_controller_that_starts_takes_the_dead_out_since_2_3(release: str, tak
     offline = run.partition_view(HERE)
     assert (offline.leader, offline.isr) == ((NO_LEADER if takes_out else 2), (2,))
     assert offline.leader_epoch == before[HERE] + takes_out, "nobody leads, and the one in the ISR is still dead"
+
+
+def test_a_controller_that_learns_of_another_one_resigns() -> None:
+    told: list[tuple] = []
+    run = cluster("2.4", told)
+    run.run_until(SECOND)
+    (controller,) = [broker.kafka_controller for broker in run.brokers.values() if broker.kafka_controller.active]
+    winner = controller.broker.id % 4 + 1
+    controller._election_completed((Result(NODE_EXISTS), Result(OK, data=winner)))
+    assert not controller.active
+    ((address, _, reason, _),) = [event[4:] for event in told if event[3] == events.ControllerResigned.kind]
+    assert (address, reason) == (controller.broker.address, f"b{winner} is controller")
