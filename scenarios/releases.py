@@ -26,8 +26,8 @@ def release_named(text: str) -> Release:
 
 
 def _neighbors(version: str) -> str:
-    """Return the known releases before and after a version, such as 3.5; an empty string if the text is not a version between two of
-    them."""
+    """Return a hint that names the known releases just before and just after a version, such as 3.5; an empty string if there are no such
+    releases."""
     if not re.fullmatch(r"\d{1,3}(\.\d{1,3}){1,3}", version):
         return ""
     numbers = _numbers(version)

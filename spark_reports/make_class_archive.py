@@ -37,7 +37,7 @@ from spark_reports.spark.master import LOCAL_MASTER
 from spark_reports.spark.session import spark_session
 
 EVENTS: Final = session_settings.SMALL_EVENTS * 5 // 4
-"""The number of events in the simulated session. The number is greater than `SMALL_EVENTS`, because Spark loads fewer classes for smaller
+"""The number of events in the simulated session. `EVENTS` is greater than `SMALL_EVENTS`, because Spark loads fewer classes for smaller
 sessions.
 """
 

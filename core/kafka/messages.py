@@ -2,7 +2,8 @@
 to itself.
 
 If the parts of a message for single partitions have a `cause` field, this field contains the sequence number of the event that caused the
-part. Otherwise, the cause of each part is the cause of the whole message. Times are in µs. An epoch or ID of -1 means that there is none.
+part. If the parts of a message have no `cause` field, the cause of each part is the cause of the whole message. Times are in µs. An epoch
+or ID of -1 means that there is none.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class FetchRequest(NamedTuple):
         broker_epoch: the broker epoch of the follower.
         full: whether the fetch starts a new fetch session.
         changed: the partitions that are new in the session, or whose state has changed since the last fetch.
-        forgotten: the partitions that have left the session.
+        forgotten: the partitions that have left the fetch session.
         max_wait: replica.fetch.wait.max.ms, in µs.
         min_bytes: replica.fetch.min.bytes.
         max_bytes: replica.fetch.response.max.bytes.

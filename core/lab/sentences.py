@@ -16,7 +16,7 @@ from core.sim.units import format_duration
 
 @lru_cache(maxsize=4_096)
 def sentence(event: EventTuple) -> str:
-    """Return the sentence of an event. The last few thousand sentences are cached, so that redrawing a screen is fast."""
+    """Return the sentence that describes an event. The last few thousand sentences are cached, so that redrawing a screen is fast."""
     return act_sentence(event[4], event[5]) if event[3] == "act" else explain(event)
 
 

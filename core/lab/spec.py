@@ -47,8 +47,8 @@ class Pace(enum.StrEnum):
     TIMELINE = "timeline"
     """Virtual time advances automatically. Fetchers, heartbeats, and checks run automatically."""
     BY_HAND = "by-hand"
-    """Each fetch, response, fencing, and check is a separate step. All other messages arrive immediately. Virtual time advances only with
-    the act `wait`.
+    """In by-hand mode, each fetch, response, fencing, and check is a separate step. All other messages arrive immediately. Virtual time
+    advances only with the act `wait`.
     """
 
 
@@ -87,9 +87,9 @@ class NetworkSpec(ReprMixin):
     Attributes:
         latency: the one-way latency of a link, in µs.
         jitter: the largest random addition to the latency, in µs.
-        loss_ppm: the share of messages that are lost and then retransmitted by TCP, parts per million.
-        duplicate_ppm: the share of clients' requests that a proxy delivers twice, parts per million.
-        reorder_ppm: the share of clients' requests that a proxy delays so that later requests overtake them, parts per million.
+        loss_ppm: the share of messages that are lost and then retransmitted by TCP, in parts per million.
+        duplicate_ppm: the share of clients' requests that a proxy delivers twice, in parts per million.
+        reorder_ppm: the share of clients' requests that a proxy delays so that later requests overtake them, in parts per million.
     """
 
     latency: int = 500

@@ -164,7 +164,7 @@ class SlowDisk(Act):
 
 @attrs.frozen
 class Promote(Act):
-    """Promote a server because an operator decided to do so. The server then accepts writes.
+    """Promote a server, as an operator does. After its promotion, the server accepts writes.
 
     Attributes:
         server: the server; empty for the model's best choice.

@@ -123,7 +123,7 @@ class Client(Node):
     # --- loops --------------------------------------------------------------------------------------------------------
 
     def start(self, loop: WriteLoop | ReadLoop) -> None:
-        """Start a loop."""
+        """Start a loop of reads or writes."""
         self.timer(max(0, loop.start - self.journal.now), "write" if isinstance(loop, WriteLoop) else "read", loop)
 
     def stop(self) -> None:

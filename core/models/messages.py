@@ -45,7 +45,8 @@ class Read(NamedTuple):
 
 
 class Connect(NamedTuple):
-    """A client opens a connection again after the former one broke. The client sends requests only after the server has answered."""
+    """A client opens a connection again after the former one broke. The client sends its next request only after the server has accepted
+    the connection."""
 
 
 class Connected(NamedTuple):

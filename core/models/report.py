@@ -35,7 +35,7 @@ class Outage:
 
 @attrs.frozen
 class Report:
-    """The counts of a run. Probes count only toward the outages.
+    """The counts of a run. Probes affect only the outages, and are not part of the other counts.
 
     Attributes:
         acked, failed, unknown: the numbers of writes by outcome.

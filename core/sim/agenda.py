@@ -40,8 +40,8 @@ _new_entry: Final = tuple.__new__
 
 
 MAX_PER_MOMENT: Final = 100_000
-"""The basic limit on the number of entries at one moment of virtual time. If there are more entries, the run stops with `Standstill`. The
-limit is higher for large clusters (`Agenda.max_per_moment`).
+"""The basic limit on the number of entries at one moment of virtual time. If more entries are due at the same moment, the run stops with
+`Standstill`. The limit is higher for large clusters (`Agenda.max_per_moment`).
 """
 
 

@@ -12,10 +12,11 @@ tells the network only about itself:
 * The client, when it sends a request: "If the answer is empty, I immediately send the same request again" (`LongPoll.send_idle`).
 * The server, after it has answered a request or has let one wait: "I have nothing to say" (`LongPoll.fall_silent`).
 
-A statement holds until its node withdraws it. Suppose that the client's and the server's statements hold, both nodes are running, and the
-link between them takes a fixed time in each direction. Under these conditions, the network knows each message of the cycle in advance. From
-then on, the poll is *elided*: none of its messages is in the agenda. From the time at which the elision began, the kernel calculates the
-position of the cycle's single message at any time, and the times at which the last request was sent and arrived.
+What a node tells the network about itself holds until the node withdraws it. Suppose that the client's and the server's statements hold,
+both nodes are running, and the link between them takes a fixed time in each direction. Under these conditions, the network knows each
+message of the cycle in advance. From then on, the poll is *elided*: none of its messages is in the agenda. From the time at which the
+elision began, the kernel calculates the position of the cycle's single message at any time, and the times at which the last request was
+sent and arrived.
 
 The elision ends before anything can break the cycle: a node withdraws its statement, pauses, or dies, a link changes, or a connection is
 given up. The kernel then restores the state that it would have reached without elision. The kernel tells each node the time of its last
@@ -47,7 +48,7 @@ before the messages of all polls.
 """
 
 NOT_YET: Final = -1
-"""The value that stands for the time of something that has not happened since an elision began."""
+"""A time that means that no request has left, or that none has arrived, since an elision began."""
 
 
 class Links(Protocol):
@@ -108,7 +109,7 @@ class LongPoll:
         server_end: the server that serves the polls; None if there is none.
         silent: whether the server's statement that it has nothing to say holds.
         request: the request that the client sends again.
-        left_at: the time at which the client last sent that request, virtual µs. `left_at` is not updated during an elision.
+        left_at: the virtual time at which the client last sent `request`, in µs. `left_at` is not updated during an elision.
         allowed_wait: how long the server can let the request wait, in µs.
         timeout: the time from sending the request to the moment when the client gives up, in µs.
         elided: whether none of the poll's messages is in the agenda. The following attributes apply only if the poll is elided.
@@ -156,7 +157,7 @@ class LongPoll:
     # --- what the client says ---------------------------------------------------------------------------------------
 
     def send(self, request: object) -> None:
-        """Send a request that carries no new data for the server, and make no statement about the next request."""
+        """Send a request that carries no new data for the server, without a statement that the client repeats the request."""
         self._send(self.client, self.server, request, reply=False)
 
     def send_idle(self, client: PollingClient, request: object, wait: int, timeout: int) -> None:

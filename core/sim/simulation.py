@@ -93,7 +93,8 @@ class Simulation:
     def handle(self, entry: Entry) -> None:
         """Hand an entry to its node.
 
-        An entry for a paused node waits. An entry is dropped if its connection is gone, or if it is a timer of a former process.
+        An entry for a paused node waits until the node resumes. An entry is dropped if its connection is gone, or if it is a timer of a
+        former process.
         """
         journal = self.journal
         journal.now, _, name, sender, connection, message, cause = entry

@@ -18,7 +18,7 @@ class ElrColumn(enum.StrEnum):
     """The kind of information that a row has about eligible leader replicas (KIP-966)."""
 
     ABSENT = "columns absent"
-    """The release does not print the ELR columns."""
+    """The output has no ELR columns, because the tool of its release does not print them."""
     NOT_AVAILABLE = "N/A"
     """The tool prints the ELR columns, but the broker does not send their values."""
     LISTED = "listed"

@@ -31,7 +31,9 @@ Beyond this maximum, the parser only counts the notes, because a file that is no
 """
 
 _NAMED: Final = 8
-"""The maximum number of gaps between rows that a note lists. For further gaps, the note gives only the number of partitions."""
+"""The maximum number of gaps between rows that a note lists. For the remaining gaps, the note gives only the number of missing
+partitions.
+"""
 
 
 def parse_describe(text: str, source: str = "<stdin>") -> DescribeImport:

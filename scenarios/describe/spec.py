@@ -23,7 +23,7 @@ from scenarios.describe.described import DescribedPartition, DescribedTopic, Des
 from scenarios.describe.parse import missing_partitions
 
 _NAMED: Final = 8
-"""The maximum number of partitions that a note lists. If there are more partitions, the note gives only their count."""
+"""The maximum number of partitions that a note lists. For the remaining partitions, the note gives only their count."""
 
 _MOST_PLACED: Final = 100_000
 """The maximum number of partitions of a topic that can be placed on brokers if the imported output does not show their placement."""

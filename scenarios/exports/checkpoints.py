@@ -95,7 +95,8 @@ def read_tree(root: str | Path) -> Tree:
     """Read a tree, and check the format of every file.
 
     Raises:
-        InputError: the directory is not a tree of checkpoint files, or a file in it is invalid. The message names the file and the line.
+        InputError: the directory is not a tree of checkpoint files, or a file in it is invalid. The error message names the file and the
+            line.
     """
     root = Path(root)
     found: Tree = {}

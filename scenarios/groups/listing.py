@@ -24,7 +24,7 @@ TYPES: Final = (CONSUMER, CLASSIC)
 
 
 def states_named(tool: GroupsTool, text: str) -> frozenset[str]:
-    """Return the states that the option `--state` selects. The version of the tool that is written in Java is case-insensitive.
+    """Return the states that the option `--state` selects. The Java version of the tool ignores the case of the words.
 
     Raises:
         ValueError: the value of `--state` has a word that is not a state.

@@ -38,8 +38,8 @@ def parse_groups(texts: Sequence[tuple[str, str]]) -> GroupsImport:
     """Return the groups that the given texts describe, with notes of the form `source:line: ...` about the parts that could not be used.
 
     Args:
-        texts: the outputs of `kafka-consumer-groups --describe`, each with the name of its source. All outputs must describe the groups at
-            the same time.
+        texts: the outputs of `kafka-consumer-groups --describe`, each with the name of its source. All outputs must come from the same
+            moment.
 
     Raises:
         GroupsError: one of the outputs contains no row of a table.

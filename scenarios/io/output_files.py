@@ -46,7 +46,7 @@ class OutputFile:
 
     Attributes:
         path: the name of the file.
-        file: the open file, which `appear` can replace.
+        file: the open file. If `appear` must copy the file instead of renaming it, `file` becomes the copy.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -378,7 +378,7 @@ def _identity(path: str | Path | None) -> object:
 def stream_of(path: str | Path) -> int | None:
     """Return the file descriptor that a name such as `/dev/stdout` or `-` refers to.
 
-    The descriptor is needed because opening such a file by name would overwrite it from its start.
+    The descriptor is needed because opening the target of such a name as a file would overwrite the target from its start.
     """
     if str(path) == "-":
         return STDOUT

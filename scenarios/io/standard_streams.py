@@ -109,7 +109,7 @@ class EscapingStream:
 
 @contextlib.contextmanager
 def escaping_streams() -> Iterator[None]:
-    """Replace `sys.stdout` and `sys.stderr` within the block by streams that escape printed text."""
+    """Within the block, replace `sys.stdout` and `sys.stderr` with streams that escape printed text."""
     if sys.stdout is None or sys.stderr is None:
         _fill_descriptors()
     stdout, stderr = sys.stdout, sys.stderr

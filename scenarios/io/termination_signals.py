@@ -87,7 +87,8 @@ def raise_on_signals() -> Iterator[None]:
     """Raise `Terminated` within the block when one of `SIGNALS` arrives. Signals that this process already ignores, for example because of
     `nohup`, remain ignored.
 
-    Python handles signals only in the main thread. In other threads, and inside another such block, this context manager has no effect.
+    Python handles signals only in the main thread. Outside the main thread, and inside another `raise_on_signals` block, this context
+    manager has no effect.
     """
     global _signals
     if _signals is not None or threading.current_thread() is not threading.main_thread():

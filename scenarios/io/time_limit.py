@@ -17,7 +17,7 @@ class TimeLimitExceeded(Exception):
 def time_limit(seconds: float) -> Iterator[None]:
     """Interrupt the block after `seconds` of wall time. Even the matching of a regular expression can be interrupted.
 
-    Only the main thread can be interrupted. In other threads, this context manager has no effect.
+    Only the main thread can be interrupted. In any thread but the main thread, the block runs without a time limit.
 
     Raises:
         TimeLimitExceeded: the block takes longer than the time limit.

@@ -125,7 +125,7 @@ class Scenario:
     """A loaded script.
 
     `cluster_place` is the position of the `cluster` field in the file. Errors that are found only when the scenario runs point to this
-    position. `without` contains the guards that are switched off in every run. Each name in `releases` also lists these guards.
+    position. `without` contains the guards that are switched off in every run. Each name in `releases` also lists the guards in `without`.
     """
 
     name: str

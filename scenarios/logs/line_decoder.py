@@ -34,7 +34,7 @@ _BROKERS: Final = frozenset({"broker", "leader", "old_leader", "follower", "send
 """Columns that contain a broker id, or -1 if there is no broker. Columns of type `tuple[int, ...]` also contain broker ids."""
 
 _SHOWN: Final = 12
-"""The maximum number of brokers that a message lists."""
+"""The maximum number of brokers that an error message lists."""
 
 
 _INT: Final[Any] = Annotated[int, msgspec.Meta(ge=-_MOST - 1, le=_MOST)]

@@ -36,8 +36,8 @@ class MetadataState:
         topics: the topics in order of creation.
         live_brokers: the brokers that are not fenced.
         release: the release under which the session ran.
-        printed_already: whether the metadata was read from the output of Kafka's tool. If so, `topics` keeps the order of the tool's
-            output, and `live_brokers` contains only the brokers that the output proves to be alive.
+        printed_already: whether the metadata was read from the output of Kafka's tool. If `printed_already` is true, `topics` keeps the
+            order of the tool's output, and `live_brokers` contains only the brokers that the output proves to be alive.
     """
 
     topics: tuple[DescribedTopic, ...]

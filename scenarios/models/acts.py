@@ -178,7 +178,8 @@ DURATIONS: Final = frozenset({"latency", "write_time", "every", "lasts", "limit"
 def read_acts(word: str, node: Node) -> tuple[ScriptAct, ...]:
     """Read the acts of the entry `word: node`.
 
-    A single value sets the first field of an act. A list is a list of servers, the two ends of a link, or one act for each item.
+    A single value sets the first field of an act. Depending on the act, a list contains the servers, the two ends of a link, or a value for
+    each of several acts.
     """
     act = ACTS[word]
     fields = attrs.fields(act)

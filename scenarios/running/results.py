@@ -81,7 +81,8 @@ def _durability(harm: Harm) -> dict[str, Any]:
 
 
 def _counts(report: Report) -> dict[str, Any]:
-    """Return the counts of a run in another replication model. The names of the counts are those of `core.models.report.Report`."""
+    """Return the counts of a run in a replication model other than Kafka. The names of the counts are those of
+    `core.models.report.Report`."""
     names = (
         "acked", "failed", "unknown", "lost", "phantom", "unknown_present", "unknown_absent", "duplicates", "reads", "stale", "own_broken", "backward",
         "stale_because_lost", "stale_versions", "stale_us", "unacknowledged", "dirty", "divergence", "write_unavailable_us", "read_unavailable_us",

@@ -34,7 +34,7 @@ def parse_watchpoint(text: str, view: ClusterView) -> Watchpoint:
     """Parse the text of a watchpoint.
 
     Raises:
-        ValueError: the text is not a watchpoint. The message contains a remedy.
+        ValueError: the text is not a watchpoint. The error message says what to write instead.
     """
     names = Names(
         {topic.name: topic.partitions for topic in view.topics},

@@ -43,7 +43,7 @@ CHARTED_PARTITIONS: Final = 60
 """The maximum number of partitions with a chart in an HTML report. The limit applies to all sessions together."""
 
 CHARTED_PARTITIONS_EACH: Final = 5
-"""The minimum number of partitions for which each session can have charts, regardless of how many sessions have charts."""
+"""Each session can have charts for at least this number of partitions, however many sessions have charts."""
 
 CHARTED_SESSIONS: Final = 12
 """The maximum number of sessions with charts in an HTML report. The report shows charts for the worst sessions."""

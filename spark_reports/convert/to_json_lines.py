@@ -39,7 +39,7 @@ def sessions_of(spark: SparkSession, dataset: str) -> list[str]:
 
 
 def write_session(spark: SparkSession, dataset: str, session: str, out: Path, print_line: PrintLine) -> None:
-    """Write a session of a dataset as the original log."""
+    """Write a session in a dataset to a log file that is identical to the original log."""
     from pyspark.sql import functions as F
 
     rows = read_dataset(spark, dataset).where(F.col(SESSION) == session)

@@ -80,7 +80,8 @@ def _owner(row: Row, clients: Mapping[str, int], end: int) -> Bar:
 
 
 def _longest(bars: Sequence[Bar]) -> list[Bar]:
-    """If there are too many bars, return only the longest ones, in chronological order. Bars for periods without an owner take precedence."""
+    """If there are too many bars, return only the longest ones, in chronological order. Bars for periods without an owner are kept first,
+    even if they are short."""
     kept = sorted(bars, key=lambda bar: (-bar.weight, bar.start - bar.end))[:BARS]
     return sorted(kept, key=lambda bar: bar.start)
 

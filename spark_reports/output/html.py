@@ -109,7 +109,7 @@ def _cards(report: Report) -> str:
         count("unclean", "unclean elections", "elections"),
         count("records_diverged", "offsets at which replicas differ", "records"),
         time("under_min_us", "under_min_us", "under min.insync.replicas, over all partitions", "min_isr"),
-        count("batches_given_up", "batches given up by producers", "errors"),
+        count("batches_given_up", "batches that producers gave up on", "errors"),
         count("batches_unanswered", "batches unanswered at the end", "produce_latency"),
         count("transactions_hanging", "hanging transactions", "hanging_transactions"),
         count("records_duplicated", "records duplicated", "records"),

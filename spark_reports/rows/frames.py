@@ -31,7 +31,7 @@ class EventFrames:
     Attributes:
         events: the events with `session`, the fields that all events have, and the requested columns.
         infrequent: the infrequent events, and the marker rows of datasets; they are cached when they are first computed.
-        bad: the number of unusable lines in each session (`session`, `count`); None if there are no JSON Lines.
+        bad: the number of unusable lines in each session (`session`, `count`); None if no log is a JSON Lines file.
     """
 
     events: DataFrame

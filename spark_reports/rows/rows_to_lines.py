@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 def row_to_line() -> Column:
     """Return the Spark expression that builds the line of an event, as `scenarios.logs.line_encoder.encode_event` writes it.
 
-    The columns that a kind does not have are null, and `to_json` omits them. Therefore, kinds can share an expression unless two columns
-    appear in opposite orders in these kinds.
+    The columns that a kind does not have are null, and `to_json` omits them. Therefore, several event kinds can share an expression, as
+    long as their common columns have the same order.
     """
     from pyspark.sql import functions as F
 

@@ -4,7 +4,8 @@ Spark's parser for JSON Lines is slow: for 10⁶ events, it takes several times 
 faster parser of pyarrow.
 
 Infrequent events (a few percent) are also written to a separate dataset, because most summaries need only infrequent events.
-Without the separate dataset, Spark would have to scan all events before the first summary. Without pyarrow, nothing is staged.
+If infrequent events were not in a separate dataset, Spark would have to scan all events before the first summary. Without pyarrow, nothing
+is staged.
 """
 
 from __future__ import annotations

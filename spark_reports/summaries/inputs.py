@@ -53,8 +53,8 @@ class SummaryInputs:
         infrequent: the infrequent events, which are cached because most summaries need no other events.
         sessions: a row for each session (`schema.session_schema`).
         found: the event kinds that occur among `infrequent` (`occurring_kinds`), and possibly more kinds.
-        states_once: the shared value that the property `states` returns; each other field whose name ends in `_once` is the shared value of
-            the property with the rest of that name.
+        states_once: the shared value that the property `states` returns. In the same way, each other field `NAME_once` is the shared value
+            that the property `NAME` returns.
         single_partition: whether all frames except `events` have a single partition, so that nothing needs to be shuffled.
     """
 

@@ -19,7 +19,8 @@ _RECENT: Final = 8
 
 
 class EventMetrics:
-    """Metrics that are computed from the events in memory. Each call to `update` processes new events.
+    """Metrics that are computed from the events in memory. Each call to `update` processes the events that were recorded since the previous
+    call.
 
     Attributes:
         since: the virtual time in µs at which the samples begin.

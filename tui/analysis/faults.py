@@ -49,7 +49,7 @@ class Fault(ReprMixin):
 
     @property
     def in_a_list(self) -> str:
-        """The text in a list with faults of several nodes, for example `b1↔b2 cut`."""
+        """The fault's text in a list that contains faults of several nodes, for example `b1↔b2 cut`."""
         if not self.other:
             return f"{self.node} {self.word} {self.much}".strip()
         return f"{self.node}{self.way}{self.other} {self.word}" + (f" {self.much}" if self.much else "")

@@ -49,7 +49,7 @@ class History:
             self.lags.append(lag)
 
     def change(self, time: int, client: str, by: int) -> None:
-        """Change the number of partitions of a consumer."""
+        """Record that a consumer got partitions (`by` is positive) or lost partitions (`by` is negative)."""
         lane = self.lanes.setdefault(client, [])
         before = max(lane[-1][1], 0) if lane else 0
         lane.append((time, max(before + by, 0)))
@@ -79,7 +79,8 @@ class GroupHistory:
         self._next = 0
 
     def update(self, event_buffer: EventBuffer) -> None:
-        """Read the new events. Start again if the event buffer was replaced, or if events were missed."""
+        """Read the new events. If the event buffer was replaced, or if events were missed, discard the history and read all events in the
+        buffer."""
         ring = event_buffer.ring(DETAIL)
         if ring is not self._ring or self._next < ring.first or self._next > ring.total:
             self.groups, self._watermarks, self._readers, self._ends = {}, {}, {}, LogEnds(())
@@ -153,8 +154,8 @@ def _count(names: str) -> int:
 
 
 def lane_cells(lane: list[tuple[int, int]], start: int, end: int, cells: int) -> Iterator[int | None]:
-    """For each cell of a lane, yield the number of partitions at the end of the cell. Yield GONE while the consumer is not running, and
-    None before it first starts.
+    """For each cell of a consumer's lane, yield the number of partitions that the consumer has at the end of the cell. Yield GONE while the
+    consumer is not running, and None before it first starts.
     """
     at, value = 0, None
     for cell in range(1, cells + 1):

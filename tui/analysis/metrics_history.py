@@ -160,7 +160,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     ),
     Metric(
         "kafka.controller:type=ControllerStats,name=UncleanLeaderElectionsPerSec",
-        "Leaders elected from outside the ISR. Records that such a leader lacked are lost.",
+        "Leaders elected from outside the ISR. Records that the elected leader lacked are lost.",
         lambda v: _controller(v, v.unclean_elections), counts=True, bad=_some,
     ),
     Metric(

@@ -176,7 +176,7 @@ def _open(arguments: argparse.Namespace) -> int:
 
 
 def _old_session(arguments: argparse.Namespace) -> PlayTarget:
-    """Return the target for the event log of an old session."""
+    """Return the `PlayTarget` for the event log of an old session."""
     from pathlib import Path
 
     from scenarios.errors import InputError

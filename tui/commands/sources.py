@@ -98,7 +98,7 @@ def described_moment(source: str, at: int | None, release: Release | None) -> Me
 def _described_text(imported: DescribeImport, text: str, at: int | None, release: Release | None) -> MetadataState:
     """Return the metadata in the output of kafka-topics --describe.
 
-    If a time is given, build a cluster from the output, run the cluster for that time, and return its metadata.
+    If a time is given, build a cluster from this output, run the cluster for that time, and return the metadata of the cluster.
     """
     from core.kafka.release import CURRENT
     from scenarios.describe.render import from_view

@@ -36,7 +36,7 @@ class ScreenInterface(Protocol):
 
     @property
     def app(self) -> App[object]:
-        """The application of the screen."""
+        """The application that shows the screen."""
 
     def context(self) -> ActionContext:
         """Return the context for actions."""

@@ -1,5 +1,5 @@
-"""The options --reset-offsets, --delete-offsets, and --delete of `isrlab groups`. In Kafka, these three options change committed offsets.
-In isrlab, the options only print what Kafka's tool would print.
+"""The options --reset-offsets, --delete-offsets, and --delete of `isrlab groups`. In Kafka's tool, options with these names change
+committed offsets. In isrlab, the options only print what Kafka's tool would print.
 """
 
 from __future__ import annotations

@@ -185,7 +185,7 @@ class PagePanel(Lines, can_focus=True):
     """The widget that shows a page, below the tabs."""
 
     class Clicked(Message):
-        """The message that is sent after the user clicked or scrolled the page, because the content of the page may have changed."""
+        """The message that the panel sends after a click or a scroll, because the content of the page may have changed."""
 
     def __init__(self, paint: Palette, *, id: str) -> None:
         super().__init__(paint, id=id)

@@ -34,7 +34,7 @@ TOPICS: Final = {
     "l": "The log itself",
     "s": "Stories of protocol bugs",
 }
-"""The topics of scenarios, by the first letter of the scenario's ID."""
+"""The subject areas of scenarios, by the first letter of the scenario's ID."""
 
 OTHER: Final = "Real clusters, recorded"
 FREE: Final = "three brokers under load"

@@ -21,7 +21,7 @@ LEAST_FOLDED: Final = 4
 """The minimum number of consequences that are folded into one line."""
 
 TOGETHER: Final = SECOND
-"""The virtual time, in µs, after the first event of a line during which further consequences are folded into the line.
+"""Consequences that occur within this virtual time, in µs, after the first event of a line are folded into the line.
 
 Later consequences get their own lines.
 """

@@ -23,7 +23,7 @@ OUT: Final = "○"
 DOWN_IN_ISR: Final = "⊗"
 """The glyph of a replica that is down but still in the ISR.
 
-Either the controller has not noticed the failure yet, or the replica is the last member of the ISR.
+A replica that is down stays in the ISR until the controller notices the failure, or for as long as the replica is the ISR's last member.
 """
 DOWN: Final = "✕"
 """The glyph of a replica that is down and outside the ISR."""

@@ -110,7 +110,7 @@ class Replica:
         """Reset the state when this leader begins a higher leader epoch (`Replica#resetReplicaState`).
 
         Args:
-            new_leader: whether the broker was not the leader before and therefore has no state for its followers.
+            new_leader: whether the broker has just become the leader, so that it has no state for its followers yet.
             in_isr: whether the follower is in the ISR and therefore counts as caught up now.
         """
         self.detach_session()

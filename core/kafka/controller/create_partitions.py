@@ -24,7 +24,7 @@ def create_partitions(
         The new partitions.
 
     Raises:
-        KafkaError: Kafka refuses the request, which leaves everything unchanged.
+        KafkaError: Kafka refuses the request. In this case, nothing changes.
     """
     topic = replication.topics.get(name)
     if topic is None:

@@ -37,7 +37,7 @@ class PartitionChange(ReprMixin):
         removing: the replicas that a reassignment removes.
         recovering: whether the leader is in the RECOVERING state (KIP-704).
         election: how the leader was elected: clean, unclean, preferred (the first replica, on request), eligible (from the ELR),
-            last-known, or none (no replica can lead). The value is an empty string if no election changed the leader.
+            last-known, or none (no replica can lead). `election` is an empty string if no election changed the leader.
     """
 
     replicas: tuple[int, ...] | None = None

@@ -159,8 +159,8 @@ class TopicRegistry:
         """Create a topic (`#createTopic`). If the request contains no replica assignment, the controller places the replicas.
 
         Raises:
-            KafkaError: Kafka refuses the topic, which leaves everything unchanged.
-            ValueError: a setting of the topic is wrong, which leaves everything unchanged.
+            KafkaError: Kafka refuses the topic. In this case, nothing changes.
+            ValueError: a setting of the topic is invalid. In this case, nothing changes.
         """
         if spec.name in self.topics:
             raise errors.KafkaError(errors.TOPIC_ALREADY_EXISTS, f"Topic '{spec.name}' already exists.")
@@ -320,7 +320,7 @@ class TopicRegistry:
     def elect_leaders(self, tp: TopicPartition | None, election: ElectionMode) -> list[tuple[TopicPartition, str]]:
         """Elect leaders or request their election, either for one partition or, if `tp` is None, for all partitions.
 
-        Return an error code for each partition.
+        Return the affected partitions, each with an error code.
         """
         raise NotImplementedError
 

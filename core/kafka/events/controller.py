@@ -94,8 +94,9 @@ _REPHRASED: Final = {
     " does without": " excludes it",
     " has it in a log directory that works": " has it in a working log directory",
 }
-"""The wordings that sentences use for other reasons. The keys are the phrases with which the reasons in the log end, and the values replace
-these phrases."""
+"""The wordings that sentences use instead of certain phrases in logged reasons. The keys are the phrases with which the reasons in the log
+end, and the values replace these phrases.
+"""
 
 
 def _because(reason: str) -> str:

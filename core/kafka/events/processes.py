@@ -37,7 +37,7 @@ class ProcessStepDone(Event, kind="process-step", source="KafkaProducer, KafkaCo
 
 
 class ProcessRewound(Event, kind="process-rewound", source="KafkaProducer#abortTransaction", level=NOTABLE):
-    """A process gave up its current records because of an error. The process continues from the offsets that its group committed."""
+    """A process abandoned its current records because of an error. The process continues from the offsets that its group committed."""
 
     process: str
     instance: int

@@ -38,7 +38,7 @@ class ServiceEnded(Event, kind="service-ended", source="KafkaProducer#close", le
 
 
 class ServiceRewound(Event, kind="service-rewound", source="KafkaProducer#abortTransaction", level=NOTABLE):
-    """A worker gave up its transaction because of an error. The worker continues from the offsets that its group committed."""
+    """A worker aborted its transaction because of an error. The worker continues from the offsets that its group committed."""
 
     worker: str
     instance: int

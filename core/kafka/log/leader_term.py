@@ -50,7 +50,7 @@ BatchFields = tuple[int, int, int, str, int, int, int, int, int, bool, object]
 
 
 timestamp_of: Final = itemgetter(Batch._fields.index("timestamp"))
-"""A function that returns the timestamp of a `BatchFields`."""
+"""A function that returns the timestamp of a batch."""
 
 
 class Term:

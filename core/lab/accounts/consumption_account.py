@@ -218,7 +218,8 @@ class ConsumptionAccount:
         return tuple(found)
 
     def again(self, group: str) -> tuple[ConsumptionHarm, ...]:
-        """Return the records that a group has processed again, in the order of the repeated processing."""
+        """Return the records that a group has processed again. For each partition, the records are in the order in which the group
+        processed them again."""
         return tuple(harm for part in self.groups.get(group, {}).values() for harm in part.repeats)
 
     def counts(

@@ -10,7 +10,7 @@ The account distinguishes two levels of harm to records:
   lost record becomes the leader again, the record counts as recovered.
 
 `lost` counts each lost record once. `lost_acknowledged` counts the lost records that were acknowledged to their producer (acks 1 or all).
-`lost_read` counts the lost records that a consumer has read. A record can count in both `lost_acknowledged` and `lost_read`.
+`lost_read` counts the lost records that a consumer has read. Both `lost_acknowledged` and `lost_read` can count the same record.
 """
 
 from __future__ import annotations

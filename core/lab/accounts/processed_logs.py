@@ -20,7 +20,7 @@ class OutputRecords(NamedTuple):
     Attributes:
         content: the input records that the batch comes from.
         tp: the partition that contains the output.
-        base: the offset of the output record for `content.start`.
+        base: the offset of the output record that comes from the input record at offset `content.start`.
         visible: whether consumers with read_committed see the records.
         decided: whether the records are below the last stable offset; if so, `visible` no longer changes.
     """
@@ -93,7 +93,7 @@ def sent_on(logs: Iterable[ReplicaLog], source: TopicPartition, group: str | Non
     """Return the offsets of a partition whose records a service has sent to a retry topic or a dead-letter topic, unless their transaction
     was aborted. If `group` is given, return only the offsets that this group has sent.
 
-    The function reads all logs. A record counts even if the worker ended before it received the acknowledgment.
+    A record counts even if the worker ended before it received the acknowledgment.
     """
     found = OffsetSet()
     for log in logs:

@@ -79,7 +79,7 @@ def _partitions(cluster: ClusterNodes, topics: tuple[str, ...], partition: int |
 
 
 def _target(cluster: ClusterNodes, act: acts.ResetOffsets) -> Target:
-    """Return the target of a reset.
+    """Return the target that an act specifies for an offset reset.
 
     Raises:
         ActRefused: the act does not have exactly one target, or the target is not valid.

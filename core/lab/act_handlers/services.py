@@ -1,4 +1,4 @@
-"""Acts on services: delayed records."""
+"""Acts that start delay services, produce delayed records, and stop or kill services."""
 
 from __future__ import annotations
 

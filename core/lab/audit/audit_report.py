@@ -185,7 +185,7 @@ def audit_report(audit: MessageAudit) -> AuditReport:
 
 
 class _Reporting:
-    """Computes a report."""
+    """Computes the report of a message audit."""
 
     def __init__(self, audit: MessageAudit) -> None:
         self.audit = audit

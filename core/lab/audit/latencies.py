@@ -34,7 +34,8 @@ class Latencies:
 
     @classmethod
     def of(cls, parts: Iterable[Latencies]) -> Latencies:
-        """Return the union of several collections. Percentiles of the union cannot be derived from the percentiles of the parts."""
+        """Return one collection with the latencies of all given collections. The percentiles of the result cannot be derived from the
+        percentiles of the given collections."""
         union = cls()
         for part in parts:
             for latency, records in part._counts.items():

@@ -35,7 +35,7 @@ class ProducedBatch(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The counter after the last record."""
+        """The value of the producer's record counter after the last record of the batch."""
         return self.first + self.records
 
 

@@ -33,7 +33,7 @@ class Replicas:
     Attributes:
         cluster: the cluster that the replicas belong to.
         tp: the partition that the workload writes to.
-        index: the index of the workload's rows in the logs.
+        index: finds the workload's rows in the logs of the replicas.
     """
 
     def __init__(self, cluster: ClusterNodes, tp: TopicPartition) -> None:

@@ -178,7 +178,7 @@ VARIANTS: Final = (
 
 
 def variant_named(name: str) -> Variant:
-    """Return a variant.
+    """Return the variant with the given name.
 
     Raises:
         KeyError: there is no variant with this name.

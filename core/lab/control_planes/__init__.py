@@ -24,7 +24,7 @@ class ControlPlaneBuilder(Protocol):
 
         Raises:
             ValueError: a setting is wrong.
-            KafkaError: Kafka would refuse a topic.
+            KafkaError: Kafka would refuse to create one of the topics.
         """
 
 

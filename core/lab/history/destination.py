@@ -88,9 +88,7 @@ class Destination(ReprMixin):
         return min(1.0, done / whole) if whole > 0 else 1.0
 
     def nearest(self, keyframe_cache: KeyframeCache, acts: Sequence[PlayedAct], known: RetainedEvents) -> Keyframe | None:
-        """Return the last keyframe before this moment that a session with these acts passes through and that the retained events reach;
-        None if there is none.
-        """
+        """Return the last keyframe before this moment to which both the given acts and the retained events lead; None if there is none."""
         for keyframe in reversed(keyframe_cache.keyframes):
             position = keyframe.position
             if (

@@ -320,7 +320,7 @@ class History(TaskRunner):
     def _last_common_seq(self, branch: Branch) -> int:
         """Return the sequence number of the last event that another branch shares with this one.
 
-        If no act differs, the result is the last event in the log.
+        If the acts of the branches do not differ, the result is the last event in the log.
         """
         parting = self.branch.last_common_seq(branch)
         return self._log.last if parting is None else parting

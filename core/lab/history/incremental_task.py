@@ -61,7 +61,7 @@ class TaskRunner:
         return None if self.task is None else self.task.progress
 
     def prepare_task(self, what: str, task: IncrementalTask, arrived: Callable[[], None]) -> None:
-        """Start a task. `continue_task` runs its slices.
+        """Start a task. Each call to `continue_task` runs a slice of the task.
 
         Args:
             what: a description of the task's target.

@@ -39,7 +39,7 @@ class ParallelRun:
     """
 
     def __init__(self, words: str, start: PlayableFactory, *, acts: Sequence[PlayedAct] | None = None, end: int = -1) -> None:
-        """Prepare the run.
+        """Create the run in its initial state.
 
         Args:
             words: the name of the run in user-facing text.

@@ -101,7 +101,7 @@ class Playable(Protocol):
 
 @attrs.frozen(repr=False)
 class PlayableClusterSnapshot(ReprMixin):
-    """The state of a `PlayableCluster`: a cluster that follows no plan, such as a scenario."""
+    """The state of a `PlayableCluster`, which is a cluster that follows neither a scenario nor another plan."""
 
     cluster_snapshot: Snapshot[Cluster]
 

@@ -24,8 +24,8 @@ class TravelTask:
 
     Attributes:
         destination: the moment to reach.
-        replay_run: the run that the session adopts on arrival.
-        event_buffer: the events that the session adopts on arrival.
+        replay_run: the run that the session continues after the task has reached the destination.
+        event_buffer: the event buffer that the session uses after the task has reached the destination.
         events_known: whether the events on the way are in memory, so that the run does not send them again.
         in_place: whether the task changes the cluster that the screen shows.
         found: the last moment at which `watchpoint` was triggered; None if there is none.

@@ -25,7 +25,7 @@ class ObservedPartition:
         fetchers: the leader and the high watermark of the last response, by follower.
         waits_at: the broker whose purgatory holds the writes in `waiting`.
         waiting: the acks=all writes that are waiting, as (end offset, deadline).
-        idempotent: the end of the first batch and the time of the last batch, by idempotent producer.
+        idempotent: for each idempotent producer, the end offset of its first batch and the time of its last batch.
     """
 
     leader: int = NO_LEADER

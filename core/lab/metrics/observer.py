@@ -310,7 +310,7 @@ class MetricsObserver:
     def _offline_replica_found(self, now: int, event: events.OfflineReplicaFound) -> None:
         """Count a replica when a restarted process learns that the replica is in a failed directory.
 
-        The replica counts until the restarted process ends, even if the replica is reassigned.
+        The replica counts as offline until the restarted process ends, even if the replica is reassigned.
 
         Kafka: `HostedPartition.Offline`.
         """

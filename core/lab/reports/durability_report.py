@@ -23,7 +23,7 @@ class LostRecords:
     Attributes:
         tp: the partition of the records.
         producer: the name of the records' producer.
-        ranges: the offset ranges [start, end), in order. Records from other producers can lie between these ranges.
+        ranges: the offset ranges [start, end), in order. Between two of the lost ranges, there can be records from other producers.
         epoch: the leader epoch in which the records were written.
         acknowledged: whether the records were acknowledged to the producer.
         read: whether a consumer has read the records.

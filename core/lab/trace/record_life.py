@@ -55,7 +55,7 @@ class Span(NamedTuple):
 
 
 class Durations(NamedTuple):
-    """The durations in a record's history, in µs; -1 if the start or the end of the duration has not been observed.
+    """The durations in a record's history, in µs. A duration is -1 if its start or its end has not been observed.
 
     Attributes:
         round_trip: the time from the record's creation to its acknowledgment.

@@ -89,7 +89,7 @@ class MemberView(ReprMixin):
         generation: the generation of the member; -1 if the member has none.
         coordinator: the broker that the member considers the coordinator; -1 if the member does not know one.
         owned: the partitions that the member owns.
-        positions: (partition, next offset to poll) of the partitions with a position.
+        positions: (partition, next offset to poll) for each partition whose position the member knows.
         processed: the number of records that the member has processed.
         in_hand: the number of records that the member has polled but not processed.
     """

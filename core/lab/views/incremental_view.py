@@ -194,7 +194,7 @@ class IncrementalView:
     def view(
         self, also: Iterable[TopicPartition] = (), *, shown: Collection[TopicPartition] | None = None, most: int | None = None
     ) -> ClusterView:
-        """Build the view of the cluster now.
+        """Build a view of the current state of the cluster.
 
         Args:
             also: the partitions to rebuild whether or not they have changed.

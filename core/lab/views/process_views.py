@@ -21,7 +21,7 @@ def processing_of(process: Process) -> Processing:
 
 
 def process_counts(cluster: ClusterNodes, process: Process) -> Counts:
-    """Count the input records of a process and of the other processes in its group."""
+    """Return the counts of input records for the group of a process."""
     account = cluster.account
     return account.processing.counts(processing_of(process), account.leader_logs(), cluster.records_in_hand(process.does.group))
 

@@ -82,7 +82,7 @@ class RecoveryStarted(Event, kind="bk-recovery-started", source="LedgerRecoveryO
     ledger: int
 
     def sentence(self) -> str:
-        return f"{self.writer} fences ledger {self.ledger} and reads what follows its last confirmed entry"
+        return f"{self.writer} fences ledger {self.ledger} and reads the entries after the last confirmed one"
 
 
 class LedgerRecovered(Event, kind="bk-ledger-recovered", source="LedgerRecoveryOp", level=NOTABLE):

@@ -29,7 +29,7 @@ class BookKeeperSettings:
 
     @property
     def covering(self) -> int:
-        """The number of bookies in a write set that a recovery must hear from: Qw - Qa + 1. The remaining bookies in the write set are too
-        few to have acknowledged an entry without the others.
+        """The number of bookies in a write set that a recovery must hear from: Qw - Qa + 1. The remaining Qa - 1 bookies in the write set
+        are fewer than an ack quorum, so they alone cannot have acknowledged an entry.
         """
         return self.write_quorum - self.ack_quorum + 1

@@ -25,7 +25,8 @@ class ElasticsearchSettings:
         check_interval, check_timeout, check_retries: the settings in cluster.fault_detection, which determine how masters and the other
             nodes check each other.
         publish_timeout: how long a master waits for a new cluster state to be accepted, in µs (cluster.publish.timeout).
-        minimum_master_nodes: the number of votes that a master needs; 0 for a majority. Before 7.0, users had to set this number.
+        minimum_master_nodes: the number of votes that a master needs; 0 for a majority. Before 7.0, users had to set
+            discovery.zen.minimum_master_nodes to a majority themselves.
         lease_period: index.soft_deletes.retention_lease.period, in µs: how long operations are kept for a copy that is away.
     """
 

@@ -17,8 +17,8 @@ class QuorumSettings:
         election_min, election_max: the bounds on the random time that a node waits without a leader before it starts an election, in µs.
         check_quorum: whether a leader that has not heard from a majority for `election_max` steps down.
         lease: whether nodes ignore candidates while they hear from a leader. Lease-based reads depend on this setting.
-        automatic: whether nodes start elections and send heartbeats automatically. A search sets `automatic` to False and chooses these
-            actions itself.
+        automatic: whether nodes start elections and send heartbeats automatically. A search sets `automatic` to False, and decides by
+            itself when elections start and heartbeats are sent.
         commit_old_terms: whether a leader commits entries of earlier terms by counting their copies. Raft requires the value False, because
             entries of earlier terms can still be overwritten.
         compare_logs: whether a node votes only for candidates whose log is at least as new as its own. Raft requires the value True.

@@ -1,5 +1,5 @@
-"""The choices of what can happen next in a simulation, and a function that takes one of them. Searches use choices to try event orders that
-differ from the agenda's.
+"""The choices in a simulation, which are the steps that can happen next, and a function that takes one of them. Searches use choices to try
+event orders that differ from the agenda's.
 
 A message can arrive as soon as it is the oldest one on its connection, regardless of the network's delay. A node's timers fire one at a
 time, in order, each when it is due. Time advances only as far as the caller allows. Faults and other acts can happen whenever the caller

@@ -46,7 +46,8 @@ def search(
     limit: int = 100_000,
     table: Table | None = None,
 ) -> Outcome:
-    """Search for the nearest bad state. Afterwards, the simulation is in the bad state, or in its former state if the search is complete.
+    """Search for the nearest bad state. If the search finds a bad state, the simulation remains in this state. If the search visits all
+    states and finds no bad state, the simulation returns to the state in which the search began.
 
     Args:
         simulation: the simulation in the state where the search begins.
@@ -57,7 +58,7 @@ def search(
             simulation's state, and is restored with it.
         first: a function that returns whether a choice must be taken before all others. With `first`, the search visits fewer states, but
             misses the orders in which another choice comes first.
-        until: the time up to which virtual time can advance, in µs.
+        until: the virtual time up to which the simulation can advance, in µs.
         limit: the maximum number of states to visit.
         table: the fields that are not plain state, by class.
     """

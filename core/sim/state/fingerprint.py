@@ -2,8 +2,8 @@
 
 A fingerprint reads declared fields only. A fingerprint represents moments of virtual time as distances from the current time, and leaves
 out sequence numbers and causes. Numbers that are only compared with each other (`Declared.labels`) are renumbered in the order in which
-they are found. Objects are numbered in the same way. The order of the items in dicts and sets does not matter. The order of the agenda
-matters only within a connection.
+they are found. Objects are also numbered in the order in which they are found. The order of the items in dicts and sets does not matter.
+The order of the agenda matters only within a connection.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Fingerprints:
         return (nodes, of_network, agenda, paused, [write(each) for each in self.also])
 
     def _elided(self) -> Iterator[Form]:
-        """Yield the forms of long polls that are not in the agenda: their stages, and the remaining times of these stages."""
+        """Yield the forms of elided long polls: for each poll, its stage, and the time until the stage ends."""
         for poll in sorted(self._simulation.network.polls, key=attrgetter("client", "server", "number")):
             stage, due = poll.stage()
             if stage is not None:
@@ -212,8 +212,8 @@ class _Writer:
         return written
 
     def _kept(self, way: Way, read: Callable[[Any], tuple[object, ...]]) -> Way:
-        """Return a function that caches the form of a frozen object if the object holds only constants. For example, the rules of a release
-        occur in many places.
+        """Return a function that caches the form of a frozen object if the object holds only constants. For example, many objects refer to
+        the same object with the rules of a release.
         """
 
         def kept(each: object) -> Form:

@@ -53,8 +53,8 @@ class Group:
     def _differences(
         self, others: list[State], read: Callable[[list[FieldValue], list[State]], list[State]]
     ) -> tuple[list[int], list[State]]:
-        """Read the objects that have a state in `others`. Return the places at which the states differ, and the current states at these
-        places.
+        """Compare the current states of the objects with the states in `others`. Return the places at which the states differ, and the
+        current states at these places.
         """
         places: list[int] = []
         present: list[State] = []
@@ -99,7 +99,7 @@ class Group:
         return self._changed(places, states, held, visit)
 
     def _changed(self, places: Sequence[int], states: list[State], former: list[State], visit: Visit) -> int:
-        """Visit the values that objects at the given places hold now and did not hold before."""
+        """Visit the values that the objects at the given places hold now but did not hold in their former state."""
         if self.codec.leads:
             for holders, values in self.codec.new_values(places, states, former):
                 if visit(values):

@@ -43,7 +43,7 @@ def event_counts(events: DataFrame) -> DataFrame:
     """Return counts and sums of the events of `REQUESTS`, `PRODUCED`, and `HARMED`.
 
     All rows have the columns `session, topic, partition, kind`. Rows of requests also have the `broker` that received the requests and the
-    `step` (the time in units of `meter.TICK`). Rows of batches that were acknowledged after more than `STALL_BOUND` also have the producer
+    `step` (the time in units of `meter.TICK`). Rows for batches whose acknowledgment took longer than `STALL_BOUND` also have the producer
     (`late`) and the time of the first send (`sent_us`). `acks`, `latency_us`, `attempt`, and `retry` are set if the event has them. The
     other columns are the count `events` and the sums of `records`, `span` (offsets), `bytes`, `lost_acknowledged`, and `lost_read`. If an
     earlier isrlab version wrote the log, `lost_acknowledged` and `lost_read` are null.

@@ -1,4 +1,4 @@
-"""Executes chunks on Spark. Each chunk is a row of a small DataFrame, and a Python function turns the chunk into its result.
+"""Executes chunks of runs on Spark. Each chunk is a row of a small DataFrame, and a Python function turns the chunk into its result.
 
 A job executes several chunks. Two jobs run at the same time, so that the tasks of the second job fill the cores when the first job runs out
 of tasks. The result of each run is a string of several hundred bytes. The code uses only DataFrames and plain Python functions. Therefore,

@@ -39,7 +39,7 @@ class ProducerLoad:
 
 @attrs.frozen
 class FaultWindow:
-    """The windows around faults, which are the only parts of a long horizon that are simulated.
+    """The windows around faults. If a grid defines such windows, a run simulates only them, and skips the rest of its horizon.
 
     Attributes:
         before: the warm-up before the first fault of a window.

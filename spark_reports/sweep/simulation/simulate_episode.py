@@ -38,7 +38,7 @@ class EpisodeResult:
         episode: the episode that was simulated.
         end: the virtual time at which the episode ended, in µs.
         acts: the acts that were executed, each with its time.
-        events: the number of events.
+        events: the number of events that the episode recorded.
         meter: the meter that contains the measurements of the episode.
         lost: the number of permanently lost records; each record counts once.
         lost_acknowledged: the number of lost records that were acknowledged (`core.lab.accounts.durability_account`).

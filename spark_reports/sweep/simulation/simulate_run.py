@@ -26,7 +26,7 @@ class Run:
         episodes: the number of simulated episodes.
         simulated_us: the total virtual time of the episodes, in µs.
         faults: the number of faults that began within the horizon.
-        events: the number of events.
+        events: the number of events that the episodes recorded.
         acked, failed, duplicated: the numbers of acknowledged records, of records that were given up, and of records that retries appended
             again.
         lost: the number of permanently lost records; each record counts once.

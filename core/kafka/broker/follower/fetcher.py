@@ -159,7 +159,7 @@ class Fetcher:
         self.poll.withdraw()
 
     def polls_resume(self, sent_at: int, cause: int) -> None:
-        """Send fetches through the network again, after it has elided idle fetches. The last elided fetch counts as sent at `sent_at`."""
+        """Send fetches through the network again after an elision. The last elided fetch counts as sent at `sent_at`."""
         if sent_at != NOT_YET:
             self.sent_at, self.sent_cause = sent_at, cause
         if self.timeout_at < 0:

@@ -78,8 +78,8 @@ class LogDirectories:
     # --- failure ---------------------------------------------------------------------------------------------------
 
     def fail(self, number: int) -> None:
-        """Fail a directory of a running process (`ReplicaManager#handleLogDirFailure`). If no other log directory is working, the broker
-        halts."""
+        """Take a log directory offline while the broker is running (`ReplicaManager#handleLogDirFailure`). If no other log directory is
+        working, the broker halts."""
         broker, disk = self.broker, self.disk
         gone = disk.fail(number)
         journal = broker.journal

@@ -201,8 +201,8 @@ class FetchManager:
             entries: the partitions in `taken` to read.
             arrives: True if the fetch has just arrived; False if a delayed fetch is being completed, in which case only the log is read,
                 and the result is never None.
-            sends: whether the response is sent to the follower. If it is not sent, `sent_high_watermark` and `sent_log_start` of the
-                partitions do not change.
+            sends: whether the response is sent to the follower. If the response is not sent, `sent_high_watermark` and `sent_log_start` of
+                the partitions do not change.
 
         Returns:
             The parts of the response, or None if the fetch must wait.
@@ -352,8 +352,8 @@ class FetchManager:
         self._update_silence(session)
 
     def _update_silence(self, session: FetchSession) -> None:
-        """Tell the network whether there is something to send in a session. If there is nothing to send, the network can elide idle
-        fetches, unless the leader is throttled."""
+        """Tell the network whether the leader has something to send in a fetch session. If there is nothing to send, the network can elide
+        idle fetches, unless the leader is throttled."""
         poll = session.poll
         if session.dirty or self.broker.leader_quota is not None:
             if poll.silent:

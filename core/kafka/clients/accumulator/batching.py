@@ -94,7 +94,7 @@ class Batching:
         return size
 
     def acknowledged(self, batch: BufferedBatch, now: int) -> None:
-        """Add the latency of the records in an acknowledged batch."""
+        """Add the latency of the records in an acknowledged batch to the total latency."""
         self.acked += batch.count
         self.latency += batch.count * (now - batch.created) + batch.application_wait
 

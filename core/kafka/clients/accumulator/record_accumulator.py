@@ -1,4 +1,4 @@
-"""The batches of a producer that are neither acknowledged nor given up, and their timeouts (Kafka: `RecordAccumulator`)."""
+"""The batches of a producer that are neither acknowledged nor abandoned, and their timeouts (Kafka: `RecordAccumulator`)."""
 
 from __future__ import annotations
 
@@ -146,11 +146,11 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         return False
 
     def incomplete_batches(self) -> list[ProducerBatch]:
-        """Return the batches that are neither acknowledged nor given up: first those in flight, and then those to send."""
+        """Return the batches that are neither acknowledged nor abandoned: first those in flight, and then those to send."""
         return [*self.in_flight.values(), *[batch for queue in self.queues.values() for batch in queue]]
 
     def has_incomplete_batches(self) -> bool:
-        """Return whether some batches are neither acknowledged nor given up (`RecordAccumulator#hasIncomplete`)."""
+        """Return whether some batches are neither acknowledged nor abandoned (`RecordAccumulator#hasIncomplete`)."""
         return bool(self.in_flight) or any(self.queues.values())
 
     # --- timeouts --------------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         return min(RETRY_BACKOFF << min(attempts - 1, 10), MAX_RETRY_BACKOFF)
 
     def delivery_due(self, batch: ProducerBatch) -> int:
-        """Return the time when an unacknowledged batch is given up, in µs (`ProducerBatch#maybeExpire`).
+        """Return the time when the producer gives up on an unacknowledged batch, in µs (`ProducerBatch#maybeExpire`).
 
         Before 2.1, a batch expires only while it is waiting to be sent.
         """

@@ -118,7 +118,7 @@ class AbstractMembership:
         raise NotImplementedError
 
     def prepare_join(self) -> None:
-        """Prepare for a rebalance. The application has committed its offsets if that was necessary."""
+        """Prepare for a rebalance. If the application must commit its offsets first, it does so before this call."""
         raise NotImplementedError
 
     def ensure_active_group(self) -> None:

@@ -172,7 +172,7 @@ class GroupMember(KafkaConsumer):
 
     @property
     def calls_consumer(self) -> bool:
-        """Whether the application is in poll() or in a commit, which read from the network."""
+        """Whether the application is in poll() or in a commit. During these calls, the consumer reads from the network."""
         return self.phase not in (Phase.PROCESSING, Phase.FAILED)
 
     def _continue(self) -> None:

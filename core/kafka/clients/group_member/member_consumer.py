@@ -65,7 +65,7 @@ class MemberConsumer(GroupConsumer):
         assigned: the partitions that a member owns.
         initializing: the owned partitions whose committed offset is not known yet.
         initialized: the partitions whose committed offset has become known since the process last requested such partitions.
-        commits_as: the membership that the current commit contains.
+        commits_as: the membership (member ID and generation) that the consumer claims in its last commit request.
         in_poll: whether the membership considers the application to be in poll().
         unread: the messages that arrived while no thread was reading from the network.
     """

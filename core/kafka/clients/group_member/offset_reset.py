@@ -94,7 +94,7 @@ def new_offset(target: Target, tp: TopicPartition, bounds: LogBounds, committed:
     """Return the new offset of a partition. An offset outside the log is replaced by the nearest offset inside it (`#checkOffsetsRange`).
 
     Args:
-        target: the target of the reset.
+        target: the option that determines the new offset, with its value.
         tp: the partition.
         bounds: the bounds of the log, as returned by the partition's leader.
         committed: the committed offset; None if there is none.

@@ -33,7 +33,9 @@ COMMITTED: Final = "committed"
 
 
 POSITION_MESSAGES: Final = frozenset({ListOffsetsResponse, OffsetsForLeaderEpochResponse})
-"""The types of responses that concern the position of one partition. The handler of such a response sends the fetch that it makes possible."""
+"""The types of responses that concern the position of one partition. The handler of such a response also sends the fetch that was waiting
+for the position.
+"""
 
 
 class PolledRange(NamedTuple):

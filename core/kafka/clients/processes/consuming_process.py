@@ -166,7 +166,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
 
     @abstractmethod
     def _abort(self, error: str) -> None:
-        """Because of an error, give up the records in the transaction, and abort the transaction."""
+        """Because of an error, abandon the records in the transaction, and abort the transaction."""
 
     def succeed(self, former: ConsumingProcess) -> None:
         """Replace an earlier instance and continue its numbering, so that its timers and late responses to it have no effect."""

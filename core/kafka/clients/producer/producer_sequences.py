@@ -197,7 +197,7 @@ class ProducerSequences:
                 self.request_restart(partition, error)
 
     def _close_gap(self, batch: ProducerBatch) -> None:
-        """Lower the sequence numbers of the batches that follow a batch that was given up, so that no gap remains
+        """Lower the sequence numbers of the batches that follow an abandoned batch, so that no gap remains
         (`#adjustSequencesDueToFailedBatch`)."""
         entry = self.of(batch.tp)
         if (batch.producer_id, batch.producer_epoch) != (entry.producer_id, entry.producer_epoch):

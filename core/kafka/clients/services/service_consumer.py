@@ -83,7 +83,7 @@ class ServiceConsumer(MemberConsumer):
     # --- fetching --------------------------------------------------------------------------------------------------
 
     def metadata_updated(self) -> None:
-        """Continue with the call that was waiting for the number of partitions, and fetch."""
+        """Continue the call that was waiting for the number of partitions, and then send fetches."""
         self._learn_partitions()
         self._advance()
         self.fetch_more()

@@ -377,7 +377,8 @@ class ServiceWorker(HoldingProcess):
         self.consumer.error = errors.NONE
 
     def _count(self) -> bool:
-        """Commit the number of tries. Return whether another phase began. Only workers of retry services count tries."""
+        """Commit the number of tries of the records that the worker is about to handle. Return whether another phase began. Only workers of
+        retry services count tries."""
         return False
 
     def _committed(self) -> None:

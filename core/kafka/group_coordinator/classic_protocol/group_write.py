@@ -27,7 +27,7 @@ class Stored(Protocol):
 
 
 class Nothing:
-    """A step that does nothing, which follows the write of an empty group's record."""
+    """A step that does nothing. It follows the write of an empty group's record."""
 
     __slots__ = ()
 

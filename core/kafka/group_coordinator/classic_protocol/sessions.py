@@ -1,8 +1,8 @@
 """The sessions of members, which determine when the coordinator removes a member from which it no longer receives requests
 (`GroupMetadataManager#rescheduleClassicGroupMemberHeartbeat`).
 
-Each member has a deadline and at most one relevant timer. When the timer fires, the coordinator checks the deadline. If the deadline has
-moved, the timer is set again. Therefore, a heartbeat changes only the deadline, and adds no timer to the simulation's agenda.
+Each member has a deadline and at most one timer that is not obsolete. When the timer fires, the coordinator checks the deadline. If the
+deadline has moved, the timer is set again. Therefore, a heartbeat changes only the deadline, and adds no timer to the simulation's agenda.
 """
 
 from __future__ import annotations

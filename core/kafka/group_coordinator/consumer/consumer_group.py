@@ -65,7 +65,7 @@ class ConsumerGroup:
         static_members: the member ID of each group.instance.id.
         epoch: the group epoch. The group epoch increases with each change in members, subscriptions, or topics.
         assignment_epoch: the group epoch for which the target assignment was computed.
-        metadata: the topics that the members subscribed to in the group epoch, with their numbers of partitions.
+        metadata: the topics that the members subscribed to in the group epoch, each with its number of partitions.
         target: the target assignment of each member ID.
         partition_epochs: for each partition that has an owner, the member epoch of the owner.
         subscribers: the number of members that subscribe to each topic.

@@ -70,7 +70,7 @@ class LogToClean(NamedTuple):
     Attributes:
         log: the log to clean.
         first_dirty: the first offset that was never cleaned.
-        first_uncleanable: the base of the first segment that is not cleaned.
+        first_uncleanable: the base offset of the first segment that cannot be cleaned yet.
         clean_bytes: the size of the part that was cleaned before.
         cleanable_bytes: the size of the part that can be cleaned.
         is_due: whether the oldest dirty segment is older than max.compaction.lag.ms.

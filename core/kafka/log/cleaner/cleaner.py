@@ -1,8 +1,8 @@
 """One cleaning pass over one log (Kafka: `Cleaner#doClean`).
 
 The pass reads the dirty part of the log and records the last offset of each key. Then the pass copies the segments, starting with the
-oldest segment. The copies leave out records whose key has a newer record, records of aborted transactions, and tombstones and markers that
-have been kept long enough.
+oldest segment. The copied segments leave out records whose key has a newer record, records of aborted transactions, and tombstones and
+markers that have been kept long enough.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class Retention:
         return not self.keeps_legacy_deletes
 
     def _is_last_of_producer(self, each: RetainedBatch) -> bool:
-        """Return whether the batch must stay, which is the case if it is the last one from an active producer."""
+        """Return whether the cleaner must keep the batch because it is the last one from an active producer."""
         batch = each.batch
         entry = None if self.producers is None else self.producers.entries.get(batch.producer_id)
         if entry is None or batch.producer_id < 0:

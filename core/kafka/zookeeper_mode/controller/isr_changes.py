@@ -1,7 +1,7 @@
 """How a ZooKeeper-mode controller handles ISR changes.
 
-Before 2.7, leaders write the changes to ZooKeeper and publish them. Since 2.7, leaders propose the changes to the controller with AlterIsr
-(KIP-497).
+Before 2.7, leaders write their ISR changes to ZooKeeper and publish them. Since 2.7, leaders propose ISR changes to the controller with
+AlterIsr (KIP-497).
 """
 
 from __future__ import annotations
