@@ -101,7 +101,7 @@ class LogError(InputError):
 def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
     """Return `did you mean 'x'?` for the most similar known word, or `otherwise` if no word is similar.
 
-    If `otherwise` is empty, a list of the known words is returned instead.
+    If no word is similar and `otherwise` is empty, return a list of the known words.
     """
     words = list(known)
     near: list[str] = []

@@ -79,7 +79,8 @@ def prepare() -> Path:
 
 
 def _delete_leftovers(place: Path) -> None:
-    """Delete files that a killed run left behind. A file that is older than an hour is deleted, because no run takes an hour."""
+    """Delete directories that killed runs left behind. Only directories that are older than an hour are deleted, because no run takes an
+    hour."""
     for scratch in place.glob(f"{_MAKING}*"):
         with contextlib.suppress(OSError):
             if time.time() - scratch.stat().st_mtime > HOUR:

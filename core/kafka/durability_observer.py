@@ -25,8 +25,8 @@ class ForwardTimes(NamedTuple):
         lateness: the time from the due time of the records to their acknowledgment. The lateness is negative if the records were
             acknowledged too early.
         rounding: the time by which the delay of the level that the service chose exceeds the requested delay.
-        total_error: the actual delay minus the requested delay. The actual delay is the time from the original sending of the records to
-            their acknowledgment in the topic to which the service forwarded them.
+        total_error: the actual delay minus the requested delay. The actual delay begins when the records are first sent, and ends when they
+            are acknowledged in the destination topic.
     """
 
     lateness: int

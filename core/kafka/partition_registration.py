@@ -9,7 +9,8 @@ from core.kafka.ids import NO_LEADER
 
 @attrs.frozen
 class PartitionRegistration:
-    """The controller's state of a partition (Kafka: `PartitionRegistration`). `merge` returns a new registration for each change.
+    """The state of a partition that the controller has registered (Kafka: `PartitionRegistration`). `merge` returns a new registration for
+    each change.
 
     Attributes:
         replicas: the assigned brokers, in order; the first one is the preferred leader.

@@ -127,7 +127,7 @@ class ClusterSpec(ReprMixin):
         recovery: the additional time for log recovery when a broker finds no clean-shutdown file, in µs.
         disk_speed: the bytes per second that one thread reads from a disk, for log recovery and for moves between log directories.
         controllers: the voters of the metadata quorum. `c1` is a dedicated controller, and `b1` is a controller in the process of broker 1.
-                If the list is empty, there is a single controller, named `controller`, that never fails.
+            If the list is empty, there is a single controller, named `controller`, that never fails.
         control_plane: the control plane of the release, or KRaft.
         features: feature levels that differ from the feature levels of a new cluster (`core.kafka.features`).
         clients: default settings of producers and consumers, by Kafka name (`core.kafka.clients.client_config`).

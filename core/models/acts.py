@@ -72,8 +72,8 @@ class Cut(Act):
     """Cut the link between two nodes in both directions.
 
     Attributes:
-        closes: whether both ends notice that their connections are closed. If the ends don't notice, messages are lost without any
-            notification until the link heals.
+        closes: whether both ends of each cut link notice that their connections are closed. If the ends don't notice, messages are lost
+            without any notification until the link heals.
     """
 
     word = "cut"
@@ -103,7 +103,7 @@ class Isolate(Act):
 
     Attributes:
         clients: the clients that are cut off together with the server.
-        closes: whether both ends notice that their connections are closed (see `Cut`).
+        closes: whether both ends of each cut link notice that their connections are closed (see `Cut`).
     """
 
     word = "isolate"

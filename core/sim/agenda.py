@@ -84,7 +84,7 @@ class Agenda:
         return self.entries[0].time if self.entries else None
 
     def pop(self) -> Entry:
-        """Take the next entry.
+        """Remove the next entry from the agenda, and return it.
 
         Raises:
             Standstill: too many entries were scheduled at this moment, so virtual time does not advance.

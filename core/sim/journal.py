@@ -15,8 +15,8 @@ event."""
 
 
 def null_sink(event: tuple) -> None:
-    """Drop an event. Code that emits many events checks whether the sink is `null_sink`, so that the code does not create tuples
-    unnecessarily.
+    """Receive an event and discard it. Code that emits many events checks whether the sink is `null_sink`, so that the code does not create
+    tuples unnecessarily.
     """
 
 

@@ -275,7 +275,7 @@ class Network:
         messages.
 
         Returns:
-            The number of messages that were released, or -1 if the direction was not held.
+            The number of messages that were released, or -1 if the link was not holding messages in this direction.
         """
         link = self.links.get(direction)
         if link is None or not link.held:

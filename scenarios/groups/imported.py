@@ -152,7 +152,7 @@ def _with_logs(spec: ClusterSpec, groups: Sequence[Group], imported: GroupsImpor
 
 
 def _placed(spec: ClusterSpec, topic: TopicSpec, number: int) -> PartitionSpec:
-    """Return a placement for a partition of a topic for which `kafka-topics` printed only the summary line."""
+    """Return a placement for a partition whose row is missing, because `kafka-topics` printed only the summary line of its topic."""
     brokers = [broker.id for broker in spec.brokers]
     return PartitionSpec(tuple(brokers[(number + place) % len(brokers)] for place in range(topic.replication_factor)))
 

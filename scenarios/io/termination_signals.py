@@ -38,8 +38,8 @@ class Terminated(BaseException):
 
 
 class _Signals:
-    """The state of the signal handlers. Raises `Terminated` on the first signal or, if the signal is deferred, when the outermost deferring
-    block ends.
+    """The state of the signal handlers. The first signal raises `Terminated` immediately or, inside blocks that defer signals, at the end
+    of the outermost of these blocks.
     """
 
     def __init__(self) -> None:

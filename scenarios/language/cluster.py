@@ -110,7 +110,7 @@ def read_cluster(node: Node, *, recorded: bool = False) -> ClusterSpec:
             Kafka are accepted.
 
     Raises:
-        ScriptError: the cluster contains mistakes. The error lists all mistakes.
+        ScriptError: the cluster contains mistakes. The error message lists all mistakes.
     """
     with node.document.together():
         fields = as_fields(node, _CLUSTER_HINT)

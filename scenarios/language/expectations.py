@@ -37,7 +37,7 @@ class Under:
         since: the first release that is included, or None.
         only: the only releases that are included; empty for any release.
         guarded: the guards that must all be in force in the release.
-        unguarded: guards, of which at least one must be off in the release; if empty, this criterion does not apply.
+        unguarded: at least one of these guards must be off in the release; if empty, this criterion does not apply.
     """
 
     before: str | None = None
@@ -123,7 +123,7 @@ def read_release(node: Node) -> str:
 
 
 def read_condition(node: Node, names: Names) -> Condition:
-    """Read a condition. An error points to the exact character of the mistake."""
+    """Read a condition. An error points to the exact position of the mistake."""
     text = as_text(node, "write a condition, for example lost == 0")
     assert isinstance(node, Text)
     try:

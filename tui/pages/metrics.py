@@ -23,7 +23,7 @@ from tui.rendering.rows import Row, blank, clip, rule, wrap
 from tui.rendering.tables import Cell, Column, paint_table
 
 BARS: Final = "▁▂▃▄▅▆▇█"
-"""The heights of a sparkline, from low to high."""
+"""The characters of a sparkline, from the lowest bar to the highest."""
 
 RECENT: Final = 60_000_000
 """The length, in µs, of the latest period over which the increase of a counter is graded."""

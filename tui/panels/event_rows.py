@@ -70,7 +70,7 @@ class Group:
     Attributes:
         head: the event that is the cause, or the first consequence if the cause is not listed.
         members: the events that are consequences of the cause.
-        alone: a separate group for each consequence, used while there are too few consequences to fold into one line.
+        alone: a separate group for each consequence; these groups are shown while there are fewer than `LEAST_FOLDED` consequences.
         opened: whether the consequences are listed below their line.
     """
 
@@ -166,7 +166,7 @@ class AllRows:
 
 
 class MatchingRows:
-    """The lines of events that contain all words of a filter in their number, kind, or sentence."""
+    """The lines of events that match a filter: each word of the filter occurs in the number, the kind, or the sentence of the event."""
 
     def __init__(self, ring: EventRing, words: str) -> None:
         self.ring = ring

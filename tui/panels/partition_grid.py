@@ -45,7 +45,7 @@ LEAST_BAR: Final = 4
 """The preferred minimum length of a bar, in cells. If bars would be shorter than this minimum, less important columns are left out."""
 
 SHORTEST_BAR: Final = 2
-"""The minimum length of a bar, in cells, at which a gap is still visible."""
+"""The length, in cells, below which a bar is too short to show a gap."""
 
 WIDEST_BAR: Final = 40
 """The maximum length of a bar in cells."""

@@ -184,8 +184,8 @@ def paint_timeline(
     Args:
         buckets: the marks, grouped by the cells of `axis_of(size)`.
         bookmarks: the position and note of each bookmark.
-        now, end: the current position, and the end of the branch; these positions, and those of bookmarks, are in µs or, if
-            `buckets.by_events` is set, in events.
+        now, end: the current position, and the end of the branch. All positions are in µs. If `buckets.by_events` is set, they are in
+            events instead.
         paint, size, focused: the palette, the width and height of the timeline in cells, and whether the timeline has the keyboard focus.
         told: the description of the selected mark; empty if no mark is selected.
         chosen: the selected mark, or None if no mark is selected.

@@ -41,7 +41,8 @@ class LogDir:
 
 @attrs.define(slots=True, eq=False)
 class FutureReplica:
-    """The unfinished copy of a replica that is being moved to another log directory of its broker. The copy ends at offset `leo`."""
+    """The unfinished copy of a replica that is being moved to another log directory of its broker. The log end offset of the copy is
+    `leo`."""
 
     dir: int
     leo: int

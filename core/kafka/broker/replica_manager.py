@@ -241,7 +241,7 @@ class ReplicaManager:
             deadline: the time at which the write times out, in µs.
             completion: the function to call with the error, or with NONE.
             guard: the verification number of a transactional batch; NO_GUARD if the batch needed no verification.
-            below_min_isr: whether the batch is appended even if the ISR is smaller than min.insync.replicas.
+            below_min_isr: whether to append the batch even if the ISR is smaller than min.insync.replicas.
         """
         partition = self.partitions.get(tp)
         if partition is None or not partition.is_leader:

@@ -287,8 +287,8 @@ class ProducerStateManager:
     def remove_expired_if_due(self, now: int, expiration: int, interval: int = EXPIRATION_CHECK) -> None:
         """Apply the effects of all periodic checks that are due by now.
 
-        The periodic checks for idle producers do not use a timer. Instead, code that reads the state first runs the most recent check that
-        is due, which has the same effect as running every check on time.
+        The periodic checks for idle producers do not use a timer. Code that reads the state first runs the most recent check that is due.
+        The effect is the same as if every check had run on time.
         """
         if self._checked == CHECK_NOW:
             self.remove_expired(now, expiration)

@@ -134,8 +134,8 @@ class ExposureMonitor:
     def needs_watcher(self, partition: Partition, electable: list[int]) -> bool:
         """Return whether the leader's high watermark can pass the log end of an electable broker, or has passed it.
 
-        The result is also True if the leader does not track an electable broker. For example, a broker that a reassignment removes stays in
-        the ISR for a while.
+        If there is an electable broker that the leader does not track, the result is also True. For example, a broker that a reassignment
+        removes stays in the ISR for a while.
         """
         tp = partition.tp
         if tp in self.lacking_brokers or self._account.of(tp).shortened:

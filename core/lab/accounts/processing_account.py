@@ -71,7 +71,7 @@ class Harm(NamedTuple):
         start: the offset of the first input record.
         end: the offset after the last input record.
         process: the process that wrote the output; empty if there is no output.
-        instance: the instance of this process; 0 if there is none.
+        instance: the number of the process instance that wrote the output; 0 if there is no output.
         event: the sequence number of the event that led to the output, or that committed the offsets.
     """
 

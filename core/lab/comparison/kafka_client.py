@@ -25,7 +25,9 @@ from core.sim.network import Network
 from core.sim.units import SECOND, US_PER_MS
 
 NOT_APPENDED: Final = frozenset({errors.NOT_LEADER_OR_FOLLOWER, errors.UNKNOWN_TOPIC_OR_PARTITION, errors.NOT_ENOUGH_REPLICAS})
-"""The errors after which it is certain that the leader has not appended the record. The client tries again after a short time."""
+"""The errors after which it is certain that the leader has not appended the record. After one of these errors, the client sends the record
+again after a short time.
+"""
 
 REQUEST_TIMEOUT: Final = 30 * SECOND
 """The request.timeout.ms of the Java clients, in µs."""

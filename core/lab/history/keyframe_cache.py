@@ -181,8 +181,8 @@ class KeyframeCache:
             self._objects = self._weigh()
 
     def _look_later(self, steps: int, now: float, left: float) -> None:
-        """Read the clock again only when half of the remaining time has probably passed, judging by the pace since the last keyframe.
-        Reading the CPU time takes as long as a step.
+        """Estimate, from the pace since the last keyframe, when half of the time to the next keyframe has passed, and read the clock again
+        only then. Reading the CPU time takes as long as a step.
         """
         pace = (now - self._taken) / (steps - self._taken_at) if steps > self._taken_at else math.inf
         self._looked_at, self._look_at = steps, steps + int(left / pace / 2) if pace > 0 else steps

@@ -66,8 +66,8 @@ class HeldPartition:
         last_stable_offset: the LSO, at which consumers with read_committed stop.
         high_watermark: the high watermark of the partition.
         first_offset: the first offset of the oldest open transaction; the LSO if only a transaction marker is not committed yet.
-        producer_id: the producer ID of that transaction; -1 if only a transaction marker is not committed yet.
-        producer_epoch: the producer epoch of that transaction.
+        producer_id: the producer ID of the oldest open transaction; -1 if only a transaction marker is not committed yet.
+        producer_epoch: the producer epoch of the oldest open transaction.
         coordinator_epoch: the epoch of the last coordinator that wrote a marker for that producer; -1 if no coordinator has written one.
         idle_us: the time since that producer's last batch, in µs.
         transactional_id: the transactional ID that has the producer ID; empty if no transactional ID has it.

@@ -11,7 +11,7 @@ class ClusterState(NamedTuple):
 
     Attributes:
         term, version: the master's term, and the number of the version.
-        nodes: the nodes of the cluster.
+        nodes: the nodes that belong to the cluster in this version.
         primary_term: a number that grows with each new primary.
         primary: the node with the primary; empty if the shard is red.
         in_sync: the nodes whose copies have every acknowledged operation. Only nodes with in-sync copies can become the primary.

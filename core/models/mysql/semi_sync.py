@@ -31,7 +31,8 @@ class SemiSync:
         self.failed_sends.pop(replica, None)
 
     def broken(self, replica: str) -> None:
-        """Record that the connection to a replica broke. The source does not notice the broken connection until it sends a transaction."""
+        """Record that the connection to a replica broke. The source does not notice that a connection is broken until it sends a
+        transaction."""
         if replica in self.acked:
             self.failed_sends.setdefault(replica, 0)
 

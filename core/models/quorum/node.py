@@ -341,7 +341,7 @@ class QuorumNode(Server):
         self.reads.begin(read, client)
 
     def has_lease(self) -> bool:
-        """Whether no other node can have been elected, because this node heard from a majority so recently that the majority still ignores
+        """Whether this node is still the only possible leader, because it heard from a majority so recently that the majority still ignores
         candidates.
         """
         now = self.journal.now

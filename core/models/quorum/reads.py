@@ -42,7 +42,7 @@ class Reader(Protocol):
         """Ask all peers whether this node still leads."""
 
     def has_lease(self) -> bool:
-        """Whether no other node can have been elected."""
+        """Whether this node is still the only possible leader."""
 
     def reply(self, node: str, message: object) -> None:
         """Respond to a client."""

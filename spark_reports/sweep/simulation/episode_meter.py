@@ -3,9 +3,8 @@
 The state that clients experience is determined by `core.lab.views.partition_health.partition_health`. The meter calls `partition_health`
 after each event that can change the state. A partition cannot be read while the property `readable` of its status is false. If the workload
 writes with acks=all, the partition cannot be written while the property `served` of its status is false. While the partition is *stalled*,
-writes with acks=all wait instead of failing. The periods without writes and the stalled periods do not overlap. A high watermark that does
-not advance is reported only after `STALL_BOUND`. Like the tables of a report, the meter counts the stall of a high watermark from the
-beginning of the stall.
+writes with acks=all wait instead of failing. The periods without writes and the stalled periods do not overlap. The stall of a high
+watermark is reported only after `STALL_BOUND`. Like the tables of a report, the meter also counts the time before the stall is reported.
 """
 
 from __future__ import annotations

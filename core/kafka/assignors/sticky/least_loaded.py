@@ -10,8 +10,8 @@ from typing import Final
 class LeastLoaded:
     """The members, ordered by their number of partitions and then by their IDs.
 
-    Each topic has one heap per rack, which contains the members in that rack. When a member gets more partitions, its entries are not
-    updated until they reach the top of a heap. Therefore, each member in a heap always has an entry in which its number of partitions is
+    Each topic has one heap per rack, which contains the members in that rack. When a member gets more partitions, its entries in the heaps
+    are not updated until they reach the top. Therefore, each member in a heap always has an entry in which its number of partitions is
     correct or too low.
 
     Attributes:

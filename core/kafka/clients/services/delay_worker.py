@@ -87,7 +87,7 @@ class DelayWorker(ServiceWorker):
         self._forward(records, content)
 
     def _forwarded(self, records: HeldRecords, batch: ProducerBatch) -> None:
-        """Report the lateness, which is the time from when the records were due until they were acknowledged.
+        """Report how long after their due time the records were acknowledged.
 
         If the records were sent to another level instead of their destination topic, the reported rounding is 0.
         """

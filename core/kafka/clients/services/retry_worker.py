@@ -67,7 +67,7 @@ class RetryConfig(NamedTuple):
         dead_letters: whether the target is the dead-letter topic.
         skips: whether records that fail for the last time are skipped, which requires that there is no dead-letter topic.
         starts: the maximum number of tries that the worker starts for each record if it counts tries before it starts them; otherwise 0.
-        dead_letter_topic: the dead-letter topic.
+        dead_letter_topic: the topic that receives the records whose last try failed; empty if there is none.
         handles_dead_letters: whether the worker reads the dead-letter topic itself.
     """
 
@@ -87,8 +87,8 @@ class RetryWorker(ServiceWorker):
         plan: the configuration of the retries.
         rule: the rule that determines which tries fail.
         owed: the fraction of a record, in parts per million, that must still fail and that is carried over to the next batch.
-        blocked: by partition, the records that block the partition because they are being tried again, and the number of their failed
-            tries.
+        blocked: for each blocked partition, the records that are being tried again, and the number of tries of these records that have
+            failed.
         reports: the records that were sent in the open transaction, with their headers and topic.
         started: for each partition, the offsets of unfinished records whose tries were counted, and how many of their tries were started.
         counted: the offsets of records for which the worker has committed the number of the next try, but has not started that try yet,

@@ -25,7 +25,7 @@ class ServiceConsumer(MemberConsumer):
     """A consumer that continuously fetches all partitions that are not paused.
 
     Attributes:
-        paused: the paused partitions.
+        paused: the partitions that the consumer does not fetch because they are paused.
         buffered: the records that have been fetched but not yet polled, by partition, in offset order.
         keeps_paused: whether the consumer keeps a partition's fetched records when the partition is paused (KAFKA-7548, since 2.4).
     """

@@ -117,7 +117,7 @@ class ActiveController:
         self.voter.host.timer(delay, "controller-task", (self.voter.epoch, task, number))
 
     def run_task(self, task: str, number: int) -> None:
-        """Run a task that is due."""
+        """Run a scheduled task, because it is due."""
         if task == "session-check":
             self._session_check()
         elif task == "metadata-wait":

@@ -23,7 +23,7 @@ def classic_join(group: ConsumerGroup, request: JoinGroupRequest, member_id: str
     """Let a client that uses the classic protocol join a consumer group or take its next step toward the target assignment.
 
     Args:
-        group: the consumer group.
+        group: the consumer group that the client joins.
         request: the JoinGroup request.
         member_id: the member ID of the client, which might be new.
         rules: the coordinator's settings.
