@@ -39,7 +39,7 @@ class CreateTopic(NamedTuple):
 
     Attributes:
         topic: the topic.
-        again: whether an earlier request to create the topic was refused. If this request is also refused, no event is emitted.
+        again: whether an earlier request to create the topic was refused. If so, another refusal emits no event.
     """
 
     topic: TopicSpec

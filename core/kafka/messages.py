@@ -205,7 +205,8 @@ class MetadataRequest(NamedTuple):
 class MetadataResponse(NamedTuple):
     """The response to a metadata request: (leader, leader epoch) for each partition; empty for an unknown topic.
 
-    `error` is UNKNOWN_TOPIC_OR_PARTITION if the broker knows that the topic was deleted. `others` has (topic, leaders, error) for each other topic.
+    `error` is UNKNOWN_TOPIC_OR_PARTITION if the broker knows that the topic was deleted. `others` has (topic, leaders, error) for each
+    topic in the request's `others`.
     """
 
     correlation: int

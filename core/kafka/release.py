@@ -105,7 +105,7 @@ class StickyAlgorithm(enum.IntEnum):
     """The algorithm of the sticky assignors for members that all subscribe to the same topics."""
 
     GENERAL = 0
-    """The algorithm is the same as for members that subscribe to different topics (before 2.6)."""
+    """The general algorithm, which is also used if members subscribe to different topics (before 2.6)."""
     MAXIMUM_QUOTA = 1
     """Each member keeps as many partitions as the maximum quota allows, and later gives up some of them to members that have too few
     (KAFKA-9987, 2.6)."""
@@ -325,8 +325,8 @@ class Release(ReprMixin):
             epoch. A consumer that starts at a committed offset ignores metadata that is older than the epoch of this offset (KIP-320, 2.3).
         keeps_paused_records: when a consumer pauses a partition, it keeps the records that it has already fetched (KAFKA-7548). Before 2.4,
             a consumer that pauses a partition drops its fetched records, and fetches them again later.
-        skips_buffered_brokers: while records that a consumer fetched from a broker are waiting for poll(), the consumer does not fetch
-            other partitions from this broker (KAFKA-17182, 4.0). This rule ignores records of paused partitions.
+        skips_buffered_brokers: while fetched records of a partition that is not paused are waiting for poll(), the consumer does not fetch
+            other partitions from the broker that sent these records (KAFKA-17182, 4.0).
         finds_by_time: ListOffsets finds the first record at or after a timestamp (KIP-79, 0.10.1). Before 0.10.1, ListOffsets searches the
             modification times of segments.
         reads_from_followers: consumers send their rack, and followers serve consumers that send their rack (KIP-392, 2.4).

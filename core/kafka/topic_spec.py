@@ -47,10 +47,10 @@ class LogSpec(ReprMixin):
         return [each for each in found if each[0] < each[1]]
 
     def check(self, name: str, leader_epoch: int) -> None:
-        """Check that a log can have these offsets and epochs.
+        """Check that the log's offsets and epochs are consistent.
 
         Raises:
-            ValueError: no log can have these offsets and epochs. The error message starts with the partition's name.
+            ValueError: the offsets and epochs are inconsistent. The error message starts with the partition's name.
         """
         where = f"{name} on broker {self.broker}"
         if not 0 <= self.log_start <= self.hw <= self.leo <= MAX_OFFSET:

@@ -33,8 +33,8 @@ MAX_REPLICAS: Final = 1_000_000
 """The maximum number of replicas: five for each of `MAX_PARTITIONS`."""
 
 MAX_LOSS_PPM: Final = 990_000
-"""The largest loss of a link, parts per million. TCP retransmits each lost message until it arrives. To make a link lose all messages, cut
-the link.
+"""The largest loss of a link, in parts per million. TCP retransmits each lost message until it arrives. To make a link lose all messages,
+cut the link.
 """
 
 MAX_LOG_DIRS: Final = 100

@@ -104,7 +104,7 @@ class LongPoll:
         polls, journal: the long polls of the network, and the journal.
         client, server: the addresses of the client and the server.
         number: the number that distinguishes this poll from other polls between the same client and server.
-        order: the order of the poll's empty messages and of its server's timers in the agenda.
+        order: the number that orders the poll's empty messages and its server's timers among agenda entries that are due at the same time.
         client_end: the client while its statement that it repeats its request holds; None otherwise.
         server_end: the server that serves the polls; None if there is none.
         silent: whether the server's statement that it has nothing to say holds.
@@ -356,8 +356,8 @@ class LongPolls:
         return iter(self._polls.values())
 
     def between(self, client: str, server: str, number: int, rank: int, journal: Journal) -> LongPoll:
-        """Return the handle of a client's polls of a server; `number` distinguishes several polls between the same two nodes. Create the
-        handle if necessary.
+        """Return the handle of a client's polls of a server, after creating the handle if it does not exist. `number` distinguishes several
+        polls between the same two nodes.
 
         Args:
             rank: a number from 0 to 2**95 - 1 that no other poll has. Of messages that are due at the same time, the one with the highest

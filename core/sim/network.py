@@ -6,8 +6,8 @@ retransmitting. Messages are dropped if the sender closes the connection or if a
 refuses connections immediately.
 
 TCP delivers messages once and in order. However, a proxy between a client and a server can repeat a request (`proxied`), or spread requests
-over several connections of its own. The server then receives a request twice, or receives requests out of order. Even then, only one
-response to each request takes effect, because a client drops a response to a request that is not outstanding.
+over several connections of its own. With such a proxy, a server can receive a request twice, or receive requests out of order. Only one
+response to each request takes effect, because a client drops responses to requests that are not outstanding.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class LinkState:
 
     Attributes:
         latency, jitter: the fixed delay and the maximum random delay, in µs.
-        loss_ppm, duplicate_ppm, reorder_ppm: the shares of messages that are lost, duplicated, and reordered, parts per million.
+        loss_ppm, duplicate_ppm, reorder_ppm: the shares of messages that are lost, duplicated, and reordered, in parts per million.
         cut: whether messages wait until the link heals.
         held: whether messages wait until they are released.
         waiting: the messages that are waiting until the link heals or is released.
@@ -69,12 +69,13 @@ class Network:
 
     Attributes:
         latency, jitter: the default delays of a link, in µs.
-        loss_ppm, duplicate_ppm, reorder_ppm: the default shares of messages that a link loses, duplicates, and reorders, parts per million.
+        loss_ppm, duplicate_ppm, reorder_ppm: the default shares of messages that a link loses, duplicates, and reorders, in parts per
+            million.
         plain: whether every message on a link with the default values arrives after exactly the link's latency.
         proxied: the types of messages that a proxy can repeat or reorder.
         alive: whether each node's process is running, by address.
-        deaths: the number of times that each process has died. The ticket of a connection depends on how many times the processes at its
-            two ends have died.
+        deaths: the number of times that each process has died. A connection's ticket (`ticket`) is derived from the numbers of both ends,
+            so the ticket changes when a process at either end dies.
         disconnects: how many times the opener of a connection has closed the connection, by (opener, other end).
         zero_latency: whether messages take no time on any link, as in by-hand mode.
         lose_next: the directions that permanently lose their next message, in by-hand mode.

@@ -68,7 +68,7 @@ class Node:
         self.network.send(self.address, node, message, journal.now, journal.cause, reply=True)
 
     def long_poll(self, client: str, server: str, number: int, rank: int) -> LongPoll:
-        """Return the handle of a client's long polls at a server (`LongPolls.between`). This node is one of the two ends of the polls."""
+        """Return the handle of a client's long polls at a server (`LongPolls.between`). This node must be the client or the server."""
         return self.network.polls.between(client, server, number, rank, self.journal)
 
     def timer(self, delay: int, name: str, about: object = None) -> None:

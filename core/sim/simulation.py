@@ -91,7 +91,7 @@ class Simulation:
         self.agenda.at = END
 
     def handle(self, entry: Entry) -> None:
-        """Hand an entry to its node.
+        """Pass an entry of the agenda to its node.
 
         An entry for a paused node waits until the node resumes. An entry is dropped if its connection is gone, or if it is a timer of a
         former process.

@@ -4,7 +4,7 @@ Up to 2.1, the tool read the names from ZooKeeper and printed them sorted. Since
 the order of a Java hash table. The topic names pass through three hash tables. The capacity of the first table depends on the number of
 requested names (`KafkaAdminClient#describeTopics`). The first table is copied to a second one, and the names are then inserted into a third
 one (`DescribeTopicsResult#allTopicNames`). If more than eight names fall into one bucket of a table with 64 or more buckets, Java keeps the
-names in a tree. The laboratory does not model the order of names in such a tree.
+names in a tree, whose order isrlab does not model.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _TOKEN: Final = re.compile(
 )
 """Matches the parts of a pattern that Java and Python treat differently.
 
-Topic names are ASCII, so all other parts of a pattern have the same meaning in both languages.
+Topic names are ASCII, so all other parts of a pattern have the same meaning in Java and Python.
 """
 
 

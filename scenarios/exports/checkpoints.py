@@ -183,7 +183,7 @@ def _entries(name: str, text: str | None) -> dict[str, str]:
 def spec_of(tree: Tree) -> ClusterSpec:
     """Return a cluster with the brokers, log directories, and replicas found in a directory tree.
 
-    A tree does not show the preferred replicas, so the replica on the broker with the lowest id becomes the preferred one.
+    A directory tree does not show the preferred replicas, so the replica on the broker with the lowest id becomes the preferred one.
 
     Raises:
         InputError: the tree lacks a partition of a topic.

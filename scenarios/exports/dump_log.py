@@ -35,7 +35,7 @@ def dump_lines(log: ReplicaLog, segments: Sequence[SegmentFiles], name: str, *, 
         deep: whether to also print the records of each batch (`--deep-iteration`).
 
     Raises:
-        InputError: there is no such file.
+        InputError: the log has no file with this name.
     """
     digits, dot, ending = name.rpartition(".")
     suffix = dot + ending

@@ -41,7 +41,7 @@ class Member:
         instance_id: the group.instance.id; empty for a dynamic member.
         epoch: the member epoch; None in a classic group.
         target_epoch: the epoch of the target assignment; None in a classic group.
-        target: the partitions of its target assignment; None in a classic group.
+        target: the partitions of the member's target assignment; None in a classic group.
         upgraded: whether the member uses the consumer protocol; None in a classic group.
     """
 

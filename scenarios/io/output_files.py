@@ -156,8 +156,8 @@ class OutputFile:
             self._before = None
 
     def revoke(self) -> None:
-        """Remove the file, even if it has already appeared under its name. If this file replaced another file that was kept, restore the
-        other file.
+        """Remove the file, even if it has already appeared under its name. If this file replaced a file that was kept, restore the replaced
+        file.
         """
         with contextlib.suppress(OSError):
             if self._before is not None:

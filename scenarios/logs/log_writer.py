@@ -61,7 +61,7 @@ class LogWriter:
         self._put(self._encode(header) + b"\n", 1)
 
     def begin(self) -> None:
-        """Make the log readable under its name, because the session has started.
+        """Give the log its final name, because the session has started.
 
         Raises:
             InputError: the file cannot be written.

@@ -22,7 +22,7 @@ from scenarios.language.nodes import Fields, Items, Node, Text, shortened
 from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_items, as_text
 
 DEFAULT_KEY: Final = "k"
-"""The key of a request that names no key."""
+"""The key that a request reads or writes if the script does not specify a key."""
 
 
 @attrs.frozen

@@ -71,7 +71,7 @@ class Recorder:
     """A sink that counts events, and keeps those of the kinds that a script expects.
 
     Attributes:
-        kept: the kept events, by kind.
+        kept: the events of the expected kinds, by kind.
         seq: the sequence number of the last event.
     """
 

@@ -75,7 +75,8 @@ def _checkpoints(*frames: DataFrame) -> tuple[DataFrame, ...]:
 def single_partition_inputs(
     frames: EventFrames, interpreting: SparkSession, sessions: DataFrame, found: frozenset[str], few: bool
 ) -> SummaryInputs:
-    """Return inputs for the Spark session `interpreting`. All DataFrames have a single partition, except for DataFrames of frequent events.
+    """Return the inputs as frames of the Spark session `interpreting`. All DataFrames have a single partition, except for DataFrames of
+    frequent events.
 
     Args:
         sessions: a row for each session, as a frame of the session `interpreting`.

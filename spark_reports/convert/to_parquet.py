@@ -1,9 +1,9 @@
 """Converts logs from JSON Lines to a Parquet dataset.
 
-The dataset has a directory for each session (`session=NAME`). The rows are the events in order of time. In addition, there are two rows
-that are not events: the header line, and the text after the last event (the end line, an incomplete line, or nothing). The line of an event
-is not stored, because `rows_to_lines` rebuilds the line from the columns. If the rebuilt line would differ from the original, the column
-`line` keeps the original.
+The dataset has a directory for each session (`session=NAME`). The rows are the events in chronological order. In addition, there are two
+rows that are not events: the header line, and the text after the last event (the end line, an incomplete line, or nothing). The line of an
+event is not stored, because `rows_to_lines` rebuilds the line from the columns. If the rebuilt line would differ from the original, the
+column `line` keeps the original.
 
 A dataset on this machine is written by pyarrow, which is five times as fast as Spark. A dataset on other machines is written by Spark.
 """

@@ -76,7 +76,7 @@ def joined(states: Sequence[Row]) -> int:
 
 
 def _room(lanes: int) -> int:
-    """Return the number of bars that a stripe can show."""
+    """Return the maximum number of bars in a stripe of a chart with the given number of lanes."""
     return max(12, SEGMENTS // (3 * max(1, lanes)))
 
 
@@ -110,7 +110,7 @@ def timeline(states: Sequence[Row], windows: Sequence[Row], end_us: int) -> str:
 def curve(points: Sequence[Row], end_us: int, held: Sequence[Row] = ()) -> str:
     """Return a chart of the high watermark and the log end of a partition's leader, from rows of the table `curves`.
 
-    The rows of the table `held` add the last stable offset for the intervals in which transactions held it back.
+    The chart also shows the last stable offset for the intervals in which transactions held it back, from the rows of the table `held`.
     """
     width, height = CURVE
     left, bottom = 4, height - 16

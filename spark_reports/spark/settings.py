@@ -76,7 +76,7 @@ def settings_for(master: str, scratch: Path, brief: bool, archived: Sequence[str
 def python_of_executors(master: str, environ: Mapping[str, str], settings: Mapping[str, str]) -> str:
     """Return the Python program for executors.
 
-    The setting `spark.pyspark.python` takes precedence. By default, executors on this machine use the Python of this process, and executors
+    If `spark.pyspark.python` is set, return its value. Otherwise, executors on this machine use the Python of this process, and executors
     elsewhere use PYSPARK_PYTHON or `python3`.
     """
     here = sys.executable if is_on_this_machine(master) else environ.get("PYSPARK_PYTHON", "python3")

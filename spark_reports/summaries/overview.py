@@ -77,8 +77,8 @@ FIGURES: Final[Mapping[str, Figure]] = {
     "group_lag": Figure("group_lag", "greatest(lag, 0)"),
     "max_group_lag": Figure("group_lag", "max_lag", worst=True),
 }
-"""The figures, in the order of display. In this order, the figures for lost records and for the waiting times of clients appear on the
-first screen of a terminal.
+"""The figures, in the order of display. The figures for lost records and for the waiting times of clients come early, so that they appear
+on the first screen of a terminal.
 """
 
 SOURCES: Final = frozenset(measure.table for measure in FIGURES.values()) - {"sessions"}

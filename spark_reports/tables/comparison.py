@@ -18,7 +18,7 @@ OVERVIEW: Final = "overview"
 
 
 def for_people(tables: Sequence[Result]) -> list[Result]:
-    """Return the tables in the form for people, as opposed to programs.
+    """Return the tables, arranged for human readers.
 
     If there is a comparison, the overview is omitted. If there is only one session, the overview has a row for each figure.
     """

@@ -1,6 +1,6 @@
 """The registry of all actions. The keys, the footer, the command palette, and the help are all built from this registry.
 
-Every action has at least one key that tmux, zellij, and screen do not intercept. Because these programs can intercept Ctrl+P, the command
+Every action has at least one key that tmux, zellij, and screen do not intercept. Terminal multiplexers can intercept Ctrl+P, so the command
 palette also has the key `:`.
 """
 
@@ -43,8 +43,8 @@ def _isolate(context: ActionContext) -> tuple[Act, ...]:
 def _toggle_unclean(context: ActionContext) -> tuple[Act, ...]:
     """Return the act that toggles unclean election.
 
-    If the topic of the selected partition has its own value, the act changes the topic's value. If the topic has no value of its own, the
-    act changes the cluster's value.
+    If the topic of the selected partition has its own setting, the act changes that setting. Otherwise, the act changes the cluster-wide
+    setting.
     """
     topic = context.partition.tp.topic if context.partition is not None else None
     if topic is not None and not context.overridden(UNCLEAN, topic):

@@ -278,7 +278,7 @@ class MetricsHistory:
         Args:
             view: the frozen state of the cluster.
             branch, origin: the current branch, and the branch from which the current branch started.
-            lags: the function that returns the lag of each broker (`Session.lags`), for views whose offsets can be outdated.
+            lags: the function that returns the current lag of each broker (`Session.lags`); None if the offsets in `view` are current.
         """
         series = self._branches.get(branch)
         if series is None:

@@ -14,7 +14,7 @@ PICTURE: Final = Binding("P", "app.picture", show=False, id="picture")
 """The key that saves a picture. The key is the same as on the main screen, but the picture includes the dialog."""
 
 LEAVE: Final = Binding("ctrl+c", "app.leave", show=False, priority=True)
-"""The key that quits the playground. The binding has priority, because an input line would otherwise use the key for copying."""
+"""The key that quits the playground. The key has priority over input lines, which would otherwise use it for copying."""
 
 CLOSE: Final[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
     Binding("escape,q,enter", "dismiss", "close", show=False),

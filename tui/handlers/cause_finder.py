@@ -32,7 +32,7 @@ class CauseFinder:
             self.time_travel.go_to_event(seq)
 
     def ask_for_reading(self) -> None:
-        """Ask for a value of the selected partition or broker, and show the event that last changed the value."""
+        """Ask the user to choose a value of the selected partition or broker, and then show the event that last changed this value."""
         context = self.screen.context()
         ring = self.session.event_buffer.ring(DETAIL)
         cells = tracked_values_of(context.partition, context.broker)

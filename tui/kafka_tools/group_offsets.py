@@ -72,7 +72,7 @@ def reset_text(arguments: argparse.Namespace, cluster: Cluster, coordinators: Co
 
 
 def _scope(arguments: argparse.Namespace, cluster: Cluster, group: Group, target: Target) -> list[TopicPartition]:
-    """Return the partitions of a group to reset.
+    """Return the partitions for which to reset the offsets of a group.
 
     Raises:
         InputError: a partition does not exist.

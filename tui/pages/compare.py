@@ -33,7 +33,7 @@ from tui.rendering.states import broker_state, partition_status
 from tui.session.time_budget import within
 
 BUDGET: Final = 0.010
-"""The maximum time that the other run uses in one frame, in seconds."""
+"""The maximum time per frame that the page spends on the other run, in seconds."""
 
 
 def facts(p: PartitionView) -> list[tuple[str, str]]:

@@ -210,7 +210,8 @@ def _stalled(each: OwnedPartition, now: int, *, narrow: bool) -> str:
 def _paint_history(names: list[str], history: History, now: int, paint: Palette, width: int, lines: int) -> list[Strip]:
     """Paint the lag curve, the group's rebalances, and a lane for each member that shows how many partitions the member has.
 
-    All of them have the same time axis. If there is room, former members have lanes, too, and the lag curve is several lines high.
+    The curve, the rebalances, and the lanes share one time axis. If there is room, former members have lanes, too, and the lag curve is
+    several lines high.
 
     Args:
         names: the members whose lanes to paint.

@@ -1,4 +1,4 @@
-"""The library of scenarios, grouped by topic, with the purpose and the releases of each scenario.
+"""The library of scenarios, grouped by subject area, with the purpose and the releases of each scenario.
 
 Enter starts a scenario under a chosen release.
 """
@@ -58,13 +58,13 @@ class ScenarioEntry:
 
 
 def topic_of(name: str) -> str:
-    """Return the topic of a scenario, according to its ID."""
+    """Return the subject area of a scenario, according to its ID."""
     first = name.partition("-")[0]
     return TOPICS.get(first[:1], OTHER) if first[1:].isdecimal() else OTHER
 
 
 def library() -> list[ScenarioEntry]:
-    """Return all scenarios and the playground, sorted by topic."""
+    """Return all scenarios and the playground, sorted by subject area."""
     headline = "Three brokers, nine partitions, two producers, and a consumer: break something."
     about = "A running cluster without a script. Kill brokers, cut links, and change settings; every event names its cause."
     found = [ScenarioEntry(FREE, "Playground", headline, about)]

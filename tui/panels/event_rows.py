@@ -149,7 +149,7 @@ class AllRows:
         return self.ring.total
 
     def update(self) -> bool:
-        """Return False, because lines never move."""
+        """Return False, because existing lines never move."""
         return False
 
     def at(self, index: int) -> Row:
@@ -188,7 +188,7 @@ class MatchingRows:
         return len(self._found)
 
     def update(self) -> bool:
-        """Check which of the new events match the filter. Return False, because lines never move."""
+        """Check which of the new events match the filter. Return False, because existing lines never move."""
         ring = self.ring
         for index in range(max(self._seen, ring.first), ring.total):
             event = ring.at(index)

@@ -296,7 +296,8 @@ class EventLog(Lines, can_focus=True):
         self._painted: object = None
 
     def _listing(self) -> EventRows:
-        """Return the lines for the current event buffer, level, and filter. Lines are folded only at the level of notable events."""
+        """Return the lines for the current event buffer, level, and filter. Several lines are folded into one only if the level is that of
+        notable events and there is no filter."""
         if self.words:
             return MatchingRows(self.ring, self.words)
         return FoldedRows(self.ring) if self.level == NOTABLE else AllRows(self.ring)

@@ -325,7 +325,7 @@ class GridPainter:
         return row.strip(width, (self.paint.cursor if focused else self.paint.row) if selected else None)
 
     def _beginning(self, p: PartitionView, columns: Columns, selected: bool) -> Part:
-        """Return the part of a row that precedes the replicas. The part before the replicas does not depend on offsets."""
+        """Return the beginning of a row, which precedes the replicas and does not depend on offsets."""
         paint = self.paint
         glyph, word, style = partition_status(p, paint)
         key = (columns, selected, id(paint), word, p.leader, p.leader_epoch, p.partition_epoch, p.isr, len(p.replicas), p.min_isr)

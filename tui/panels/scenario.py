@@ -94,7 +94,7 @@ def _labelled(label: str, text: str, paint: Palette, width: int, style: Style) -
 def _that_fit(groups: list[list[Expected]], blocks: list[list[Strip]], room: int) -> list[list[Strip]]:
     """Return the blocks of expectations that fit into the panel, in their original order.
 
-    If there is not enough room, failed groups take precedence, then pending groups, and then the latest groups that held.
+    If there is not enough room, failed groups of expectations take precedence, then pending ones, and then the latest ones that held.
     """
     if _total(blocks) <= room:
         return blocks

@@ -22,7 +22,7 @@ TERM_WIDTH: Final = 18
 class Term(ReprMixin):
     """A word or a symbol with its explanation.
 
-    `name` is the long form if the word is an abbreviation, and `role` is the style if it is a symbol.
+    `name` is the long form of an abbreviation, and `role` is the style of a symbol.
     """
 
     term: str

@@ -25,7 +25,7 @@ Part = tuple[tuple[Segment, ...], int]
 """A finished part of a line and its width in cells."""
 
 _REMEMBERED: Final = 4
-"""The size of each cache of a line. Textual caches the results of several strip methods in every line."""
+"""The maximum number of entries in each cache of a line. A strip of Textual caches the results of several of its methods."""
 
 
 class Line(Strip):
@@ -77,7 +77,7 @@ class Row:
         return self
 
     def put(self, segments: Sequence[Segment], width: int) -> Row:
-        """Append finished segments. `width` is the total width of the segments in cells."""
+        """Append segments of styled text. `width` is the total width of the segments in cells."""
         own = self._segments
         if own and segments and own[-1].style is segments[0].style:
             own[-1] = Segment(own[-1].text + segments[0].text, own[-1].style)

@@ -37,7 +37,7 @@ DEFAULT_ACTS: Final[tuple[Act, ...]] = (
     Load("payments", 20, acks="all", producer="payments-load"),
     Consume("orders"),
 )
-"""The acts that start the loads and the consumer of the default cluster."""
+"""The acts that start the two producers and the consumer of the default cluster."""
 
 DEFAULT_TITLE: Final = "three brokers under load"
 """The title of the default cluster on the screen."""

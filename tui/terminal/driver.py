@@ -52,8 +52,8 @@ class HangupSafeFile:
             gone()
 
     def _lead_nowhere(self) -> None:
-        """Redirect the file to the null device. Without this redirection, Python's flush at exit would fail, and the exit code would be
-        120."""
+        """Redirect the underlying file to the null device. Without this redirection, Python's flush at exit would fail, and the exit code
+        would be 120."""
         with contextlib.suppress(OSError, ValueError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._file.fileno())
@@ -88,7 +88,7 @@ class TerminalDriver(LinuxDriver):
         """Quit the application when the terminal hangs up.
 
         While the playground is paused, it writes nothing, so no write fails. If SIGHUP is ignored, no signal reports the hangup either.
-        Without the watching thread, Textual's thread would then wait for input forever.
+        Without the watching thread, Textual's thread would wait for input forever after a hangup.
         """
         terminal = select.poll()
         terminal.register(self.fileno, 0)  # poll reports hangups and errors without a request

@@ -14,7 +14,8 @@ NO_GENERATION: Final = -1
 class Member(NamedTuple):
     """A member of a group and its subscription (`ConsumerPartitionAssignor.Subscription`, `MemberSubscriptionAndAssignmentImpl`).
 
-    The order in which an assignor gets the members can decide ties. Kafka uses the order of a hash map (`java_order.hash_map_order`).
+    The order in which an assignor gets the members can decide ties. Kafka gets the members in the order of a Java hash map
+    (`java_order.hash_map_order`).
 
     Attributes:
         member_id: the ID that the coordinator or the client has given to the member.

@@ -115,7 +115,7 @@ class Client(Node, metaclass=ABCMeta):
         super().handle(message, sender)
 
     def reconnect_time(self, node: str) -> int:
-        """Return the time when the client tries to reconnect to a broker, in µs; 0 if the connection is not broken."""
+        """Return the time at which the client will try to reconnect to a broker, in µs; 0 if the connection is not broken."""
         return self._reconnect[node][0] if node in self._reconnect else 0
 
     def is_connected(self, node: str) -> bool:

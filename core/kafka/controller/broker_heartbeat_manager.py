@@ -138,7 +138,7 @@ class BrokerHeartbeatManager:
         """Return the last time at which the oldest session is still valid, in µs; None if no broker is unfenced (Kafka:
         `#nextCheckTimeNs`).
 
-        A session expires 1 µs after the last time at which it is valid. Before that, `stale_broker` does not return the session's broker.
+        The session expires 1 µs after this time. Until then, `stale_broker` does not return the broker of the session.
         """
         for state in self._unfenced.values():
             return state.last_contact + self.session_timeout_us

@@ -1,7 +1,8 @@
 """The responses that a group coordinator delays until its log is committed (Kafka: `CoordinatorRuntime`, `DeferredEventQueue`).
 
-Since 4.0, a coordinator decides immediately, but responds only when all records that it has written so far are committed. The response to a
-request that writes nothing is also delayed. If a response has waited for offsets.commit.timeout.ms, the client gets an error instead.
+Since 4.0, a coordinator decides immediately, but responds only when all records that it has written so far are committed. The coordinator
+delays even the response to a request for which it writes no records. If a response has waited for offsets.commit.timeout.ms, the client
+gets an error instead.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Deferred:
         self.done = False
 
     def complete(self, error: str) -> None:
-        """Send the response, or the error."""
+        """Send the response or, if `error` is not NONE, an error response."""
         if self.done:
             return
         self.done = True
@@ -100,7 +101,7 @@ class CountedWrite:
         self.complete(APPEND_ERRORS.get(error, error))
 
     def complete(self, error: str) -> None:
-        """Send the responses, or the error."""
+        """Send the responses or, if `error` is not NONE, error responses."""
         responses = tuple(self.responses)
         self.responses.clear()
         for each in responses:

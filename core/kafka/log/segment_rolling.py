@@ -1,8 +1,8 @@
 """The base offsets of a log's segments. The base offsets are computed from the batches on demand, so that appends stay fast.
 
-Kafka rolls segments while it appends. isrlab computes the bases when it needs them, for example for retention or recovery, by bisecting the
-batches that were appended since the last computation. The result is the same as in Kafka, because a base offset depends only on the
-settings and on the batches before it, and isrlab updates the bases before the settings change.
+Kafka rolls segments while it appends. isrlab computes the base offsets when it needs them, for example for retention or recovery. It
+bisects the batches that were appended since the last computation. The result is the same as in Kafka, because a base offset depends only on
+the settings and on the batches before it, and isrlab updates the base offsets before the settings change.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def tombstone_batches(transactional_ids: list[str]) -> list[tuple[tuple[str, ...
 
 
 def replayed(records: tuple[tuple[str, object], ...]) -> dict[str, TransactionTransit]:
-    """Return the last state of each ID that has not been removed, in log order."""
+    """Return the last state of each transactional ID that has not been removed, in log order."""
     states: dict[str, TransactionTransit] = {}
     for key, value in records:
         states.pop(key, None)

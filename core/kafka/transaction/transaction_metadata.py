@@ -239,7 +239,7 @@ class TransactionMetadata:
         return self._prepare(target)
 
     def prepare_dead(self) -> TransactionTransit:
-        """Prepare the removal of an expired ID (`#prepareDead`)."""
+        """Prepare the removal of an expired transactional ID (`#prepareDead`)."""
         return self._prepare(self.current()._replace(state=TransactionState.DEAD, partitions=()))
 
     def _prepare(self, target: TransactionTransit) -> TransactionTransit:

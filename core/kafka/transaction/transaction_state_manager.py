@@ -96,7 +96,7 @@ class TransactionLogAppend:
         self.retries = retries
 
     def append_completed(self, error: str) -> None:
-        """Complete or abandon the transition, and then perform the next step."""
+        """Handle the result of the write: complete or abandon the transition, and then perform the next step."""
         self.manager.append_completed(self, error)
 
 
@@ -166,7 +166,7 @@ class TransactionStateManager:
         ]
 
     def expired(self, now: int, expiration: int) -> list[TransactionMetadata]:
-        """Return the IDs that have had no transaction for at least `expiration` µs (`#removeExpiredTransactionalIds`)."""
+        """Return the transactional IDs that have had no transaction for at least `expiration` µs (`#removeExpiredTransactionalIds`)."""
         return [
             each
             for cache in self.caches.values()

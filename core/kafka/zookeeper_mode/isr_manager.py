@@ -28,7 +28,8 @@ LINGER: Final = 5 * SECOND
 """The time without a further change after which changes are published, in µs (`IsrChangePropagationBlackOut`)."""
 
 MAX_DELAY: Final = 60 * SECOND
-"""The time since the last publication after which changes are published in any case, in µs (`IsrChangePropagationInterval`)."""
+"""The time since the last publication after which changes are published even if further changes keep arriving, in µs
+(`IsrChangePropagationInterval`)."""
 
 
 class ZooKeeperIsrManager:
@@ -79,7 +80,8 @@ class ZooKeeperIsrManager:
         """Do nothing, because ISR writes to ZooKeeper do not go through the controller."""
 
     def session_expired(self) -> None:
-        """Revert each partition that has a pending write to its last known ISR, because the response might never arrive."""
+        """If a partition has a pending write, revert the partition to its last known ISR, because the response to the write might never
+        arrive."""
         unsent, self.unsent = self.unsent, {}
         for tp, item in unsent.items():
             partition = self._partitions.get(tp)

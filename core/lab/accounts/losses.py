@@ -23,9 +23,8 @@ class Loss(NamedTuple):
         end: the offset after the last lost offset.
         acknowledged: whether the records were acknowledged to the producer.
         read: whether a consumer has read the records.
-        event: the sequence number of the event that caused the loss. If the log of the newer leader once contained the records, the event
-            is the truncation or power loss that removed the records. If the log of the newer leader never contained the records, the event
-            is the election of that leader.
+        event: the sequence number of the event that caused the loss. This event is the truncation or power loss that removed the records
+            from the newer leader's log or, if this log never contained the records, the election of the newer leader.
     """
 
     tp: TopicPartition

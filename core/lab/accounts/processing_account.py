@@ -106,7 +106,7 @@ class SourceAccount:
     """The visible output for one input partition.
 
     Attributes:
-        seen: for each copy, the input offsets whose output record is visible.
+        seen: for each of an input record's `copies` output records, the input offsets for which that output record is visible.
         twice: the input offsets with an output record that is visible more than once.
     """
 

@@ -220,7 +220,8 @@ def _load(cluster: ClusterNodes, act: acts.Load) -> find.CheckThenDo:
 
 
 def _check_transactions(cluster: ClusterNodes, act: acts.Load, known: Producer | None, acks_value: int) -> TopicSpec | None:
-    """Check the transactions of a load. Return the topic `__transaction_state` if the load needs this topic and the topic does not exist.
+    """Check the fields of a load that concern transactions. Return the topic `__transaction_state` if the load needs this topic and the
+    topic does not exist.
 
     Raises:
         ActRefused: the producer or the release does not allow this load.

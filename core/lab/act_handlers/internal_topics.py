@@ -14,7 +14,7 @@ def transaction_state_topic(cluster: ClusterNodes) -> TopicSpec | None:
     """Return the topic `__transaction_state` to create, or None if it exists (`TransactionStateManager#transactionTopicConfigs`).
 
     Raises:
-        ActRefused: the cluster cannot hold the topic.
+        ActRefused: the cluster has too few brokers or too many partitions for the topic.
     """
     config = (
         ("unclean.leader.election.enable", "false"),
@@ -30,7 +30,7 @@ def offsets_topic(cluster: ClusterNodes) -> TopicSpec | None:
     """Return the topic `__consumer_offsets` to create, or None if it exists (`GroupCoordinator#groupMetadataTopicConfigs`).
 
     Raises:
-        ActRefused: the cluster cannot hold the topic.
+        ActRefused: the cluster has too few brokers or too many partitions for the topic.
     """
     config = (("compression.type", "producer"), ("cleanup.policy", "compact"), ("segment.bytes", "104857600"))
     return _internal_topic(cluster, GROUP_METADATA_TOPIC, "offsets.topic", config)

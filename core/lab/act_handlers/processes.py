@@ -21,7 +21,7 @@ def _config(cluster: ClusterNodes, act: acts.StartProcess) -> ProcessConfig:
     """Return the configuration of the process.
 
     Raises:
-        ActRefused: a word of the act is wrong, or the release has no transactions.
+        ActRefused: a word in the act is invalid, or the release has no transactions.
     """
     find.topic(cluster, act.source)
     if act.delivery not in tuple(Delivery):

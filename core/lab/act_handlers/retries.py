@@ -24,7 +24,7 @@ def _check(cluster: ClusterNodes, act: acts.StartRetryService) -> tuple[int, ...
     """Check the act, and return its delays, in µs.
 
     Raises:
-        ActRefused: a word or number of the act is wrong, or the release has no transactions.
+        ActRefused: a word or number in the act is invalid, or the release has no transactions.
     """
     find.topic(cluster, act.topic)
     try:

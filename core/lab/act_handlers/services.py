@@ -106,7 +106,8 @@ def shared(
 
 
 def missing_topics(cluster: ClusterNodes, names: tuple[str, ...], partitions: int) -> list[TopicSpec]:
-    """Return the topics that a service needs and that do not exist yet. If there are three brokers, each topic has three replicas."""
+    """Return the topics that a service needs and that do not exist yet. Each partition has three replicas, or one replica on each broker if
+    there are fewer than three brokers."""
     known = cluster.controller.replication.topics
     factor = min(3, len(cluster.brokers))
     return [TopicSpec(name, partitions, factor) for name in names if name not in known]

@@ -171,7 +171,7 @@ class AuditReport:
 
 @attrs.frozen
 class _Reader:
-    """A consumer, its topic, the records that it has not read, and the unread records that it skipped."""
+    """The stored records of a topic that a consumer, process, or group has not read, and those of them that it has skipped."""
 
     name: str
     topic: str

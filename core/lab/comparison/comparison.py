@@ -54,8 +54,8 @@ class SystemView:
             are visible.
         acked: the number of acknowledged writes so far.
         open: for each client, whether its last write has no outcome yet.
-        stale, backward, unacknowledged: the reads so far that were behind the acknowledged writes, behind an earlier read by the same
-            client, and ahead of the acknowledgment.
+        stale, backward, unacknowledged: the numbers of reads so far that were behind the acknowledged writes, that were behind an earlier
+            read by the same client, and that returned rows that were not acknowledged yet.
         refused: the acts that this system refused, with the reasons.
     """
 
@@ -144,7 +144,8 @@ class Run:
         self.exposure.run_until(self.start + time)
 
     def _operate_until(self, time: int) -> None:
-        """If the operator's promotion is due by `time`, run until it is due. If MySQL's source is then dead or cut off, promote a replica."""
+        """If the operator's promotion is due by `time`, run until it is due, and promote a replica if MySQL's source is dead or cut off at
+        that time."""
         moment = (self.fault.steps[0][0] if self.fault.steps else 0) + OPERATOR_AFTER
         if not self._operator_is_due or time < moment:
             return

@@ -104,7 +104,7 @@ class WorkloadClient(Client):
     # --- loops --------------------------------------------------------------------------------------------------------
 
     def start(self, loop: WriteLoop | ReadLoop) -> None:
-        """Start a loop."""
+        """Start a loop of reads or writes."""
         self.timer(max(0, loop.start - self.journal.now), "write" if isinstance(loop, WriteLoop) else "read", loop)
 
     def stop(self) -> None:

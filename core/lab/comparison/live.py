@@ -29,8 +29,8 @@ END: Final = 180 * SECOND
 """The length of a session, in µs."""
 
 IN_FLIGHT: Final = 1_500
-"""The time from the start of a write to the moment at which an act takes effect, in µs. When the act takes effect, an asynchronous write
-has been acknowledged, but no replica has it.
+"""Each act takes effect this long after the start of a write, in µs. At this moment, an asynchronous write has been acknowledged, but no
+replica has it.
 """
 
 EVERY: Final = 20 * US_PER_MS

@@ -62,7 +62,7 @@ def script_of(name: str, title: str, timeline: Sequence[tuple[int, kafka_acts.Ac
 
 
 def translated(act: kafka_acts.Act, servers: Mapping[int, str] | None = None) -> acts.Act | None:
-    """Return the act of the other models for an act on Kafka; None if there is none.
+    """Return the counterpart of a Kafka act in the other models; None if there is none.
 
     Args:
         act: the act on Kafka.

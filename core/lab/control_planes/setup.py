@@ -20,7 +20,7 @@ def broker_setup(
     Args:
         cluster: the cluster that is being built.
         broker: the spec of the broker.
-        racks: the rack of each broker, which all brokers share.
+        racks: the rack of each broker. All brokers share this mapping.
         metadata: the metadata log. A cluster with ZooKeeper has no metadata log, so each of its brokers gets an empty one.
         controllers: the names of the controllers.
     """

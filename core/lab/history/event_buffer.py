@@ -169,7 +169,7 @@ class EventBuffer:
         return other
 
     def _refused_of_late(self) -> dict[tuple[str, int], int]:
-        """Return the times of the last refusals whose series can still continue, by partition."""
+        """For each partition, return the time of the last refusal, if a further refusal would still belong to the same series."""
         ring = self._normal
         found: dict[tuple[str, int], int] = {}
         for index in range(ring.total - 1, ring.first - 1, -1):

@@ -143,7 +143,7 @@ class History(TaskRunner):
 
     @property
     def in_the_past(self) -> bool:
-        """Whether the branch has a future that was already played."""
+        """Whether the branch has already been played beyond the present moment."""
         return self.replay_run.position.place < self._branch_end.place
 
     def continue_task(self) -> None:
@@ -153,7 +153,7 @@ class History(TaskRunner):
             self.keyframe_cache.maybe_add(self.replay_run, seen=False)
 
     def pause(self) -> None:
-        """Stop at the present moment."""
+        """Cancel the running task, and stay at the present moment."""
         self.cancel_task()
         self.on_pause()
 
@@ -269,8 +269,8 @@ class History(TaskRunner):
     def back_to_when(self, watchpoint: Watchpoint, what: str = "that moment", then: Callable[[bool], None] | None = None) -> TravelTask:
         """Go back to the last moment at which a watchpoint was triggered.
 
-        `then` is called with True if the session has gone back to such a moment, and with False if the watchpoint was not triggered in the
-        past. When the task has finished, the task's `found` attribute contains the moment that was found.
+        `then` is called with True when the session has gone back, and with False if the watchpoint was never triggered before the present
+        moment. When the task has finished, the task's `found` attribute contains the moment that was found.
         """
         self.pause()
         self.record_branch_end()
@@ -294,7 +294,7 @@ class History(TaskRunner):
         return replay
 
     def preview(self, destination: Destination, then: Callable[[ClusterView], None]) -> None:
-        """Pass the view of another moment of this branch to `then`. The session stays at the present moment."""
+        """Pass a view of the cluster at another moment of this branch to `then`. The session stays at the present moment."""
         self.pause()
         self.record_branch_end()
         replay = TravelTask(self.start, self.branch.acts, destination, self.keyframe_cache, self._retained)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 ShouldYield = Callable[[], bool]
-"""A function that returns whether a task must pause now. The function is called every few steps, and can, for example, read a clock."""
+"""A function that returns whether a task must pause now. A task calls this function every few steps. For example, the function can read a
+clock."""
 
 STEPS_PER_CHECK: Final = 64
 """The number of steps between two calls of `ShouldYield`."""

@@ -342,6 +342,6 @@ class RecordTrace:
         return tuple(broker for broker, term in sorted(self._holders.items()) if term is life.term and broker not in life.cleaned_by)
 
     def log_end(self) -> int:
-        """Return the largest log end offset of a replica; -1 if there is no replica."""
+        """Return the largest log end offset of all replicas; -1 if there is no replica."""
         logs: list[Any] = [node.disk.logs.get(self.tp) for node in self.cluster.brokers.values()]
         return max((log.leo for log in logs if log is not None), default=-1)

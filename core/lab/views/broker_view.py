@@ -75,7 +75,7 @@ class LinkView(ReprMixin):
     Attributes:
         src, dst: the addresses of the sender and the receiver.
         latency_us, jitter_us: the latency and jitter of the link if they exceed those of the network; otherwise 0.
-        loss_ppm, duplicate_ppm, reorder_ppm: the shares of messages that are lost, duplicated, and reordered, parts per million.
+        loss_ppm, duplicate_ppm, reorder_ppm: the shares of messages that are lost, duplicated, and reordered, in parts per million.
     """
 
     src: str

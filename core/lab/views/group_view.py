@@ -54,7 +54,7 @@ class GroupView(ReprMixin):
 
 @attrs.frozen(repr=False)
 class ConsumptionView(ReprMixin):
-    """The progress of a group with members in one partition, according to the durability account.
+    """The progress that the members of a group have made in one partition, according to the durability account.
 
     Attributes:
         group: the group ID.

@@ -20,7 +20,7 @@ class LogContents(ReprMixin):
     """The contents of a compacted log. The contents refer to the batches of the running cluster, so use them immediately.
 
     Attributes:
-        runs: the runs of the log, from the log start.
+        runs: the ranges of records in the log, in offset order from the log start.
         stable: the last stable offset of the log.
         aborted: the aborted transactions in the log's transaction index.
     """

@@ -113,7 +113,7 @@ class ElasticsearchNode(Server):
     # --- the copy's side of replication -------------------------------------------------------------------------------
 
     def _is_outdated(self, primary_term: int, primary: str) -> bool:
-        """Return whether a message comes from a primary that has been replaced. In this case, tell the primary that it has been replaced."""
+        """Return whether a message comes from a primary that has been replaced. If it does, tell the sender that it has been replaced."""
         if primary_term < max(self.shard.primary_term, self.state.primary_term):
             self.reply(primary, NoLongerPrimary(max(self.shard.primary_term, self.state.primary_term)))
             return True

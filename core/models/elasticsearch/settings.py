@@ -17,7 +17,7 @@ class ElasticsearchSettings:
         master: the node that is the master at the start.
         wait_for_active_shards: the number of copies that must be active before a write begins.
         write_timeout: how long a write waits for active copies or for a primary, in µs.
-        refresh_interval: index.refresh_interval, in µs: the interval at which a copy makes its operations visible to searches.
+        refresh_interval: the interval at which a copy makes its operations visible to searches, in µs (index.refresh_interval).
         refresh_phases: the time at which each copy refreshes for the first time, in µs. By default, the copies refresh one after the other.
         wait_for_refresh: whether a write is acknowledged only after searches at all copies can find it (refresh=wait_for).
         translog_async: whether writes are acknowledged before they are synced to disk (index.translog.durability=async).

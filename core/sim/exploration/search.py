@@ -53,7 +53,8 @@ def search(
         simulation: the simulation in the state where the search begins.
         bad: a function that returns a description of what is bad in the current state or on the path to it, or an empty string if nothing
             is bad. `bad` is called after each choice.
-        acts: a function that returns the acts to offer in the current state, in addition to what the simulation does without acts.
+        acts: a function that returns the acts that the search can perform in the current state, in addition to the simulation's own next
+            steps.
         also: objects outside the simulation that `bad` and `acts` depend on. The state of the objects in `also` counts as part of the
             simulation's state, and is restored with it.
         first: a function that returns whether a choice must be taken before all others. With `first`, the search visits fewer states, but

@@ -47,7 +47,7 @@ class Codec:
         self.cls = cls
 
     def read_final(self, each: object) -> State:
-        """Return the values of an object that never change, which are not part of the object's states."""
+        """Return those values of an object that never change. The object's states do not contain these values."""
         return ()
 
     def read(self, objects: list[FieldValue], states: list[State]) -> list[State]:
@@ -224,10 +224,11 @@ class AppendOnlyListCodec(Codec):
         each[:] = state[0][: state[1]]
 
     def restore(self, objects: list[FieldValue], states: list[State], former: list[State]) -> None:
-        """Set the states of objects that have only grown since their `former` states. `former` can lack the states of the last objects.
+        """Set the lists to `states`. The lists have only grown since their `former` states. `former` can be shorter than `objects`; the
+        last objects then have no former state.
 
-        Two states that share a copy of the list agree up to the shorter length. Therefore, only the items beyond the shorter length are
-        written.
+        If a state and the former state share a copy of the list, they are equal up to the shorter length. In this case, only the items
+        after the shorter length are written.
         """
         for each, (copy, length), (known, agreed) in zip(objects, states, chain(former, repeat((None, 0))), strict=False):
             start = min(agreed, length) if known is copy else 0
@@ -248,7 +249,8 @@ def _grown(each: AppendOnlyList[object], state: State) -> State:
 
 
 class StreamCodec(Codec):
-    """The codec of random streams. A state holds the number of words that were drawn, and the generator's state."""
+    """The codec of random streams. A state holds the number of 32-bit words that were drawn, and the state of the random number
+    generator."""
 
     leads = False
 
@@ -283,7 +285,7 @@ def parts_of(value: FieldValue) -> Sequence[FieldValue] | None:
     """Return the values that an immutable value leads to; None if the value can change and therefore has a state.
 
     Raises:
-        TypeError: the value is a closure, which can hold anything.
+        TypeError: the value is a closure, which can refer to any object.
     """
     cls = type(value)
     if isinstance(value, tuple):

@@ -120,7 +120,7 @@ def _declared_by(cls: type) -> tuple[str, ...]:
 
 
 def outside(cls: type) -> tuple[str, ...]:
-    """Return the fields that are not part of the state (`OUTSIDE` of the class), and that a copy gets from `cls()`."""
+    """Return the fields in `OUTSIDE` of the class. They are not part of the state, and a copy gets them from `cls()`."""
     return tuple(getattr(cls, "OUTSIDE", ()))
 
 

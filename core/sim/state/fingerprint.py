@@ -132,7 +132,8 @@ class _Writer:
         return way(value)
 
     def moment(self, time: object) -> Form:
-        """Return the form of a moment: its distance from now. None and other values that are not times are written unchanged."""
+        """Return the form of a point in time: its distance from the current time. None and other values that are not times are written
+        unchanged."""
         return ("t", time - self._now) if type(time) is int else self.write(time)
 
     def due(self, entry: Entry) -> Form:
@@ -166,13 +167,13 @@ class _Writer:
         return self._object(cls)
 
     def _parts(self, values: Iterable[Any]) -> list[Form]:
-        """Return the forms of some values. Most values are atoms."""
+        """Return the forms of the given values. Most values are atoms."""
         write = self.write
         return [value if type(value) in ATOMS else write(value) for value in values]
 
     def _object(self, cls: type) -> Way:
-        """Return a function that writes the forms of objects with fields. The form of a mutable object also holds its identity. A form
-        holds the plain fields first, and then the fields that follow a special rule (`Declared`).
+        """Return a function that writes the forms of objects with fields. The form of a mutable object also holds its identity. In a form,
+        the plain fields come first, followed by the fields that have a special rule (`Declared`).
         """
         fields = self._classes.fields(cls)
         ways = {name: way for name in fields.names if (way := self._field(name, fields)) is not None}
@@ -212,8 +213,8 @@ class _Writer:
         return written
 
     def _kept(self, way: Way, read: Callable[[Any], tuple[object, ...]]) -> Way:
-        """Return a function that caches the form of a frozen object if the object holds only constants. For example, many objects refer to
-        the same object with the rules of a release.
+        """Return a function that caches the forms of those frozen objects that hold only constants. For example, the rules of a release
+        occur in many places.
         """
 
         def kept(each: object) -> Form:

@@ -53,8 +53,8 @@ class Group:
     def _differences(
         self, others: list[State], read: Callable[[list[FieldValue], list[State]], list[State]]
     ) -> tuple[list[int], list[State]]:
-        """Compare the current states of the objects with the states in `others`. Return the places at which the states differ, and the
-        current states at these places.
+        """Read the objects that have a state in `others`. Return the indexes of the objects whose current state differs from their state in
+        `others`, and the current states of these objects.
         """
         places: list[int] = []
         present: list[State] = []
@@ -70,7 +70,8 @@ class Group:
         return places, present
 
     def add(self, found: list[object], visit: Visit) -> int:
-        """Read new objects, and visit the values that they lead to. Return how many places are not shared with the last snapshot."""
+        """Read new objects, and visit the values that they refer to. Return the memory that is not shared with the last snapshot, in list
+        entries (`PLACE`)."""
         values = [value for value in chain.from_iterable(map(self.codec.read_final, found)) if type(value) not in ATOMS]
         if values:
             visit(values)
@@ -81,7 +82,8 @@ class Group:
         return self._changed(places, states, [()] * len(states), visit)
 
     def update(self, visit: Visit) -> int:
-        """Read the objects and visit the values that they lead to. Return how many places are no longer shared with the last snapshot."""
+        """Read the objects, and visit the values that they refer to. Return the memory that is no longer shared with the last snapshot, in
+        list entries (`PLACE`)."""
         former = self.states
         places, states = self._differences(former, self.codec.read)
         held = [former[at] for at in places]
@@ -224,8 +226,8 @@ class Objects:
                 group.states = []
 
     def _update_found(self) -> int:
-        """Read the objects that were found, and the objects that they lead to. Return how many places are not shared with the last
-        snapshot.
+        """Read the objects that were found, and the objects that they refer to. Return the memory that is not shared with the last
+        snapshot, in list entries (`PLACE`).
         """
         changed = 0
         while self._found:
@@ -249,7 +251,8 @@ class Objects:
         return self.groups[number]
 
     def _visit(self, values: list[FieldValue]) -> bool:
-        """Find the objects that values lead to. Return whether a mutable object in these values can equal another object.
+        """Find the objects to which the values refer directly or through immutable values. Return whether a mutable object in these values
+        can equal another object.
 
         The parts of tuples are always visited again, which is as fast as looking the tuples up.
         """

@@ -41,7 +41,7 @@ _STEPS: Final = {
     "offset-materialized": "offset committed",
     "records-recovered": "recovered",
 }
-"""The descriptions of all other steps of a record, keyed by event kind."""
+"""The descriptions of a record's steps, except for the steps in `HARMS`, keyed by event kind."""
 
 _RECORD: Final = (*PARTITION, "offset")
 

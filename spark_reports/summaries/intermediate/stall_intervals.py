@@ -132,8 +132,8 @@ def blocked_intervals(states: DataFrame, down: DataFrame, cuts: DataFrame, still
     A partition can be blocked whether or not its leader serves clients.
 
     Args:
-        still: the result of `end_with_session`.
-        disks: the result of `slow_disk_intervals`.
+        still: the stalls of high watermarks, as returned by `end_with_session`.
+        disks: the intervals with slow disks, as returned by `slow_disk_intervals`.
     """
     return (
         _cannot_fetch(states, down, cuts)

@@ -45,9 +45,9 @@ class FaultWindow:
         before: the warm-up before the first fault of a window.
         after: the time from the end of the last fault to the end of the window; if the cluster has not recovered by then, the window is
             extended.
-        near: the time before and after the beginning and the end of each fault during which batches come at intervals of `every`.
-        soon: the time after the beginning and the end of each fault during which batches come every second, because partitions might still
-            be waiting for a new leader; later, batches come at intervals of `between`.
+        near: how long before and after each start or end of a fault batches come at intervals of `every`.
+        soon: how long after each start or end of a fault batches come every second, because partitions might still be waiting for a new
+            leader. Later, batches come at intervals of `between`.
     """
 
     before: int = 10 * SECOND

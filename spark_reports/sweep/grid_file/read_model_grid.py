@@ -39,7 +39,7 @@ def read_model_grid(root: Fields, text: str, source: str) -> ModelGrid:
     """Read a grid of models from the top-level fields of its file.
 
     Raises:
-        ScriptError: the grid is invalid. The error contains all mistakes.
+        ScriptError: the grid is invalid. The error lists all mistakes.
     """
     with gc_disabled(), root.document.together(everything=True):
         root.only(*_ROOT)

@@ -22,7 +22,7 @@ from spark_reports.sweep.simulation.histogram import Histogram
 ACKS_ALL: Final = ("all", "-1")
 
 _MANY: Final = 2**31 - 1
-"""A limit on the number of steps that is never reached, because fewer steps occur between two events."""
+"""A limit on the number of steps. The limit is never reached, because fewer steps occur between two events."""
 
 _AFFECTS_ALL: Final = (
     "broker-stopped",

@@ -21,7 +21,7 @@ from spark_reports.sweep.simulation.draw_faults import DrawnFault, FaultAct, dra
 START_GRAIN: Final = 10 * SECOND
 """The time, in µs, at multiples of which episodes begin. Loads change at multiples of `LOAD_GRAIN`.
 
-A fault can begin at any µs, so that faults occur in every phase of the periodic work of producers and brokers.
+A fault can begin at any microsecond, so that faults occur in every phase of the periodic work of producers and brokers.
 """
 
 LOAD_GRAIN: Final = 10 * US_PER_MS

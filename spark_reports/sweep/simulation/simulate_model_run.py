@@ -72,7 +72,8 @@ MODEL_FIELDS: Final = tuple(field.name for field in attrs.fields(ModelRun))
 
 
 def draw_steps(grid: ModelGrid, seed: int) -> tuple[int, tuple[tuple[int, acts.Act], ...]]:
-    """Return the number of faults that a seed draws, and their acts with their times. The faults are the same for all systems."""
+    """Draw the faults of a run from its seed. Return the number of faults, and the acts of all faults with their times. The faults are the
+    same for all systems."""
     spec = ClusterSpec(tuple(BrokerSpec(number, rack="all") for number in range(1, len(SERVERS) + 1)))
     drawn = draw_faults(grid.faults, spec, seed, grid.horizon)
     steps: list[tuple[int, acts.Act]] = []

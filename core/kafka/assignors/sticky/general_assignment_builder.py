@@ -122,7 +122,8 @@ class GeneralAssignmentBuilder:
         return True
 
     def _can_participate(self, member: str, movable: set[str]) -> bool:
-        """Return whether a member lacks a partition that it could have, or has one that another member could have.
+        """Return whether a reassignment can concern a member: the member lacks a partition that it could have, or it has a partition that
+        another member could have.
 
         Kafka: `#canConsumerParticipateInReassignment`.
         """

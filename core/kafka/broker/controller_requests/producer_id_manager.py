@@ -29,8 +29,8 @@ class ProducerIdManager:
     """The producer IDs that one broker can assign.
 
     Attributes:
-        next_id: the next ID.
-        end: the end of the block.
+        next_id: the next producer ID to assign.
+        end: the end of the current block of producer IDs.
         following: the (start, end) pair of the next block, if the broker already has this block.
     """
 

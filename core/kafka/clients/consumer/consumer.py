@@ -290,8 +290,8 @@ class Consumer(Client):
                 self._position_found(number)
 
     def truncated(self, partition: int, end: int, epoch: int, read: int) -> None:
-        """Move the position back to `end`, the offset at which the leader's log diverges from the records in epoch `read` that the consumer
-        has read."""
+        """Move the position back to `end`. The records that the consumer has read in epoch `read` diverge from the leader's log at this
+        offset."""
         position = self.positions[partition]
         self.positions[partition] = end
         self._read_epochs[partition] = epoch

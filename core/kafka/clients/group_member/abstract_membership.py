@@ -1,5 +1,5 @@
-"""The parts of a consumer's membership that the classic and the consumer protocol share: the coordinator lookup, and the partitions that
-the consumer owns.
+"""The parts of a consumer's membership that the classic protocol and the consumer protocol share: the coordinator lookup, and the
+partitions that the consumer owns.
 
 Kafka: `AbstractCoordinator`, `AbstractMembershipManager`, and the callbacks of `ConsumerRebalanceListener`.
 """
@@ -70,7 +70,7 @@ class Application(CallingClient, Protocol):
         """Begin to read the given partitions."""
 
     def left(self) -> None:
-        """Continue after the response to LeaveGroup."""
+        """Finish leaving the group, after the coordinator has responded to LeaveGroup."""
 
 
 class AbstractMembership:

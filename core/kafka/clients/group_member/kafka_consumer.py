@@ -106,7 +106,7 @@ class KafkaConsumer(Client):
 
     @abstractmethod
     def left(self) -> None:
-        """Continue after the response to LeaveGroup."""
+        """Finish leaving the group, after the coordinator has responded to LeaveGroup."""
 
     def poll_fails(self, error: str) -> None:
         """Make poll() throw an exception. The application then closes the consumer."""

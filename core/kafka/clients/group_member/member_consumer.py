@@ -33,7 +33,7 @@ from core.sim.network import Network
 
 
 class MemberOwner(Owner, Protocol):
-    """The part of the interface of a process that its consumer uses."""
+    """The part of a process's interface that the process's consumer uses."""
 
     @property
     def is_polling(self) -> bool:
@@ -317,5 +317,5 @@ class MemberConsumer(GroupConsumer):
             self.process.partitions_assigned()
 
     def left(self) -> None:
-        """Continue after the response to LeaveGroup."""
+        """Finish leaving the group, after the coordinator has responded to LeaveGroup."""
         self.process.left_group()

@@ -73,7 +73,7 @@ class CommittingApplication(CallingClient, Protocol):
         """Make poll() fail with an exception."""
 
     def commit_ended(self, kind: CommitKind, error: str, /) -> None:
-        """Continue after a commit. `error` is the exception, or NONE if the commit succeeded."""
+        """Handle the result of a commit. `error` is the exception, or NONE if the commit succeeded."""
 
     def initializing(self) -> tuple[TopicPartition, ...]:
         """The partitions whose committed offsets the consumer needs."""

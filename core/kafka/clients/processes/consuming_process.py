@@ -192,7 +192,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
         self._proceed()
 
     def _proceed(self) -> None:
-        """Continue with the current task, and continue again whenever a thread has read messages that were waiting in the network."""
+        """Continue with the current task. Whenever a thread has read messages that were waiting in the network, continue again."""
         self._continue()
         while self.running and self.consumer.application_moved():
             self._continue()

@@ -44,7 +44,7 @@ class TransactionalClient(Protocol):
         """Return a new correlation ID."""
 
     def reconnect_time(self, node: str, /) -> int:
-        """Return the time when the producer tries to reconnect, in µs."""
+        """Return the time at which the producer will try to reconnect to a node, in µs."""
 
     def least_loaded_node(self) -> str:
         """Return the broker to which a coordinator lookup is sent."""

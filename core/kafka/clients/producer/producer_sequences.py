@@ -242,7 +242,7 @@ class ProducerSequences:
         self.to_restart.setdefault(partition, error)
 
     def bump(self) -> dict[TopicPartition, str]:
-        """If another epoch was requested, begin it or, if that is impossible, forget the producer ID
+        """Begin another epoch if one was requested. If that is impossible, forget the producer ID
         (`#bumpIdempotentEpochAndResetIdIfNeeded`).
 
         Returns:

@@ -204,7 +204,8 @@ class Sender(RecordAccumulator):
             self.send_all()
 
     def _settle_sequences(self, error: str) -> None:
-        """If a batch might or might not have been appended, start another epoch, because its sequence numbers cannot be used again."""
+        """If it is unknown whether a batch was appended, start another epoch, because the sequence numbers of the batch cannot be used
+        again."""
         sequences = self.sequences
         if sequences is None:
             return

@@ -132,8 +132,8 @@ class TransactionManager:
     # --- the calls of the application ------------------------------------------------------------------------------
 
     def refusal(self, call: str) -> str:
-        """Return the reason why the application cannot make a call now. If the call is possible, return an empty string
-        (`IllegalStateException`, `KafkaException`)."""
+        """Return the reason why the application cannot make a call now (Kafka throws `IllegalStateException` or `KafkaException`). Return
+        an empty string if the call is possible."""
         if self.call and call != self.call:
             return f"producer {self.name} is still waiting for the result of {self.call}; until then, only {self.call} can be called again"
         if self.call:
@@ -436,8 +436,8 @@ class TransactionManager:
         self.bump_required = self.bump_required or (self.release.bumps_producer_epoch and self.version < 2)
 
     def _become_abortable(self, error: str) -> None:
-        """Fail the transaction. Ignore errors during an abort. If there are several errors, keep the first one
-        (`#transitionToAbortableError`).
+        """Enter the state in which the transaction can only be aborted. Ignore errors during an abort. If there are several errors, keep
+        the first one (`#transitionToAbortableError`).
         """
         if self.state in (_S.ABORTING_TRANSACTION, _S.FATAL_ERROR, _S.ABORTABLE_ERROR):
             return

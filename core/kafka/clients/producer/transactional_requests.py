@@ -83,11 +83,11 @@ class RequestContext(Protocol):
         """Send a request again after a back-off, given in µs."""
 
     def fail(self, error: str, /) -> None:
-        """Make the error fatal."""
+        """Treat an error as fatal."""
 
     def fail_transaction(self, error: str, /, *, bump: bool = False) -> None:
-        """Make the error abortable. If `bump` is true, the producer must get another epoch after the abort. If the producer cannot get
-        another epoch, make the error fatal.
+        """Treat an error as abortable. If `bump` is true, the producer must get another epoch after the abort. If the producer cannot get
+        another epoch, treat the error as fatal.
         """
 
     def initialized(self, producer_id: int, producer_epoch: int, /, *, bumped: bool) -> None:

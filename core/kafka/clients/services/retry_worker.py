@@ -41,7 +41,7 @@ class FailureRule(NamedTuple):
 
     Attributes:
         share_ppm: the share of records that fail, in parts per million.
-        tries: how many tries of a record can fail, starting with the first one; 0 means that all tries can fail.
+        tries: how many of a record's tries can fail, counted from the first one; 0 means that all of them can fail.
         until: the time when records stop failing, in µs; -1 if they never stop.
         kills: whether a failing record kills the process.
         reason: the reason for the failure, such as the name of an exception.
@@ -192,8 +192,8 @@ class RetryWorker(ServiceWorker):
         return False
 
     def _started_tries(self, records: HeldRecords) -> int:
-        """Return how many tries of the first record were started. After the worker got the partition, the metadata of the committed offset
-        contains this number."""
+        """Return how many tries of the first record were started. For a partition that the worker has just got, this count comes from the
+        metadata of the committed offset."""
         partition = records.partition
         if partition not in self.started:
             self.started[partition] = _tries_in(self.consumer.metadata.get(partition, ""))

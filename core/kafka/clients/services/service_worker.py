@@ -281,7 +281,8 @@ class ServiceWorker(HoldingProcess):
         return handled
 
     def _can_start(self, records: HeldRecords) -> bool:
-        """Return whether the worker can begin to handle records. If not, the worker holds the records again and does something else first."""
+        """Return whether the worker can begin to handle records. If the worker cannot begin, it puts the records back, and does something
+        else first."""
         return True
 
     def _begin_handling(self, records: HeldRecords) -> None:

@@ -61,7 +61,7 @@ class Role(enum.StrEnum):
     CANDIDATE = "candidate"
     """The voter is asking the other voters for their votes."""
     LEADER = "leader"
-    """The voter has won the election of its epoch."""
+    """The voter has won the election in its epoch."""
 
 
 @attrs.define(slots=True, eq=False)

@@ -12,8 +12,8 @@ from core.kafka.controller.quorum_controller import QuorumController
 class ReplicatedController(QuorumController):
     """The controller state of a quorum. Only committed entries change this state, in log order.
 
-    A replicated controller is not a network node. When a voter commits an entry, the controller responds through this voter, but only if
-    this voter received the request from which the entry was created.
+    A replicated controller is not a network node. When a voter commits an entry that was created from a request to this voter, the
+    controller responds through this voter.
     """
 
     _responding_voter: KafkaRaftClient | None = None
@@ -29,7 +29,8 @@ class ReplicatedController(QuorumController):
         """Do nothing, because each leader publishes the metadata that it knows to be committed."""
 
     def reply(self, node: str, message: object) -> None:
-        """Respond through the voter that received the request. A request to an earlier active controller gets no response."""
+        """Respond through the voter that received the request. If that voter is no longer the active controller, the request gets no
+        response."""
         if self._responding_voter is not None:
             self._responding_voter.send_response(node, message)
 

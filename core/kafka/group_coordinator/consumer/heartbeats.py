@@ -203,8 +203,8 @@ def _static_error(known: ConsumerGroupMember | None, request: ConsumerGroupHeart
 def _epoch_is_valid(member: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest) -> bool:
     """Return whether the epoch of a request is valid (`#throwIfConsumerGroupMemberEpochIsInvalid`).
 
-    The member's current epoch is valid. The previous epoch is also valid if the member owns only assigned partitions, because the response with
-    the current epoch might have been lost.
+    An epoch is valid if it is the member's current epoch. The previous epoch is also valid if the member owns only assigned partitions,
+    because the response with the current epoch might have been lost.
     """
     if request.member_epoch == member.epoch:
         return True

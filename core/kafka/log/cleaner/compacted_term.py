@@ -1,9 +1,9 @@
 """A leadership term in a cleaned log: the batches that are left in it, some of which have fewer records than when they were written.
 
-Terms are shared between replicas, but each replica cleans its own log. Therefore, cleaning does not change a term. Instead, cleaning
-replaces the term in the runs of one log with a `CompactedTerm`, which refers to the original. Followers that fetch from a cleaned log
-receive runs that refer to the same `CompactedTerm`. Cleaning never changes offsets, and a run still covers the offsets of the records that
-were removed.
+Replicas share terms, but each replica cleans its own log. Cleaning must therefore leave a shared term unchanged. Instead, cleaning replaces
+the term in the runs of one log with a `CompactedTerm`, which refers to the original. Followers that fetch from a cleaned log receive runs
+that refer to the same `CompactedTerm`. Cleaning never changes offsets, so a `Run` still covers the offsets of the records that were
+removed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from core.kafka.log.leader_term import Batch, Term
 from core.sim.units import US_PER_MS
 
 NO_HORIZON: Final = -1
-"""The delete horizon of a batch that has none."""
+"""The value for a batch that has no delete horizon."""
 
 HEADER_BYTES: Final = 61
 """The size of a batch without records (`DefaultRecordBatch.RECORD_BATCH_OVERHEAD`)."""

@@ -74,8 +74,8 @@ class Transfer(NamedTuple):
         return self.bytes * self.user_copies
 
     def cpu_bytes_per_record(self, records: int) -> float:
-        """Return the number of bytes that the CPU copies for each record. If there are no records, return the total number of copied
-        bytes."""
+        """Return the number of bytes that the CPU copies for each record. If `records` is 0, return the total number of bytes that the CPU
+        copies."""
         return self.cpu_bytes / max(records, 1)
 
 

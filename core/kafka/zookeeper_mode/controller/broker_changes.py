@@ -138,9 +138,8 @@ class BrokerChanges(ControllerComponent):
     # --- log directories -------------------------------------------------------------------------------------------
 
     def process_log_dir_event_notification(self) -> None:
-        """Read the names of brokers that reported a failed log directory (`#processLogDirEventNotification`).
-
-        Then ask the brokers that reported a failure for their replicas.
+        """Read the names of brokers that reported a failed log directory, and then ask these brokers which of their replicas are offline
+        (`#processLogDirEventNotification`).
         """
         self.queue.submit((GetChildren(paths.LOG_DIR_EVENTS, watch=True),), self._log_dir_events_listed)
 
