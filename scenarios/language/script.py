@@ -340,7 +340,7 @@ class _StepReader:
     def check_pace(self, pace: Pace, node: Fields) -> Pace:
         """Reject an act that is allowed only at the pace `by-hand` if the pace is different. Return the pace of the script after this step."""
         if self.word and ACTS[self.word].by_hand and pace is not Pace.BY_HAND:
-            remedy = "write a step 'pace: by-hand' before it, or 'pace: by-hand' under 'cluster', and 'steps:'"
+            remedy = "write a step 'pace: by-hand' before it, or write 'pace: by-hand' under 'cluster' and use 'steps:'"
             raise node.key_error(self.word, f"'{self.word}' is a by-hand step", remedy)
         return next((Pace(act.pace) for act in self.acts if isinstance(act, SetPace)), pace)
 

@@ -207,7 +207,9 @@ OF_SERVER: Final[dict[str, Reading]] = {
     "max-seqno": Reading(NUMBER, _of_node(lambda n: n.shard.max_seqno), "Elasticsearch: the highest sequence number"),
     "global-checkpoint": Reading(NUMBER, _of_node(lambda n: n.shard.global_checkpoint), "Elasticsearch: the global checkpoint"),
     "no-ops": Reading(
-        NUMBER, _of_node(lambda n: sum(op.row is None for op in n.shard.indexed.values())), "Elasticsearch: gaps that were filled"
+        NUMBER,
+        _of_node(lambda n: sum(op.row is None for op in n.shard.indexed.values())),
+        "Elasticsearch: the number of no-ops, which fill gaps between sequence numbers",
     ),
     "last-index": Reading(NUMBER, _last_index, "majority log: the last index of the log"),
     "commit": Reading(NUMBER, _high_watermark, "majority log: the commit index; Kafka: the high watermark"),

@@ -103,7 +103,7 @@ def link_quality(context: ActionContext) -> Question:
             (
                 f"{here} ↔ {node}: 200 ms",
                 (acts.Link((here, node), latency=200_000, jitter=20_000, loss_ppm=0),),
-                "a slow link, such as between continents",
+                "a slow link, such as one between continents",
                 None,
             )
         )
