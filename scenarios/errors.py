@@ -41,7 +41,7 @@ class InputError(Exception):
 
 
 class ScriptError(InputError):
-    """The error for a script that cannot be used.
+    """The error that is raised for an invalid script.
 
     Attributes:
         place: the place of the mistake in the file.

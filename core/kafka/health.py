@@ -3,8 +3,8 @@
 All code that shows, counts, or reports the health of partitions uses the functions of this module. Kafka has two definitions each of
 under-replicated, under min ISR, and at min ISR. A broker counts only partitions that it leads, and uses the effective min.insync.replicas
 (`is_under_replicated`, `is_under_min_isr`, `is_at_min_isr`). Metrics, reports, and `status_of` use the definitions that brokers use.
-`kafka-topics --describe` lists partitions from the controller's metadata. This command uses min.insync.replicas as configured, even if the
-value exceeds the replication factor, and includes partitions that have no leader (`described_*`). isrlab's `describe` command, the grid's
+`kafka-topics --describe` lists partitions from the controller's metadata, including partitions that have no leader, and uses
+min.insync.replicas as configured, even if the value exceeds the replication factor (`described_*`). isrlab's `describe` command, the grid's
 filters, and the counts next to the grid use the definition of `kafka-topics --describe`.
 
 `status_of` returns the status of a partition from its clients' point of view. If isrlab shows or counts statuses, it uses `status_of`.

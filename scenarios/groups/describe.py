@@ -35,7 +35,7 @@ def describe(tool: GroupsTool, groups: Sequence[Group], brokers: Brokers, view: 
 
     Args:
         tool: the version of Kafka's tool, which determines the output format.
-        groups: the groups; they are printed in the order of their names.
+        groups: the groups to describe, which the tool prints in the order of their names.
         brokers: the offsets that the brokers report for the partitions.
         view: the kind of information to print.
         verbose: the option `--verbose`.

@@ -21,7 +21,8 @@ SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 RESEND_DELAY: Final = 0.01
-"""The delay, in seconds, before a signal is sent again because its exception was raised in a finalizer and dropped."""
+"""The delay, in seconds, before a signal is sent again. A signal is sent again if its exception was raised in a finalizer and therefore
+dropped."""
 
 
 class Terminated(BaseException):

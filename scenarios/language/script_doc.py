@@ -65,8 +65,8 @@ list items are numbered from 1.
 
 **Top level.** A script has these fields: `scenario` (its name), `about` (a description; `isrlab scenarios list` shows the first sentence),
 `releases` (the script runs under each release; by default, under the current one), `without` (guards that are switched off in every run),
-`seed`, `cluster`, `timeline` or `steps`, and `expect` (conditions to check at the end). A script can also have only a `cluster`, for
-example to open it in the playground.
+`seed`, `cluster`, `timeline` or `steps`, and `expect` (conditions to check at the end). A script can also consist of a
+`cluster` alone, for example to open it in the playground.
 
 **cluster.** A cluster has these fields:
 
@@ -101,7 +101,8 @@ A topic has `partitions` and `replication-factor`, or `replicas` (the brokers of
 To start from the state of a real cluster, a partition in the list `partitions` can also have `leader-epoch` and, for all its replicas,
 `leo`, `hw`, `log-start`, and `epochs` (the entries of leader-epoch-checkpoint). `logs` lists, for each broker, the values that differ:
 `{{replicas: [1, 2, 3], isr: [1, 2], leader: 1, leader-epoch: 7, leo: 60, epochs: [[0, 0], [7, 40]], logs: {{3: {{leo: 50, hw: 45, epochs: [[0, 0]]}}}}}}`.
-By default, the HW equals the LEO, and all records belong to the current leader epoch. isrlab treats the records below the leader's HW as acknowledged.
+By default, the HW equals the LEO, and all records belong to the current leader epoch. isrlab treats the records below the leader's HW as
+acknowledged.
 `groups` under `cluster` gives groups committed offsets at the start: `groups: {{billing: {{orders-0: 1200, orders-1: {{offset: 900, leader-epoch: 3}}}}}}`.
 The cluster then needs the topic `__consumer_offsets`, in which the coordinators find the offsets. Members are not part of `cluster`;
 start them with `join-group`.

@@ -57,7 +57,8 @@ def elect(state: State, live: frozenset[int], partitions: list[TopicPartition] |
     """Return the lines that the tool prints, and the number of failed elections.
 
     Args:
-        partitions: the partitions to elect leaders for. None means all partitions; the output then omits partitions that need no election.
+        partitions: the partitions to elect leaders for; None for all partitions. For None, the output omits partitions that need no
+            election.
 
     Raises:
         InputError: a partition does not exist.

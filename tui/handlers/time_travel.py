@@ -20,7 +20,7 @@ from tui.panels.diff import paint_diff
 from tui.session.session import Session
 
 MOST_LISTED: Final = 30
-"""The maximum number of bookmarks, and also of branches, that a question lists. The newest bookmarks come first."""
+"""The maximum number of bookmarks or branches that a question lists. The newest bookmarks come first."""
 
 MAX_REMEMBERED_MOMENTS: Final = 12
 """The maximum number of moments that are remembered for comparison."""

@@ -344,7 +344,7 @@ class MainScreen(Screen[None]):
     # --- keys and clicks -------------------------------------------------------------------------------------------
 
     def action_do(self, name: str) -> None:
-        """Run the action of a key, or show why it is impossible."""
+        """Run the action of a key or, if the action is impossible, show the reason."""
         self.actions.run(name)
 
     def action_move(self, key: str) -> None:

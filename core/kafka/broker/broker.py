@@ -253,7 +253,7 @@ class Broker(BrokerContext):
         self.network.process_died(self.address, self.journal.now, self.journal.cause)
 
     def lose_unflushed(self, keep: tuple[tuple[TopicPartition, int], ...], how: str = DRAWN, draw: random.Random | None = None) -> None:
-        """Simulate the loss of the page cache. Each log then ends where its data on disk ends (`Disk#lose_unflushed`)."""
+        """Simulate the loss of the page cache. After the loss, each log ends where its data on disk ends (`Disk#lose_unflushed`)."""
         for tp, held, offset, flushed in self.disk.lose_unflushed(dict(keep), how, draw):
             lost = self.journal.emit(events.UnflushedLost.kind, self.id, tp.topic, tp.partition, offset, held[-1].end, flushed)
             self.account.log_truncated(tp, self.id, held, held[-1].end, offset, lost)

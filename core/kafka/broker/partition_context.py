@@ -75,7 +75,7 @@ class PartitionContext(Node, metaclass=ABCMeta):
         """Return whether a broker can join an ISR according to this broker's metadata."""
 
     def log_start_moved(self, tp: TopicPartition) -> None:
-        """Record that a log start has moved, so that the next checkpoint writes it."""
+        """Record that a log start has moved, so that the next checkpoint contains the new log start."""
         self.disk.moved_starts[tp] = None
         self.disk.log_starts_moved = True
         if tp in self.account.exposed:

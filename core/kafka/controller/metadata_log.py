@@ -243,7 +243,7 @@ class MetadataLog:
         return bool(self._features)
 
     def apply_settings(self, settings: Settings, start: int, end: int) -> bool:
-        """Apply the settings that the records in [start, end) change. Return True if these records change any settings."""
+        """Apply the settings that the records in [start, end) change. Return True if any of the records changes a setting."""
         first = bisect_left(self._configs, start)
         changed = False
         for offset in self._configs[first:]:

@@ -32,7 +32,7 @@ class OffsetCommit:
         request: the request to commit offsets.
         tp: the partition of `__consumer_offsets`.
         coordinator_epoch: the coordinator epoch in which the request arrived.
-        records: the records after they have been appended.
+        records: the records in the form in which they were appended.
         base: the offset of the first record; -1 before it has been appended.
         answered: whether the response has been sent.
     """

@@ -2,7 +2,7 @@
 
 An active member of the ISR or the ELR can be elected. If unclean election is enabled, any active replica can be elected.
 
-The high watermark never passes the lowest LEO that the leader knows for any ISR member. Therefore, the exposed records of most partitions
+Because the high watermark never passes the lowest LEO that the leader knows for any ISR member, the exposed records of most partitions
 change only with an ISR change, an election, a truncation, or the start or stop of a broker. The durability account looks for exposed
 records after each of these changes (`DurabilityAccount.check_exposure`). An advance of the high watermark can expose records only if a
 replica outside the ISR can be elected, or if a log was cut, because the leader can then overestimate the length of that log. For such a

@@ -12,8 +12,8 @@ The account distinguishes three kinds of harm to input records:
 
 While a running process has polled an input record but not finished it, the record does not count as half visible or never processed.
 
-The part of a log below its last stable offset changes only if the log is truncated. Therefore, the account reads each record in this part
-of the log only once (`core.lab.accounts.processed_logs`).
+The part of a log below its last stable offset changes only if the log is truncated, so the account reads each record in this part only once
+(`core.lab.accounts.processed_logs`).
 """
 
 from __future__ import annotations

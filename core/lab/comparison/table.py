@@ -73,7 +73,8 @@ def copy_cells(variant: Variant, report: Report) -> tuple[str, ...]:
 
 
 def needed(copies: CopiesNeeded) -> str:
-    """Return how many copies are needed to keep writes, and how many to also accept writes; `–` if no number is enough."""
+    """Return the number of copies that are needed to keep writes, and the number that are needed to accept writes, too; `–` if no number is
+    enough."""
     return f"{copies.to_keep} / {copies.to_go_on}" if copies.to_keep else "–"
 
 

@@ -121,7 +121,7 @@ class BranchLogWriter:
         self.last = 0
 
     def write(self, event: EventTuple) -> None:
-        """Write an event if it is new."""
+        """Write an event to the log, unless the log already contains it."""
         if self.log is not None and event[0] > self.last:
             self.last = event[0]
             self.log(event)

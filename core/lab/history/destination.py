@@ -14,8 +14,8 @@ from core.lab.history.replay_run import ReplayRun, StepIndex
 from core.sim.repr_mixin import ReprMixin
 
 MAX_STEPS_IN_PLACE: Final = 16_000
-"""The maximum number of steps or events that are repeated without a pause. Repeating this number of steps or events takes about a tenth of
-a second.
+"""The maximum number of steps or events that are repeated without a pause. Repeating this many steps or events takes about a tenth of a
+second.
 """
 
 OBJECTS_PER_STEP: Final = 4

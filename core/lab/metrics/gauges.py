@@ -53,7 +53,7 @@ def cluster_gauges(cluster: ClusterNodes) -> list[Sample]:
 
 
 def delayed_fetches(broker: Broker) -> tuple[int, int]:
-    """Return the number of fetches in a broker's purgatory, and the total number of partitions at which these fetches wait.
+    """Return the number of fetches in a broker's purgatory, and the sum of the numbers of partitions at which each of these fetches waits.
 
     Kafka: `DelayedOperationPurgatory#numDelayed`, `#watched`.
 

@@ -44,7 +44,7 @@ class MemberReport:
         doing: what the consumer is doing, such as `processing`, `dead`, or `frozen`.
         stalled: whether the member currently reads nothing from its partitions.
         until: the time at which the member continues, or at which the coordinator removes it, in µs; NEVER if no deadline is running.
-        then: what happens at the time `until`.
+        then: what happens to the member at the time `until`.
         partitions: the partitions that the member owns according to the coordinator or, if no coordinator answers, according to the member
             itself.
     """

@@ -33,7 +33,8 @@ def process_harms(cluster: ClusterNodes, process: Process) -> tuple[Harm, ...]:
 
 
 def process_outputs(cluster: ClusterNodes, process: Process) -> tuple[OutputRecords, ...]:
-    """Return the output of a process and of the other processes in its group, with the input that the output comes from."""
+    """Return the output of a process and of the other processes in its group. Each item identifies the input from which the output was
+    made."""
     return cluster.account.processing.outputs(processing_of(process), cluster.account.leader_logs())
 
 

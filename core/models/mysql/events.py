@@ -78,7 +78,7 @@ class SemiSyncOff(Event, kind="semi-sync-off", source="ReplSemiSyncMaster::switc
 
 
 class SemiSyncOn(Event, kind="semi-sync-on", source="ReplSemiSyncMaster::try_switch_on", level=NOTABLE):
-    """A source waits for replicas again."""
+    """A source again waits for acknowledgments from replicas."""
 
     server: str
 

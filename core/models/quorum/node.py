@@ -129,7 +129,7 @@ class QuorumNode(Server):
         self._count_votes()
 
     def others(self) -> list[str]:
-        """Return the other nodes."""
+        """Return the addresses of all nodes except this one."""
         return [peer for peer in self.peers if peer != self.address]
 
     def is_majority(self, count: int) -> bool:

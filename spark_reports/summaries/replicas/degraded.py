@@ -63,7 +63,8 @@ DEGRADED: Final = Summary(
     notes=(
         "`by` says whether `name` is a topic or a broker. The partitions of a broker are those that have a replica on this broker. "
         "`some_us` is "
-        "the time during which at least one partition was in `state`. `windows` is the number of separate windows in this state. "
+        "the time during which at least one partition was in `state`, and `windows` is the number of separate windows that make up this "
+        "time. "
         "Overlapping and "
         "adjacent "
         "intervals form one window. `longest_us` is the length of the longest window. `partitions_us` is the sum of the times of all "

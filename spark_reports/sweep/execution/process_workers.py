@@ -44,8 +44,8 @@ def _end_with_parent() -> None:
 def _terminal_signals_blocked() -> Iterator[None]:
     """Prevent the signals that Ctrl-C and a terminal hangup send from reaching the processes that start in this block.
 
-    Only the parent process handles the signals, and then stops the processes that it has started. In the parent, the signals are delivered
-    when the block ends.
+    The parent process alone handles the signals, and stops the processes that it has started. In the parent, the signals are delivered when
+    the block ends.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
     try:

@@ -81,7 +81,7 @@ class SparkWorkers:
 
 
 def _only(grid: AnyGrid, cells: set[int]) -> AnyGrid:
-    """Return a copy of a grid with only the needed cells and without its text. The needed cells keep their numbers."""
+    """Return a copy of a grid that contains only the needed cells, and not the text of the grid. The needed cells keep their numbers."""
     import attrs
 
     if isinstance(grid, ModelGrid):

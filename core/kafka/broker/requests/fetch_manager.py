@@ -165,8 +165,8 @@ class FetchManager:
             self.broker.behind[tp] = None
 
     def _link(self, entry: SessionPartition) -> None:
-        """Look up the partition of a session's entry, if this broker hosts it. Unlink the partition's entry in any other session of the
-        same follower."""
+        """If this broker hosts the partition of a session's entry, link the entry and the partition. Unlink the partition's entry in any
+        other session of the same follower."""
         partition = self.partitions.get(entry.tp)
         if partition is not None:
             follower = entry.session.follower

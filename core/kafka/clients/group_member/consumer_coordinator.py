@@ -156,7 +156,7 @@ class ConsumerCoordinator(AbstractMembership):
                 self._send_join()
 
     def must_prepare(self) -> bool:
-        """Whether the next poll() must prepare for a rebalance before it joins."""
+        """Whether the consumer must prepare for a rebalance in the next poll(), before it joins its group again."""
         return self.rejoin_needed and not self.revoked and not self.joining and self.received is None and bool(self.calls.coordinator)
 
     def must_revoke(self) -> bool:

@@ -1,7 +1,7 @@
 """Determines a member's next step toward its target assignment (Kafka: `CurrentAssignmentBuilder`).
 
-A member first gives up the partitions that are not in its target assignment. Then the member takes the partitions in its target assignment
-that no other member owns. Therefore, a partition never has two owners, although the group does not rebalance as a whole.
+A member first gives up the partitions that are not in its target assignment, and then takes those partitions in the assignment that no
+other member owns. Therefore, a partition never has two owners, although the group does not rebalance as a whole.
 """
 
 from __future__ import annotations
