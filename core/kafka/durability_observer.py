@@ -95,8 +95,8 @@ class DurabilityObserver(Protocol):
         """Record that a leader appended a batch whose producer is waiting for a response."""
 
     def batch_closed(self, producer: str, batch_id: int, tp: TopicPartition, records: int, created: int, timestamp: int) -> None:
-        """Record that a producer sends a batch for the first time, or gives up the batch without sending it. After this call, no record is
-        added to the batch.
+        """Record that a producer sends a batch for the first time, or gives up on the batch without sending it. After this call, no record
+        is added to the batch.
 
         `created` is the time when the batch was created, in µs, and `timestamp` is that time by the producer's clock.
         """
@@ -196,8 +196,8 @@ class RecordObserver(Protocol):
     """
 
     def batch_closed(self, producer: str, batch_id: int, tp: TopicPartition, records: int, created: int, timestamp: int) -> None:
-        """Record that a producer sends a batch for the first time, or gives up the batch without sending it. After this call, no record is
-        added to the batch.
+        """Record that a producer sends a batch for the first time, or gives up on the batch without sending it. After this call, no record
+        is added to the batch.
 
         `created` is the time when the batch was created, in µs, and `timestamp` is that time by the producer's clock.
         """

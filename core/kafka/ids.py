@@ -57,8 +57,8 @@ def broker_at(address: str) -> int | None:
 
 
 def node_address(name: str) -> str:
-    """Return the network address for a name that a user has entered. `1` and `b1` both mean broker 1. Any other name is itself an
-    address."""
+    """Return the network address for a name that a user has entered. `1` and `b1` both mean broker 1. A name that does not identify a
+    broker is already an address."""
     digits = name[1:] if name[:1] == "b" else name
     if digits.isascii() and digits.isdecimal():
         return f"b{int(digits)}"

@@ -24,7 +24,7 @@ class Truncation(enum.IntEnum):
     HIGH_WATERMARK = 0
     """The follower truncates to its own high watermark (before 0.11)."""
     EPOCH = 1
-    """The follower sends OffsetsForLeaderEpoch once. The response contains an end offset, but no epoch (KIP-101, 0.11)."""
+    """The follower sends OffsetsForLeaderEpoch once, and the response contains an end offset but no epoch (KIP-101, 0.11)."""
     EPOCH_ROUNDS = 2
     """The response to OffsetsForLeaderEpoch also contains the epoch. The follower repeats OffsetsForLeaderEpoch until both logs contain the
     epoch in the response (KIP-279, 2.0)."""
@@ -36,11 +36,13 @@ class HighWatermarkRule(enum.IntEnum):
     """The replicas that determine the high watermark, which is the smallest of their LEOs (`Partition#maybeIncrementLeaderHW`)."""
 
     ISR = 0
-    """The members of the ISR (up to 0.10.1)."""
+    """The high watermark depends on the members of the ISR (up to 0.10.1)."""
     ISR_OR_RECENT = 1
-    """The members of the ISR, and the replicas that were caught up within replica.lag.time.max.ms (0.10.2 to 3.2)."""
+    """The high watermark depends on the members of the ISR and on the replicas that were caught up within replica.lag.time.max.ms (0.10.2
+    to 3.2)."""
     MAXIMAL_ISR_OR_CAUGHT_UP = 2
-    """The members of the ISR, the pending members, and the replicas that are caught up by time or by LEO (since 3.3)."""
+    """The high watermark depends on the members of the ISR, the pending members, and the replicas that are caught up by time or by LEO
+    (since 3.3)."""
 
 
 class IsrOrder(enum.IntEnum):
@@ -77,7 +79,7 @@ class DeadTarget(enum.IntEnum):
     """What happens if a partition is reassigned to a broker that is not alive."""
 
     FAILED = 0
-    """The tool requests the reassignment, but the controller fails it (before 0.10.1)."""
+    """`kafka-reassign-partitions` requests the reassignment, but the reassignment fails in the controller (before 0.10.1)."""
     AWAITED = 1
     """The reassignment starts, and waits until the target broker is alive (0.10.1 and 0.10.2)."""
     NOT_EXISTENT = 2
@@ -98,7 +100,7 @@ class UnknownProducer(enum.IntEnum):
     REFUSED = 1
     """UNKNOWN_PRODUCER_ID (1.0 to 2.4)."""
     ACCEPTED = 2
-    """The leader appends the batch of the unknown producer (KIP-360, 2.5)."""
+    """The leader appends a batch from an unknown producer (KIP-360, 2.5)."""
 
 
 class StickyAlgorithm(enum.IntEnum):

@@ -40,7 +40,7 @@ class CopyView:
 
 
 class Rows:
-    """The visible rows: the latest version of each key, and the number of rows."""
+    """The rows that are visible on a server: the latest version of each key, and the IDs of all visible rows."""
 
     __slots__ = ("latest", "uids")
 

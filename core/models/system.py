@@ -58,7 +58,7 @@ class ReplicationSystem(Simulation):
         self.dead_for_good: set[str] = set()
 
     def add_server(self, server: Server) -> None:
-        """Add a server before the start."""
+        """Add a server. Call this method before the system starts."""
         self.servers[server.address] = self.nodes[server.address] = server
 
     def add_client(self, name: str, servers: tuple[str, ...] = (), *, session: bool = False) -> Client:

@@ -75,9 +75,7 @@ def semi_sync_by_count(copies: int) -> Sequence[Tolerance]:
 
 
 def in_sync_copies_of(copies: int) -> Sequence[Tolerance]:
-    """Return a single tolerance for Elasticsearch, because wait_for_active_shards does not guarantee that a certain number of copies have a
-    write.
-    """
+    """Return a single tolerance for Elasticsearch, because wait_for_active_shards does not guarantee how many copies contain a write."""
     return [in_sync_copies(copies)]
 
 

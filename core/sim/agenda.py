@@ -16,7 +16,7 @@ class Entry(NamedTuple):
     """A scheduled message for a node.
 
     Attributes:
-        time: the time at which the message is due, virtual µs.
+        time: the virtual time at which the message is due, in µs.
         order: the position in the order of scheduling, which breaks ties between equal times. Entries of long polls have a fixed order
             below zero (`core.sim.long_polling`).
         node: the address of the node that handles the message.

@@ -10,8 +10,8 @@ Sink = Callable[[tuple], None]
 
 
 Column = Any
-"""The type of a number that events record unchanged. The type is not `int`, because a compiled engine would box an `int` again for each
-event."""
+"""The type of a number that events store without conversion. The type is not `int`, because a compiled engine would box an `int` again for
+each event."""
 
 
 def null_sink(event: tuple) -> None:

@@ -98,7 +98,8 @@ class Stage(Enum):
 
 
 class LongPoll:
-    """One client's polls of one server. At most one request is outstanding at a time. Both ends use the `LongPoll` object as their handle.
+    """One client's polls of one server. At most one request is outstanding at a time. The client and the server both use the `LongPoll`
+    object as their handle.
 
     Attributes:
         polls, journal: the long polls of the network, and the journal.

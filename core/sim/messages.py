@@ -1,4 +1,4 @@
-"""The kernel's own messages. All other messages belong to the protocol."""
+"""The messages that the simulation kernel itself sends; the simulated protocol defines all other messages."""
 
 from __future__ import annotations
 

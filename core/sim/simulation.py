@@ -54,7 +54,7 @@ class Simulation:
         return self.agenda.next_time()
 
     def step(self) -> bool:
-        """Handle the next entry. Return False if there is no entry."""
+        """Handle the next entry. Return False if the agenda is empty."""
         if not self.agenda.entries:
             return False
         self.handle(self.agenda.pop())

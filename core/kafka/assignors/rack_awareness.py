@@ -61,8 +61,8 @@ class RackInfo:
         return sorted(tps, key=lambda tp: self._consumers_by_partition.get(tp, 0))
 
     def next_consumer(self, tp: TopicPartition, consumers: Sequence[str], first: int) -> int:
-        """Find the next member that is in the rack of one of a partition's replicas. The search begins at position `first` and wraps
-        around. Return the position of the member that was found; -1 if there is no such member.
+        """Find the next member that is in the rack of one of a partition's replicas, and return its position; -1 if there is no such
+        member. The search begins at position `first` and wraps around.
 
         Kafka: `#nextRackConsumer`.
         """

@@ -237,7 +237,8 @@ class Disk:
             self.cleaner_offsets[tp] = offset
 
     def checkpoint_log_starts(self) -> None:
-        """Write each log start that is above the base of the log's first segment (`LogManager#checkpointLogStartOffsets`)."""
+        """Write each log start that is above the base offset of the log's first segment to the checkpoint file
+        (`LogManager#checkpointLogStartOffsets`)."""
         for tp in self.moved_starts:
             log = self.logs[tp]
             if log.log_start > log.first_offset:

@@ -165,7 +165,8 @@ class Partition:
     # --- epochs ----------------------------------------------------------------------------------------------------
 
     def check_leader_epoch(self, epoch: int, *, requires_leader: bool = True) -> str:
-        """Validate the leader epoch of a request (-1 means no epoch). Return the error, or NONE (`Partition#getLocalLog`)."""
+        """Validate the leader epoch of a request (-1 means no epoch). Return the error for the response, or NONE if the request is valid
+        (`Partition#getLocalLog`)."""
         if epoch != NO_EPOCH:
             if epoch < self.leader_epoch:
                 return errors.FENCED_LEADER_EPOCH

@@ -155,10 +155,10 @@ class ReplicaManager:
         """Apply a LeaderAndIsr request from a ZooKeeper controller whose epoch has been checked (`ReplicaManager#becomeLeaderOrFollower`).
 
         The broker first looks up or creates each partition, and ignores the request for a partition if the leader epoch in the request is
-        not newer than the epoch that the broker knows. Then the broker stops fetching the partitions that it now leads, and starts to lead
-        them. Finally, the broker fetches the partitions that it now follows from their new leaders. If a partition's new leader is not
-        alive, or the partition has no leader, the broker keeps its log and its former role, even if that role is leader (`#makeFollowers`).
-        A broker in shutdown does not fetch.
+        not newer than the epoch that the broker knows. Then the broker stops fetching the partitions for which the request makes it the
+        leader, and takes over their leadership. Finally, the broker fetches the partitions that it now follows from their new leaders. If a
+        partition's new leader is not alive, or the partition has no leader, the broker keeps its log and its former role, even if that role
+        is leader (`#makeFollowers`). A broker in shutdown does not fetch.
 
         Returns:
             (partition, error) for each partition.

@@ -36,7 +36,7 @@ def handle_broker_unfenced(replication: ReplicationControlManager, registration:
 
 
 def handle_broker_in_controlled_shutdown(replication: ReplicationControlManager, registration: BrokerRegistration) -> None:
-    """Begin a broker's controlled shutdown: remove the broker from every ISR, and move its leaderships to other brokers
+    """Begin a broker's controlled shutdown: remove the broker from every ISR, and elect other leaders for the partitions that it leads
     (`#handleBrokerInControlledShutdown`)."""
     journal = replication.journal
     journal.cause = journal.emit(events.ShutdownBegun.kind, registration.id)

@@ -33,7 +33,7 @@ class BrokerControlState(enum.StrEnum):
     UNFENCED = "UNFENCED"
     """The broker is alive and usable."""
     CONTROLLED_SHUTDOWN = "CONTROLLED_SHUTDOWN"
-    """The broker is shutting down. Before the broker stops, its leaderships move to other brokers."""
+    """The broker is shutting down. Before the broker stops, other brokers take over the leadership of its partitions."""
     SHUTDOWN_NOW = "SHUTDOWN_NOW"
     """The broker is allowed to stop."""
 
@@ -80,7 +80,7 @@ class BrokerHeartbeatManager:
         """Record that a broker registered or sent a heartbeat at `now` (Kafka: `#touch`). `fenced` says whether the broker is fenced after
         the registration or heartbeat.
 
-        If `fenced` is True, the broker's controlled shutdown ends. An unknown broker is added.
+        If `fenced` is True, the broker's controlled shutdown ends. If the manager does not know the broker yet, it adds the broker.
         """
         state = self._brokers.get(broker)
         if state is None:

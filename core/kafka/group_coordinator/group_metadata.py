@@ -95,7 +95,7 @@ class GroupMetadata:
 
         Args:
             tp: the partition.
-            plain_commits_count: whether a commit outside of a transaction that is being written counts like an open transaction.
+            plain_commits_count: whether a non-transactional commit also counts while it is being written.
         """
         if (tp, True) in self.pending_commits or (plain_commits_count and (tp, False) in self.pending_commits):
             return True

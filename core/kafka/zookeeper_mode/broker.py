@@ -254,7 +254,8 @@ class ZooKeeperBroker(Broker):
     # --- shutdown --------------------------------------------------------------------------------------------------
 
     def begin_shutdown(self) -> None:
-        """Ask the controller up to `SHUTDOWN_TRIES` times to move leaderships away, and then stop (`KafkaServer#controlledShutdown`)."""
+        """Ask the controller up to `SHUTDOWN_TRIES` times to move the leadership of this broker's partitions to other brokers, and then
+        stop (`KafkaServer#controlledShutdown`)."""
         self.state = BrokerState.STOPPING
         self._shutdown_tries = 0
         if self.settings.flag("controlled.shutdown.enable", broker=self.id):

@@ -263,7 +263,7 @@ class DurabilityAccount:
     def batch_completed(self, producer: str, batch_id: int) -> None:
         """Record that a producer will not send a batch again.
 
-        Unless a proxy repeats requests, no more retries of the batch need to be recognized.
+        Unless a proxy repeats requests, the account no longer needs to recognize retries of the batch.
         """
         if not self.requests_may_repeat:
             self._pending_batches.pop((producer, batch_id), None)

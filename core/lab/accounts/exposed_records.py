@@ -7,7 +7,8 @@ change only with an ISR change, an election, a truncation, or the start or stop 
 records after each of these changes (`DurabilityAccount.check_exposure`). An advance of the high watermark can expose records only if a
 replica outside the ISR can be elected, or if a log was cut, because the leader can then overestimate the length of that log. For such a
 partition, a `_HighWatermarkWatcher` waits at the leader for the high watermark to advance, as a consumer's fetch does. Replicas that lack
-committed records are checked again when they receive records. Other partitions are checked only after one of the changes listed above.
+committed records are checked again when they receive records. Other partitions are checked only after an ISR change, an election, a
+truncation, or the start or stop of a broker.
 """
 
 from __future__ import annotations

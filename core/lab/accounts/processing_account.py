@@ -1,8 +1,8 @@
 """The account of processes: which output records each input record has, and which input was processed twice, only in part, or never.
 
 A batch that a process wrote says which input records it comes from (`core.kafka.clients.processes.processed_records`). The account reads
-these batches in the logs of the leaders, so it is always exact. An output record counts if consumers with isolation level read_committed
-see it. All processes of a group count as one, because they share their input.
+the output batches in the leaders' logs, so it is always exact. An output record counts if consumers with isolation level read_committed see
+it. All processes of a group count as one, because they share their input.
 
 The account distinguishes three kinds of harm to input records:
 
@@ -41,7 +41,7 @@ Logs = dict[TopicPartition, ReplicaLog]
 
 
 class Processing(NamedTuple):
-    """The facts about the processes of a group that the account needs.
+    """What the account needs to know about a group's processes.
 
     Attributes:
         group: the name of the group.
@@ -120,7 +120,7 @@ class SourceAccount:
         self.twice = OffsetSet()
 
     def add(self, output: OutputRecords) -> list[tuple[int, int]]:
-        """Add visible output. Return the intervals of input offsets whose output was already visible."""
+        """Record that output is now visible. Return the intervals of input offsets whose output was already visible."""
         content = output.content
         known = self.seen[content.copy]
         again = list(known.within(content.start, content.end))

@@ -163,7 +163,7 @@ class MessageAudit:
                 self._pass(name, found.producer, found.batch, found.start, found.end)
 
     def log_cut(self, tp: TopicPartition, broker: int, removed: tuple[Run, ...]) -> None:
-        """Record that records were removed from the end of a log. If the log is the newest leader's, the next leader's log determines
+        """Record that records were removed from the end of a log. If the log belongs to the newest leader, the next leader's log determines
         whether the removed records are lost.
         """
         if self.cluster.account.of(tp).leader == broker:

@@ -29,12 +29,12 @@ END: Final = 180 * SECOND
 """The length of a session, in µs."""
 
 IN_FLIGHT: Final = 1_500
-"""Each act takes effect this long after the start of a write, in µs. At this moment, an asynchronous write has been acknowledged, but no
-replica has it.
+"""The time from the start of a write to the moment at which an act takes effect, in µs. If replication is asynchronous, the act therefore
+takes effect after the write is acknowledged and before any replica has it.
 """
 
 EVERY: Final = 20 * US_PER_MS
-"""The time between two moments at which an act can take effect, in µs."""
+"""The interval between the moments at which acts can take effect, in µs."""
 
 KEPT: Final = 60_000
 """The maximum number of events that are kept for each system."""
@@ -43,7 +43,7 @@ TAKEOVERS: Final = frozenset({"leader-elected", "mysql-promoted", "primary-promo
 """The kinds of events that report that another copy has become the primary."""
 
 SWITCHES: Final = frozenset({"semi-sync-off", "semi-sync-on"})
-"""The kinds of events that report that MySQL has given up or resumed semi-synchronous replication."""
+"""The kinds of events that report that MySQL has suspended or resumed semi-synchronous replication."""
 
 HIDDEN: Final = frozenset({"act", "link-cut", "link-healed"})
 """The kinds of events that are left out of the latest important events, because the screen shows what the user did."""
@@ -73,7 +73,7 @@ class LiveView:
         name, title: the name and the title of the variant.
         now: the virtual time since the start of the comparison, in µs.
         primary: the authoritative server (leader, source, or primary); empty if there is none.
-        copies: the view of each copy.
+        copies: a view of each copy of the data.
         cells: the counts so far, in the order of `core.lab.comparison.table.COLUMNS`.
         copy_cells: the risks and costs of the copies, in the order of `core.lab.comparison.table.COPY_COLUMNS`.
         is_harmed: whether an acknowledged write is lost, or a read returned a row that no longer exists.
@@ -209,7 +209,7 @@ class LiveRun(Run):
         return next((event for event in reversed(self.events) if event[3] in TAKEOVERS and event[1] > self.start), None)
 
     def _reasons(self, lost: WriteRecord) -> list[EventTuple]:
-        """Return the events that explain a lost write: the last time that MySQL gave up semi-synchronous replication, and the takeover."""
+        """Return the events that explain a lost write: the last suspension of MySQL's semi-synchronous replication, and the takeover."""
         found = []
         switch = next((event for event in reversed(self.events) if event[3] in SWITCHES and event[1] <= lost.ended), None)
         if switch is not None and switch[3] == "semi-sync-off":

@@ -97,7 +97,7 @@ class EventRing:
         return found + self._last
 
     def prefix(self, seq: int) -> EventRing:
-        """Return a ring with the events up to event `seq` that are in memory, at the same indices."""
+        """Return a ring with the events in memory up to event `seq`, at the same indices."""
         other = EventRing(self._size)
         total, other._floor = self._after(seq), self.first
         if total <= other._floor:  # No event is kept. Events before the floor might have come after `seq`.

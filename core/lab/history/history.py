@@ -354,7 +354,8 @@ class History(TaskRunner):
     # --- acts, done and undone -------------------------------------------------------------------------------------
 
     def do(self, act: Act, *, joined: bool = False) -> int:
-        """Do an act now, and return the sequence number of its event. If the present moment is in the past, the act starts a new branch.
+        """Perform an act now, and return the sequence number of its event. If the present moment is in the past, the act starts a new
+        branch.
 
         Args:
             act: the act to perform.

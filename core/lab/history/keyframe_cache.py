@@ -22,7 +22,7 @@ CPU_SHARE_OF_DELTAS: Final = 0.055
 """The share of CPU time for keyframes that store only the changes since the last whole keyframe."""
 
 MAX_SECONDS_BETWEEN_KEYFRAMES: Final = 0.016
-"""The maximum CPU time between two keyframes that store only changes, seconds.
+"""The maximum CPU time, in seconds, between two keyframes that store only changes.
 
 With this limit, a step back takes no longer than one frame of the screen.
 """

@@ -44,7 +44,7 @@ class TrackedValue(ReprMixin):
 
     Attributes:
         name: the short name of the value.
-        label: the name with the partition or broker.
+        label: the name of the value, including its partition or broker.
         value: the value that is currently displayed.
         value_after: the function that returns the value after an event.
         all_events: whether every related event counts as a change.

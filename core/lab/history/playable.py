@@ -135,7 +135,7 @@ class PlayableCluster(ReprMixin):
         return PlayableClusterSnapshot(self.cluster.snapshot()) if isinstance(self.cluster, Cluster) else None
 
     def after_act(self) -> None:
-        """Do nothing, because there is no plan."""
+        """Do nothing, because no scenario is running."""
 
 
 PlayableFactory = Callable[[Callable[[EventTuple], None]], Playable]

@@ -16,7 +16,7 @@ SEARCH_LIMIT: Final = 600 * SECOND
 """The maximum virtual time to search for something that might never happen, in µs."""
 
 STEPS_PER_KEYFRAME_OFFER: Final = 32
-"""The number of steps between two checks of `ShouldYield` and of the keyframe cache."""
+"""The number of steps after which a run offers its state to the keyframe cache and calls `ShouldYield`."""
 
 
 class SearchTask:

@@ -21,7 +21,7 @@ _ALPHAS: Final = tuple(1 - math.exp(-5 / 60 / minutes) for minutes in MINUTES)
 
 
 class Meter:
-    """A counter of the occurrences since a given time. Times are in µs, and rates are per second.
+    """A meter that counts occurrences, such as requests, from a given start time. Times are in µs, and rates are per second.
 
     Attributes:
         count: the number of occurrences since the start.

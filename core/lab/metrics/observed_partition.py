@@ -11,7 +11,7 @@ import attrs
 from core.kafka.ids import NO_LEADER
 
 UNKNOWN: Final = -1
-"""The high watermark of a follower's fetcher before its first response."""
+"""The placeholder for a fetcher's high watermark until the first response from the leader arrives."""
 
 
 @attrs.define(slots=True)

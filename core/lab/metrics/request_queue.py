@@ -48,7 +48,7 @@ class ThreadPool:
         self.meter = Meter(start)
 
     def work(self, now: int, cost: int) -> None:
-        """Add work, in ns."""
+        """Add work that takes `cost` ns."""
         self.advance(now)
         self._work += cost
 

@@ -259,8 +259,8 @@ def _noticed(cluster: ClusterNodes, broker: int) -> int:
 
 
 def _uncommitted(cluster: ClusterNodes, tp: TopicPartition, registration: PartitionRegistration | None) -> tuple[str, int]:
-    """Return why the high watermark of a partition does not advance, and until when. While the high watermark does not advance, consumers
-    get no new records. The reason is `""` if the high watermark is advancing.
+    """Return the reason why a partition's high watermark does not advance, and the time until which this reason lasts. While the high
+    watermark does not advance, consumers get no new records. The reason is `""` if the high watermark is advancing.
     """
     health = None if registration is None else partition_health(cluster, tp, registration)
     if health is None or health.status is not PartitionStatus.STALLED:

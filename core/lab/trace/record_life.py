@@ -41,7 +41,7 @@ class Span(NamedTuple):
         time: the virtual time at which the span's event happened, in µs.
         event: the sequence number of the span's event; 0 if the span has no event.
         cause: the sequence number of the cause of the span's event; 0 if there is none.
-        kind: what happened.
+        kind: the type of the span, for example `SpanKind.OFFSET_COMMITTED`.
         node: the client or the address of the broker.
         words: what the node did, as a phrase that refers to the record as `it`.
     """
@@ -73,7 +73,7 @@ class Life:
     """The history of a record.
 
     Attributes:
-        term: the term in which the record was written. The term identifies the record at its offset.
+        term: the term in which the record was written. The term and the offset together identify the record.
         batch: the batch that contains the record.
         counter: the number of the record among its producer's records (`core.lab.audit.produced_records`); -1 if the record was not
             produced in the session.
@@ -81,7 +81,7 @@ class Life:
         acknowledged_by: the address of the broker that acknowledged the record; empty if no broker acknowledged it.
         committed_by: the groups with a committed offset above the record.
         cleaned_by: the brokers whose log cleaner removed the record.
-        spans: what happened, in the order of the events.
+        spans: the steps of the record's history, in the order of their events.
     """
 
     term: Term

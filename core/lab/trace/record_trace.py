@@ -282,7 +282,7 @@ class RecordTrace:
         life = self._newest()
         if life is not None and offset > self.offset and group not in life.committed_by:
             life.committed_by[group] = None
-            words = f"committed offset {offset} of group {group}, which includes it"
+            words = f"committed offset {offset} for group {group}, which covers it"
             self._add(life, event, SpanKind.OFFSET_COMMITTED, f"b{broker}", words)
 
     def _marker(self, event: EventTuple) -> None:

@@ -62,8 +62,8 @@ _LINK_KINDS: Final = frozenset({"link-cut", "link-healed"})
 In events of these kinds, the first two columns are the nodes.
 """
 _TRANSACTION_PREFIX: Final = "transaction-"
-"""The prefix of the event kinds about transactions. A transaction can hold back a partition's last stable offset, and these events can
-determine whether that transaction will end.
+"""The prefix of the event kinds about transactions. Such an event can determine whether a transaction that holds back a partition's last
+stable offset will end.
 """
 _APPENDED: Final = "append"
 _COMMITTED: Final = "high-watermark"

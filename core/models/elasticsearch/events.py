@@ -119,7 +119,8 @@ class RolledBack(Event, kind="rolled-back", source="IndexShard#resetEngineToGlob
 
     def sentence(self) -> str:
         return (
-            f"{self.node} rolls {self.dropped} operations back to the global checkpoint {self.checkpoint}, to take those of the new primary"
+            f"{self.node} rolls back {self.dropped} operations above the global checkpoint {self.checkpoint}, "
+            "and takes those of the new primary instead"
         )
 
 

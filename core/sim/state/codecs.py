@@ -36,7 +36,7 @@ class Codec:
     """The codec for lists, and the base class of the other codecs.
 
     Attributes:
-        leads: whether states can lead to (refer to) other objects.
+        leads: whether states can refer to other objects.
         changes: whether any part of a state can change.
     """
 

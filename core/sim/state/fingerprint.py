@@ -2,8 +2,8 @@
 
 A fingerprint reads declared fields only. A fingerprint represents moments of virtual time as distances from the current time, and leaves
 out sequence numbers and causes. Numbers that are only compared with each other (`Declared.labels`) are renumbered in the order in which
-they are found. Objects are also numbered in the order in which they are found. The order of the items in dicts and sets does not matter.
-The order of the agenda matters only within a connection.
+they are found. Objects are numbered in the same way. The order of the items in dicts and sets does not matter. The order of entries in the
+agenda matters only for entries of the same connection.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _by_connection(simulation: Simulation) -> dict[tuple[str, str, bool], list[E
 
 
 class _Writer:
-    """A writer of the forms of values. A form begins with the name of its class, except for atoms."""
+    """A writer of the forms of values. The form of every value except an atom begins with the name of the value's class."""
 
     def __init__(self, classes: Classes) -> None:
         self._classes = classes

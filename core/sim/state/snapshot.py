@@ -159,7 +159,7 @@ class Objects:
         """Find the objects that can be reached from the roots.
 
         Args:
-            roots: the objects from which all other objects are found.
+            roots: the objects from which all other objects can be reached.
             former: objects of the same roots, whose states at the last snapshot are kept; None to read everything.
         """
         self.roots = roots

@@ -17,8 +17,7 @@ from core.kafka.assignors.subscription import Assignment, Members, Topics
 from core.kafka.ids import TopicPartition
 
 ROUNDS_IN_VAIN: Final = 10
-"""The number of rounds without an improvement after which the builder stops preferring to move back partitions that have already moved.
-"""
+"""After this number of rounds without an improvement, the builder no longer prefers to reverse its earlier moves."""
 
 
 class GeneralAssignmentBuilder:

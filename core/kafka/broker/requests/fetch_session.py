@@ -173,8 +173,8 @@ class FetchSession(FollowerSession):
         self.purgatory.complete_fetch(self)
 
     def take_dirty(self) -> list[SessionPartition]:
-        """Remove and return the dirty partitions to read now. Each partition that is returned keeps its `dirty` flag until it is sent, so
-        it is not added to the list again before that.
+        """Remove and return the dirty partitions to read now. Each returned partition keeps its `dirty` flag until the partition is sent,
+        so that it is not added to the list again before then.
         """
         entries = self.dirty.copy()
         self.dirty.clear()

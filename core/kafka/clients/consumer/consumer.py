@@ -350,7 +350,8 @@ class Consumer(Client):
     def _position_found(self, partition: int) -> None:
         """Fetch a partition that now has a valid position.
 
-        If a fetch to its broker is in flight, there is nothing to send, because the next fetch to this broker includes the partition.
+        If a fetch to the partition's broker is in flight, there is nothing to send, because the next fetch to this broker includes the
+        partition.
         """
         node = broker_address(self.leader_of(partition))
         if self._read_replicas or node not in self.in_flight or self.reconnect_time(node) > self.journal.now:

@@ -57,7 +57,7 @@ class Owner(Protocol):
 
 
 class GroupCall(enum.Enum):
-    """A call that the application makes and for which the consumer needs the group coordinator."""
+    """A call from the application that requires the group coordinator."""
 
     NOTHING = ""
     FETCH_OFFSETS = "OffsetFetch"

@@ -2,7 +2,7 @@
 `ConsumerHeartbeatRequestManager`).
 
 The background thread sends heartbeats and receives the assignment. The application gives up partitions and takes over new ones in poll(),
-where each call runs one callback. When the application has taken over the new partitions, the background thread immediately sends a
+and each call to poll() runs one callback. When the application has taken over the new partitions, the background thread immediately sends a
 heartbeat that tells the coordinator which partitions the consumer owns.
 """
 
@@ -155,7 +155,7 @@ class MembershipManager(AbstractMembership):
 
     @property
     def is_leaving(self) -> bool:
-        """Whether the consumer is closing and waits for the response to its last heartbeat."""
+        """Whether the consumer is closing and is waiting for the response to its last heartbeat."""
         return self.closing and self.state is MembershipState.LEAVING
 
     def coordinator_found(self) -> None:

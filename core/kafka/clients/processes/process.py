@@ -138,8 +138,8 @@ class Process(ConsumingProcess):
             self._complete()
 
     def _poll_group(self) -> bool:
-        """Perform the group-related part of poll(), before which all earlier rounds have committed their offsets. Return whether another
-        step began."""
+        """Perform the group-related part of poll(). All earlier rounds have already committed their offsets. Return whether another step
+        began."""
         member = self.consumer.member
         if self.step is not ProcessStep.POLL or member is None:
             return False

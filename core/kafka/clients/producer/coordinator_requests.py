@@ -56,7 +56,7 @@ class TransactionalClient(Protocol):
         """Return whether some batches are neither acknowledged nor given up."""
 
     def abort_batches(self, error: str, /, *, unsent_only: bool) -> None:
-        """Give up all batches or only those that were never sent."""
+        """Give up on all batches, or only on those that were never sent."""
 
     def send_all(self) -> None:
         """Send the batches that can be sent now."""

@@ -343,7 +343,7 @@ class Producer(Sender):
         return bool(self._waiting or self._calls) or super().has_incomplete_batches()
 
     def abort_batches(self, error: str, *, unsent_only: bool) -> None:
-        """Give up all batches or only those that were never sent. Also give up the records that are waiting for metadata."""
+        """Give up on all batches, or only on those that were never sent. Also give up on the records that are waiting for metadata."""
         self.failed += sum(each[0] for each in self._waiting)
         self._waiting.clear()
         self.failed += self.waiting_records

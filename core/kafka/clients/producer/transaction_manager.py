@@ -257,7 +257,7 @@ class TransactionManager:
         return self.state is not _S.FATAL_ERROR and tp in self.partitions and self.requests.in_flight is None
 
     def batch_failed(self, error: str) -> None:
-        """Handle a batch that was given up (`#maybeTransitionToErrorState`)."""
+        """Handle a batch that the producer gave up on (`#maybeTransitionToErrorState`)."""
         fenced = error == errors.INVALID_PRODUCER_EPOCH and not self.release.producer_fenced
         if error in FATAL_FROM_LEADERS or fenced or self._is_fatal(error):
             self.fail(error)
@@ -446,7 +446,7 @@ class TransactionManager:
     def _waits_to_end(self) -> bool:
         """Return whether a commit or an abort is waiting for batches.
 
-        The application's call fails only when all batches have been answered or given up.
+        The application's call fails only after every batch has been answered or abandoned.
         """
         return any(isinstance(request, EndTxn) for request in self.requests.waiting)
 

@@ -204,7 +204,7 @@ class InitProducerId(TxnRequest):
         )
 
     def answered(self, manager: RequestContext, response: InitTransactionalIdResponse) -> None:
-        """Adopt the producer ID and epoch."""
+        """Adopt the producer ID and epoch in the response, or handle the error in it."""
         if response.error == errors.NONE:
             manager.initialized(response.producer_id, response.producer_epoch, bumped=self.producer_id >= 0)
         elif response.error in UNKNOWN_PRODUCER:

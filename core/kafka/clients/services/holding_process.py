@@ -170,8 +170,8 @@ class HoldingProcess(ConsumingProcess):
         """Record that records were appended to the topic of a batch."""
 
     def _drop(self, batch: ProducerBatch, error: str) -> None:
-        """Hold the records in a batch that the producer gave up. The records are sent again after retry.backoff.ms, before records that are
-        due later.
+        """Hold the records in a batch that the producer gave up on. The records are sent again after retry.backoff.ms, before records that
+        are due later.
         """
         super()._drop(batch, error)
         self.given_up.pop(batch.id, None)

@@ -5,7 +5,7 @@ retries, there are no retry topics. The same worker tries the record again, and 
 
 A record that kills the process is never sent to another topic. If the worker counts tries before it starts them, it first commits the
 offset and the number of the try as the metadata of the offset, so that the next instance knows both. When all tries of a record have been
-started, the record goes to the dead-letter topic. Counting tries before they start requires a separate commit for each record.
+started, the record goes to the dead-letter topic. To count tries before they start, the worker must make a separate commit for each record.
 
 The laboratory determines which tries fail (`FailureRule`). Exactly the requested share of records fails: in each batch, the first records
 fail.
@@ -173,9 +173,9 @@ class RetryWorker(ServiceWorker):
     # --- counting tries before they start --------------------------------------------------------------------------
 
     def _can_start(self, records: HeldRecords) -> bool:
-        """Return whether the first record can be tried or sent to the dead-letter topic. If the number of its next try has not been
-        committed, hold the records, and commit the number. A transaction that is open is committed first, so that an abort does not return
-        to earlier records."""
+        """Return whether the first record can be tried or sent to the dead-letter topic. If the number of the record's next try has not
+        been committed, hold the records, and commit that number. If a transaction is open, commit it first, so that a later abort does not
+        return the worker to earlier records."""
         partition, offset = records.partition, records.start
         if not self.plan.starts or self.counted.get(partition) == offset or self._started_tries(records) >= self.plan.starts:
             return True
@@ -350,6 +350,6 @@ class RetryWorker(ServiceWorker):
 
 
 def _tries_in(metadata: str) -> dict[int, int]:
-    """Return the offsets of records and the numbers of their started tries from the metadata of a committed offset."""
+    """Parse the metadata of a committed offset, and return the number of started tries of each record, by record offset."""
     pairs = (text.partition(":") for text in metadata.split(",") if text)
     return {int(offset): int(tries) for offset, _, tries in pairs}

@@ -4,7 +4,7 @@ Voters fetch from their leader. When a majority has an entry from the leader's o
 If a voter receives nothing from its leader for `controller.quorum.fetch.timeout.ms`, it first asks the other voters whether they would
 elect it (pre-vote, KIP-996), and then becomes a candidate. A leader resigns if a majority has not fetched from it for 1.5 times
 `controller.quorum.fetch.timeout.ms` (KAFKA-15489), so that a controller that cannot reach a majority does not remain active. The module
-`active_controller` describes what the leader does as the active controller.
+`active_controller` implements what the leader does as the active controller.
 """
 
 from __future__ import annotations

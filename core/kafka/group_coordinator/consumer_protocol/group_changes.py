@@ -87,7 +87,8 @@ class GroupChanges:
         records: tuple[ConsumerGroupRecord, ...],
         before: tuple[ConsumerGroupRecord | GroupRecord, ...] = (),
     ) -> str:
-        """Append records, apply them to the group, and record the changes as events. Return the error from the log, or NONE.
+        """Append records, apply them to the group, and record the changes as events. Return the error of the append, or NONE if the append
+        succeeded.
 
         Args:
             cache: the groups in the partition of `__consumer_offsets`.

@@ -127,7 +127,8 @@ class MemberDeadlines:
             self._arm(cache, group, member.member_id, member.rebalance_timeout, "consumer-join")
 
     def joined(self, cache: GroupCache, group: ConsumerGroup, member: ConsumerGroupMember) -> None:
-        """Give a member that uses the classic protocol its rebalance timeout to send SyncGroup (`#scheduleConsumerGroupSyncTimeout`)."""
+        """Start the timer for SyncGroup: a member that uses the classic protocol must send SyncGroup within its rebalance timeout
+        (`#scheduleConsumerGroupSyncTimeout`)."""
         timers = group.timers[member.member_id]
         timers.joined_by = timers.revoked_by = -1
         timers.synced_by = self.broker.journal.now + member.rebalance_timeout

@@ -105,7 +105,8 @@ class BrokerChanges(ControllerComponent):
         self.queue.put(self._shut_down, request.broker, sender)
 
     def _shut_down(self, leaving: int, sender: str) -> None:
-        """Move the leaderships of a broker that is shutting down, and stop its followers (`#doControlledShutdown`)."""
+        """Elect other leaders for the partitions that a broker in shutdown leads, and stop its follower replicas
+        (`#doControlledShutdown`)."""
         journal = self.journal
         if leaving not in self.context.shutting_down:
             journal.cause = journal.emit(events.ShutdownBegun.kind, leaving)
