@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 MAX_SHOWN: Final = 20
-"""The maximum number of mistakes that are shown for a script. The error only counts any further mistakes."""
+"""The maximum number of mistakes that are shown for a script. The error message only counts the mistakes beyond this maximum."""
 
 _LONGEST: Final = 250
 _MOST_COMPARED: Final = 2_000

@@ -23,8 +23,8 @@ between the two releases. The column *meaning* names the Kafka release that intr
 this column can be older than the first listed release that has the rule.
 
 The table lists the rules that differ between releases, or that can be switched off. *Since* and *until* name the first and the last of the
-listed releases in which a rule is in force. You can switch off a rule with ✂, for example with `--release "{newest} without {guard}"`, to
-see the purpose of the rule.
+listed releases in which a rule is in force. To see the purpose of a rule that is marked with ✂, switch the rule off, for example with
+`--release "{newest} without {guard}"`.
 
 | rule | in force | meaning |
 |---|---|---|

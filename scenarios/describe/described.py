@@ -15,7 +15,7 @@ from scenarios.errors import InputError
 
 
 class ElrColumn(enum.StrEnum):
-    """The kind of information that a row has about eligible leader replicas (KIP-966)."""
+    """What a partition row says about eligible leader replicas (KIP-966)."""
 
     ABSENT = "columns absent"
     """The output has no ELR columns, because the tool of its release does not print them."""
@@ -105,4 +105,4 @@ class DescribeImport:
 
 
 class DescribeError(InputError):
-    """The error for a text that describes a cluster that cannot exist. The message has the form `source:line: problem; remedy`."""
+    """The error for a description of an impossible cluster. The message has the form `source:line: problem; remedy`."""

@@ -177,7 +177,7 @@ class _Splitter:
         self._forget()
 
     def _describes(self, number: int, text: str) -> bool:
-        """Process a line that begins with `Topic:` or `Partition:`. Return False if this is not a describe line."""
+        """Process a line that begins with `Topic:` or `Partition:`. Return False if the line is not output of `kafka-topics --describe`."""
         columns = split_columns(text)
         if column_key(columns[0][0]) == "topic":
             if len(columns) > 1:

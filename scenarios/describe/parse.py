@@ -331,7 +331,7 @@ class _Reader:
 
 
 def missing_partitions(rows: Sequence[DescribedPartition], count: int) -> str:
-    """Return a text that lists the partitions below `count` that have no row, for example `partitions 1, 4 and 7 to 11`."""
+    """Return text that lists the partitions below `count` without a row, for example `partitions 1, 4 and 7 to 11`."""
     gaps: list[str] = []
     missing = named = expected = 0
     for number in (*(row.partition for row in rows), count):

@@ -60,7 +60,7 @@ def observe_session(
 
 
 class _Differs(Exception):
-    """The exception for a replay that differs from the log. The argument is the line number of the first difference."""
+    """The exception for a replay that differs from the log. The exception's argument is the line number of the first difference."""
 
 
 def _observe_log(source: str, at: int | None, observer: SessionObserver) -> Cluster:

@@ -21,7 +21,7 @@ from scenarios.groups.facts import CLASSIC, CONSUMER, Committed, Group, Member
 from scenarios.groups.table_rows import CELLS, Table, body, coordinator_of, table_of
 
 MAX_NOTES: Final = 1_000
-"""The maximum number of notes about single lines. Beyond this maximum, the parser only counts the notes."""
+"""The maximum number of notes about single lines that the parser keeps. The parser only counts any further notes."""
 
 MAX_MEMBERS: Final = 10_000
 """The maximum number of members of all groups together."""

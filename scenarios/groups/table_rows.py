@@ -137,7 +137,7 @@ def body(line: str) -> str:
 
 
 def table_of(line: str) -> Table | None:
-    """Return the table that begins with a line of titles; None for any other line."""
+    """Return the table whose column titles are in the line; None if the line is not a title line."""
     if len(line) > MAX_LINE or not any(mark in line for mark in (*VIEWS, "CURRENT OFFSET")):
         return None
     bare = body(line)

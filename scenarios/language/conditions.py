@@ -107,11 +107,11 @@ class Condition:
         raise NotImplementedError
 
     def expected(self) -> str:
-        """Return a text that describes the expected value."""
+        """Return text that describes the expected value."""
         return self.text
 
     def got(self, moment: Moment) -> str:
-        """Return a text that describes the actual value at a given moment."""
+        """Return text that describes the actual value at a given moment."""
         raise NotImplementedError
 
     def parts(self) -> Iterator[Condition]:
@@ -240,7 +240,7 @@ class Happened(Condition):
         if found:
             return f"{len(found)} of them, the first: {_shown(found[0])}"
         others = moment.events(self.pattern.kind)
-        return f"none; the last {self.pattern.kind}: {_shown(others[-1])}" if others else f"no {self.pattern.kind} event"
+        return f"no event matches; the last {self.pattern.kind}: {_shown(others[-1])}" if others else f"no {self.pattern.kind} event"
 
 
 @attrs.frozen(repr=False)

@@ -163,7 +163,7 @@ class Text(Node):
         return Place(self.document.source, self.line, self.column + offset + (1 if self.quoted else 0))
 
     def behind(self, offset: int) -> Text:
-        """Return the text from an offset to the end as a node with its own place."""
+        """Return the part of the text that begins at an offset, as a node that knows its own position in the file."""
         return attrs.evolve(self, text=self.text[offset:].strip(), column=self.place_at(offset).column)
 
 

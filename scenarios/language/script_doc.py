@@ -90,9 +90,9 @@ list items are numbered from 1.
   `{{delivery.timeout.ms: 8000, request.timeout.ms: 3000}}`. All other client settings have the defaults of the release. For example, before
   2.1, `retries` is 0 and delivery.timeout.ms does not exist.
 
-In the acts `cut`, `heal`, `isolate`, `link`, `hold`, and `release`, `controller` means the active controller. The act `clock` accepts
-`controller` only if the cluster has no quorum of voters, and the acts `kill-controller` and `pause-controller` accept it only if the
-cluster has a quorum. `kill`, `pause`, `shutdown`, and the other acts on a broker take the broker's number.
+In the acts `cut`, `heal`, `isolate`, `link`, `hold`, and `release`, `controller` means the active controller. `controller` also means the
+active controller in `clock` if the cluster has no quorum of voters, and in `kill-controller` and `pause-controller` if the cluster has a
+quorum. `kill`, `pause`, `shutdown`, and the other acts on a broker take the broker's number.
 
 A topic has `partitions` and `replication-factor`, or `replicas` (the brokers of each partition, the preferred leader first), or, as
 `isrlab import` writes it, `partitions: [{{replicas: [1, 2], isr: [1], leader: 1, elr: [], last-known-elr: []}}]`. A topic can also have

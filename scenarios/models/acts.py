@@ -176,7 +176,7 @@ DURATIONS: Final = frozenset({"latency", "write_time", "every", "lasts", "limit"
 
 
 def read_acts(word: str, node: Node) -> tuple[ScriptAct, ...]:
-    """Read the acts of the entry `word: node`.
+    """Read the acts of the script entry that has the key `word` and the value `node`.
 
     A single value sets the first field of an act. Depending on the act, a list contains the servers, the two ends of a link, or a value for
     each of several acts.

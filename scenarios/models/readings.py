@@ -229,7 +229,7 @@ OF_READ: Final[dict[str, Reading]] = {
     "stale-time": Reading(DURATION, lambda r: r.stale_us, "how long the first missed version had been acknowledged"),
     "own-missing": Reading(NUMBER, lambda r: r.own_missing, "versions from the client's own writes that the read misses"),
     "backward": Reading(NUMBER, lambda r: r.backward, "versions by which the read is behind an earlier read by the same client"),
-    "unacknowledged": Reading(BOOL, lambda r: r.unacknowledged, "whether the row was not acknowledged yet"),
+    "unacknowledged": Reading(BOOL, lambda r: r.unacknowledged, "whether the read ended before the row's write was acknowledged"),
     "server": Reading(WORD, lambda r: common_name(r.server), "the server that answered"),
 }
 """The readings that describe a single read by a client."""

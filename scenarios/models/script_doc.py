@@ -84,7 +84,8 @@ def document() -> str:
         meaning = " ".join((inspect.getdoc(act) or "").split("Attributes:")[0].split())
         parts.append(f"\n**{word}**: {', '.join(fields) or 'no fields'}. {meaning}\n")
     for title, readings in (
-        ("Counts", COUNTS), ("Readings of a server", OF_SERVER), ("Readings of a write", OF_WRITE), ("Readings of a read", OF_READ),
+        ("Counts", COUNTS), ("Readings of a server", OF_SERVER), ("Readings of a write operation", OF_WRITE),
+        ("Readings of a read operation", OF_READ),
     ):  # fmt: skip
         parts.append(f"\n## {title}\n\n| reading | type | meaning |\n|---|---|---|\n")
         parts += [f"| `{name}` | {reading.type} | {reading.meaning} |\n" for name, reading in readings.items()]

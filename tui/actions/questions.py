@@ -19,7 +19,7 @@ MOST_NODES: Final = 40
 """The maximum number of brokers, and of one-way cuts, that a question about links lists."""
 
 RATES: Final = (10, 50, 200, 1_000, 5_000, 20_000)
-"""The rates of a steady load that a question offers, in records per second."""
+"""The rates, in records per second, that a question offers for a steady load."""
 
 
 def cut(context: ActionContext) -> Question:

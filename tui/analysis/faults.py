@@ -122,7 +122,7 @@ def _share(ppm: int) -> str:
 
 
 def _both_ways(node: str, word: str, links: dict[tuple[str, str], str]) -> Iterable[Fault]:
-    """Yield the link faults of a node. A fault that is the same in both directions appears once."""
+    """Yield the link faults of a node. If both directions of a link have the same fault, the fault appears only once."""
     for other in sorted({dst if src == node else src for src, dst in links if node in (src, dst)}):
         out, back = links.get((node, other)), links.get((other, node))
         if out is not None and back is not None and out == back:

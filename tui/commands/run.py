@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def add_commands(commands: Any) -> None:
-    """Add the command `run`."""
+    """Add the `run` command to the command-line parser."""
     run = commands.add_parser("run", help="run scenarios without the playground, and check their expectations")
     run.add_argument(
         "scenarios", nargs="*", metavar="SCENARIO", help="scenarios from the library, or script files; by default, all Kafka scenarios"

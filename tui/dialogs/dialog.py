@@ -11,7 +11,7 @@ from textual.screen import ModalScreen, Screen
 from textual.widgets import Input
 
 PICTURE: Final = Binding("P", "app.picture", show=False, id="picture")
-"""The key that saves a picture. The key is the same as on the main screen, but the picture includes the dialog."""
+"""The key that saves a picture of the screen, including the open dialog. The main screen uses the same key."""
 
 LEAVE: Final = Binding("ctrl+c", "app.leave", show=False, priority=True)
 """The key that quits the playground. The key has priority over input lines, which would otherwise use it for copying."""

@@ -127,7 +127,7 @@ def _until(time: int, now: int, before: str = "") -> str:
 
 
 def _shortened(until: str, *, narrow: bool) -> str:
-    """Return when a wait ends; on a narrow page, without the time that is left."""
+    """Return text from `_until`; on a narrow page, omit the remaining time."""
     return until.partition(" (in ")[0] if narrow else until
 
 

@@ -28,7 +28,7 @@ TIME: Final = 11
 """The width, in cells, of the time on the left, including the cursor's mark."""
 
 PAUSE: Final = 500_000
-"""The minimum length, in µs, of a pause between two events for which a line shows the length of the pause."""
+"""If at least this much time, in µs, passes between two events, a separate line shows the length of the pause."""
 
 LEVELS: Final = (DETAIL, NORMAL, NOTABLE)
 _NAMES: Final = {DETAIL: "with fetches", NORMAL: "without fetches", NOTABLE: "notable only"}
@@ -261,8 +261,7 @@ class MessagesPage(Page):
         return self._cursor
 
     def select(self, seq: int) -> bool:
-        """Select an event if the diagram contains it. If the event appears only at the level with fetches, show the level that includes
-        fetches."""
+        """Select an event if the diagram contains it. If only the most detailed level contains the event, switch to that level."""
         for level in dict.fromkeys((self._level, DETAIL)):
             self._level = level
             lane = self._update()

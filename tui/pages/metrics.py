@@ -26,7 +26,7 @@ BARS: Final = "▁▂▃▄▅▆▇█"
 """The characters of a sparkline, from the lowest bar to the highest."""
 
 RECENT: Final = 60_000_000
-"""The length, in µs, of the latest period over which the increase of a counter is graded."""
+"""The page grades a counter by its increase during the most recent period of this length, in µs."""
 
 MOST_EVENTS: Final = 2_000
 """The maximum number of events that one frame reads."""

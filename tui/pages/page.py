@@ -152,7 +152,7 @@ class Page:
         return False
 
     def follow(self) -> bool:
-        """Handle the key that follows the newest event. Return False if the page does not follow events."""
+        """Handle the key for following the newest event. Return False if the page does not follow events."""
         return False
 
     def back(self) -> bool:

@@ -69,8 +69,8 @@ class KnownSetting:
 def gather(settings: Settings, place: SettingsScope, wanted: str = "") -> list[KnownSetting]:
     """Return the settings whose name or meaning contains the words.
 
-    Changed settings come first, followed by dynamic settings. Settings that the release does not have come last. Within each of these
-    groups, settings are sorted by name.
+    Changed settings come first, followed by dynamic settings. Settings that the release does not have come last. Apart from that, settings
+    are sorted by name.
     """
     found = []
     for setting in SETTINGS.values():

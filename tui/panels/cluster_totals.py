@@ -129,7 +129,7 @@ def _length(item: Item) -> int:
 
 
 def _rows_of(lengths: Sequence[int], width: int) -> list[int]:
-    """Given the lengths of the items, return the number of the line on which each item is placed when the items are wrapped."""
+    """Wrap items of the given lengths at `width` cells, and return the line number of each item."""
     rows: list[int] = []
     at, used = 0, 1
     for length in lengths:

@@ -84,7 +84,7 @@ def _total(blocks: list[list[Strip]]) -> int:
 
 
 def _labelled(label: str, text: str, paint: Palette, width: int, style: Style) -> list[Strip]:
-    """Paint text after a label, for example `next`, on as many lines as necessary. If the text is empty, return no lines."""
+    """Paint a label, for example `next`, and then text that wraps to as many lines as necessary. If the text is empty, return no lines."""
     return [
         Row().add(f" {label if number == 0 else '':<6}", paint.muted).join(colored(line, paint, style)).strip(width)
         for number, line in enumerate(wrap(text, width - 8))

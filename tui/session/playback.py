@@ -28,7 +28,7 @@ FRAME_BUDGET: Final = 0.012
 MAX_FRAME: Final = 0.25
 """The maximum wall time of one frame, in seconds.
 
-If more time has passed, for example because the machine was asleep, the rest of that time does not count.
+If a frame takes longer than this maximum, for example because the machine was asleep, the excess time does not count.
 """
 
 

@@ -1,4 +1,4 @@
-"""Writes the lines that panels paint directly to the terminal, for speed.
+"""Writes the painted lines of panels directly to the terminal, for speed.
 
 Textual's compositor cuts every line of the screen wherever a widget begins or ends, and renders the pieces one by one. Cutting and
 rendering account for most of the cost of a repaint. Panels do not overlap, so the lines that a panel paints can be written unchanged. If a

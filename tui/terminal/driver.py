@@ -87,8 +87,8 @@ class TerminalDriver(LinuxDriver):
     def _leave_when_hung_up(self) -> None:
         """Quit the application when the terminal hangs up.
 
-        While the playground is paused, it writes nothing, so no write fails. If SIGHUP is ignored, no signal reports the hangup either.
-        Without the watching thread, Textual's thread would wait for input forever after a hangup.
+        While the playground is paused, it writes nothing, so no write fails. If SIGHUP is ignored, no signal reports the hangup. Without
+        the watching thread, Textual's thread would then wait for input forever.
         """
         terminal = select.poll()
         terminal.register(self.fileno, 0)  # poll reports hangups and errors without a request

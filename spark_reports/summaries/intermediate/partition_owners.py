@@ -86,7 +86,7 @@ def unowned_intervals(owned: DataFrame, events: DataFrame, sessions: DataFrame) 
 
 
 def _changes(intervals: DataFrame, owners: int, opens: int) -> DataFrame:
-    """Return the changes that the starts and the ends of intervals make to the counts `owners` and `opens`."""
+    """Return the change in the counts `owners` and `open` at the start and at the end of each interval."""
     starts, ends = (
         F.struct(F.col("from_us").alias("t"), F.lit(1).alias("sign")),
         F.struct(F.col("to_us").alias("t"), F.lit(-1).alias("sign")),

@@ -70,7 +70,7 @@ def partition_transactions(events: DataFrame, infrequent: DataFrame) -> DataFram
 
 
 def _transactional_batches(events: DataFrame, infrequent: DataFrame) -> DataFrame:
-    """Return the batches of transactional producers, each with the producer ID of its producer at that time."""
+    """Return the batches of transactional producers, each with the producer ID that its producer had when the batch was appended."""
     begun = infrequent.where("kind = 'transaction-begun'").select("session", "producer", "seq", "producer_id", "transactional_id")
     producers = F.broadcast(begun.select("session", "producer").distinct())
     # A marker is appended like a batch, and its event is the cause of the append.

@@ -43,7 +43,7 @@ RETRY_OUTCOMES: Final = Summary(
         "dropped records, the partition from which the worker read the records. `records` counts the distinct records, and `times` also "
         "counts "
         "repetitions, such as a record that is in the dead-letter topic twice. "
-        "`tries` is the greatest number of tries of a dead letter."
+        "`tries` is the largest number of tries for any of the dead letters."
     ),
     kinds=tuple(_OUTCOMES),
     columns=("worker", "group", "topic", "partition", "from_offset", "to_offset", "reason", "tries"),

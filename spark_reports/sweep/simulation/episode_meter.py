@@ -44,9 +44,9 @@ class EpisodeMeter:
         read_down, write_down, stalled: the time without reads, the time without writes, and the time during which writes waited, which is
             not part of `write_down`; each value is the total for all partitions of the workload, in µs.
         latencies: the produce latencies of acknowledged records.
-        waits: the waiting times of unacknowledged records until they were given up or the episode ended.
-        acked, failed, unanswered: the numbers of records that were acknowledged, that were given up, and that had waited for an answer for
-            longer than `STALL_BOUND` at the end.
+        waits: the waiting times of unacknowledged records, until the producer gave up on them or the episode ended.
+        acked, failed, unanswered: the numbers of records that were acknowledged, that producers gave up on, and that had waited for an
+            answer for longer than `STALL_BOUND` at the end.
         unclean: the number of unclean elections.
     """
 

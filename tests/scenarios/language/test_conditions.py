@@ -93,7 +93,7 @@ def test_a_failure_says_what_is(text: str, expected: str, got: str) -> None:
 
 def test_a_missing_event_names_the_nearest_one() -> None:
     missing = parse_condition("happened leader-elected {leader=3}", NAMES).got(Still())
-    assert missing.startswith("none; the last leader-elected: event 210 leader-elected {topic=orders, partition=0, leader=1,")
+    assert missing.startswith("no event matches; the last leader-elected: event 210 leader-elected {topic=orders, partition=0, leader=1,")
     assert parse_condition("happened truncated", NAMES).got(Still()) == "no truncated event"
     broken = parse_condition("order [broker-fenced, leader-elected {leader=2}]", NAMES)
     assert broken.got(Still()).startswith("no leader-elected {leader=2} after event 205 broker-fenced")
