@@ -87,7 +87,8 @@ def _group(metadata: GroupMetadata, coordinator: int) -> Group:
 
 
 def _consumer_group(metadata: GroupMetadata, group: ConsumerGroup, coordinator: int) -> Group:
-    """Return a group of the consumer protocol. Each member has the partitions that it owns, and its part of the target assignment."""
+    """Return the facts about a group that uses the consumer protocol. Each member has the partitions that it owns, and its part of the
+    target assignment."""
     members = tuple(
         Member(
             member.member_id, member.client, CLIENT_HOST, member.owned(), member.instance_id, member.epoch, group.assignment_epoch,

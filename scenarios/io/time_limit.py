@@ -15,7 +15,7 @@ class TimeLimitExceeded(Exception):
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Interrupt the block after `seconds` of wall time. Even the matching of a regular expression can be interrupted.
+    """Interrupt the block after `seconds` of wall time. The limit also interrupts a regular expression that is being matched.
 
     Only the main thread can be interrupted. In any thread but the main thread, the block runs without a time limit.
 

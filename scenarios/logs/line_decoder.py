@@ -28,7 +28,7 @@ _BOUNDS: Final = {
 """The minimum and maximum of each column whose bounds differ from `_COUNT`."""
 
 _COUNT: Final = (-1, _MOST)
-"""The minimum and maximum of the columns that are not in `_BOUNDS`. The value -1 means that there is no value."""
+"""The default minimum and maximum, for columns that are not in `_BOUNDS`. The value -1 means that there is no value."""
 
 _BROKERS: Final = frozenset({"broker", "leader", "old_leader", "follower", "sender", "held_by"})
 """Columns that contain a broker id, or -1 if there is no broker. Columns of type `tuple[int, ...]` also contain broker ids."""
@@ -68,7 +68,8 @@ class WrongEvent(Exception):
 
 
 class _Reading:
-    """The decoder for a kind, and the indexes of the columns that are checked against the cluster, or 0 if there is no such column."""
+    """The decoder for an event kind, and the indexes of the columns that are checked against the cluster. An index is 0 if the kind has no
+    such column."""
 
     __slots__ = ("broker_ats", "brokers_ats", "creates", "decode", "deletes", "partition_at", "topic_at", "words")
 

@@ -21,7 +21,7 @@ def ship_modules(spark: SparkSession, master: str | None) -> Iterator[None]:
     other modules.
 
     In local mode, workers find the modules in the same place as this process. In other modes, each executor downloads a zip file when the
-    executor starts. The zip file is therefore kept until the block ends.
+    executor starts. Executors can start at any time, so the zip file is kept until the block ends.
     """
     if is_local(master or LOCAL_MASTER):
         yield

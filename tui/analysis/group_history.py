@@ -17,7 +17,7 @@ STEP: Final = 100_000
 """The minimum time between two samples of a group's lag, in µs."""
 
 GONE: Final = -1
-"""The value that a lane contains instead of a number of partitions while the consumer is not running."""
+"""The value that a lane contains while the consumer is not running, in place of a number of partitions."""
 
 CALM: Final = frozenset({"Stable", "Empty"})
 """The states in which a group with the consumer protocol is not rebalancing."""

@@ -35,7 +35,7 @@ from tui.session.loading import LoadedSession
 from tui.session.status import SessionStatus
 
 WIDE_NOTE: Final = 110
-"""The minimum width of the brokers panel, in columns, for a note that is a full sentence."""
+"""The minimum width, in columns, at which the brokers panel shows its note as a full sentence."""
 
 
 @attrs.frozen(repr=False)

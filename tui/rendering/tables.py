@@ -85,7 +85,7 @@ def paint_table(
         selected: the index of the highlighted row; -1 for none.
         focused: whether the table has the keyboard focus.
         gap: the number of spaces between columns.
-        marks: whether a mark precedes the selected row; for tables in which the user selects a row.
+        marks: whether the table has a column for the mark that precedes the selected row.
     """
     widths = widths_of(columns, rows, width - (1 if marks else 0), gap)
     head = Row().add("  " if marks else " ", paint.muted)

@@ -25,7 +25,7 @@ Freezing is safe because a running cluster creates no reference cycles.
 """
 
 _OLD: Final = 5_000
-"""The number of frames after which a full collection is due, because old objects may have become garbage by then."""
+"""After this number of frames, a full collection is due, because old objects may have become garbage by then."""
 
 
 _CLUSTERS: Final = 8

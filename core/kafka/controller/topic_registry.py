@@ -160,7 +160,7 @@ class TopicRegistry:
 
         Raises:
             KafkaError: Kafka refuses the topic. In this case, nothing changes.
-            ValueError: a setting of the topic is invalid. In this case, nothing changes.
+            ValueError: a setting of the topic is wrong. In this case, nothing changes.
         """
         if spec.name in self.topics:
             raise errors.KafkaError(errors.TOPIC_ALREADY_EXISTS, f"Topic '{spec.name}' already exists.")

@@ -38,7 +38,7 @@ class Settings:
         self._topic = {}
 
     def set(self, name: str, raw: object, *, broker: int | None = None, topic: str | None = None) -> tuple[Value, Value]:
-        """Set a value for the whole cluster, a broker, or a topic. Return (former effective value, new value).
+        """Set a value for the whole cluster, a broker, or a topic. Return the former effective value and the new value.
 
         Raises:
             ValueError: the name, type, value, or scope is wrong.

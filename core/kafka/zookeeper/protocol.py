@@ -108,7 +108,7 @@ class SessionRequest(NamedTuple):
 
 
 class SessionResponse(NamedTuple):
-    """The results of a request. `error` is SESSION_EXPIRED if the session does not exist."""
+    """The results of the operations in a request. `error` is SESSION_EXPIRED if the session does not exist."""
 
     session: int
     xid: int

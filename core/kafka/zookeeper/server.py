@@ -41,7 +41,7 @@ from core.sim.network import Network
 from core.sim.node import Node
 
 NO_SESSION: Final = 0
-"""The owner of a znode that is not ephemeral."""
+"""The placeholder for the owner of a znode that is not ephemeral."""
 
 Observer = Callable[[str, object, int, int], int]
 """A function that is called for every write with the path, the data, the version (-1 if the znode was deleted), and the zxid of the znode's

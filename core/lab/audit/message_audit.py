@@ -76,7 +76,8 @@ class Tier:
 
 @attrs.define(slots=True, eq=False)
 class BucketState:
-    """The time at which a bucket closes or last closed, in µs, and its version: 1 plus the number of times that the row has changed."""
+    """The time at which a bucket closes or last closed, in µs, and the version of the bucket's row, which starts at 1 and rises with each
+    change."""
 
     closes: int
     version: int = 1

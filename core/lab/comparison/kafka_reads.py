@@ -27,7 +27,7 @@ READS: Final = (LEADER, KIP_392, FOLLOWER_HW, FOLLOWER_LEO)
 
 
 class Replicas:
-    """The answers of a partition's replicas to reads.
+    """The replicas of a partition, which answer the clients' reads.
 
     Attributes:
         cluster: the cluster that the replicas belong to.

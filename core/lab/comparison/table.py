@@ -44,7 +44,7 @@ def cells(report: Report, *, why_stale: bool = False) -> tuple[str, ...]:
 
     Args:
         report: the counts of the system's run.
-        why_stale: whether to add the number of stale reads that missed only lost writes, in parentheses.
+        why_stale: whether to add, in parentheses, the number of stale reads that missed only lost writes.
     """
     stale = f"{report.stale:,}" + (f" ({report.stale_because_lost:,})" if why_stale and report.stale_because_lost else "")
     return (

@@ -222,7 +222,7 @@ def _draft_cell(number: int, title: str | None, chosen: list[tuple[str, Node]], 
 
 
 def _set_setting(draft: _Draft, name: str, node: Node) -> _Draft:
-    """Set a Kafka setting for the whole cluster. The new value also replaces the values that are set for single topics."""
+    """Set a Kafka setting for the whole cluster. The new value also replaces the values that are set for individual topics."""
     setting = setting_named(name)
     misplaced, _, remedy = setting.scope_error(broker=False, topic=False).partition("; ")
     if misplaced:

@@ -47,7 +47,7 @@ class Application(CallingClient, Protocol):
 
     @property
     def incarnation(self) -> int:
-        """The number of the consumer's current process."""
+        """The number that distinguishes the consumer's current process from its earlier ones."""
 
     @property
     def is_polling(self) -> bool:

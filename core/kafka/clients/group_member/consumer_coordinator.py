@@ -455,7 +455,7 @@ class ConsumerCoordinator(AbstractMembership):
         return correlation
 
     def close(self) -> bool:
-        """Leave the group. Return whether the consumer must wait for a response."""
+        """Leave the group. Return whether the consumer must wait for the response to LeaveGroup."""
         self.heartbeats = False
         self.leaving = self.leave("the consumer is being closed")
         return bool(self.leaving)
