@@ -242,7 +242,7 @@ class UncleanElection(enum.Enum):
     """The time, if any, at which unclean leader election gives a leader to a partition that has none."""
 
     NOBODY_UP = enum.auto()
-    """A leader is never elected, because none of the partition's replicas is up."""
+    """No leader can be elected, because none of the partition's replicas is up."""
     AT_ONCE = enum.auto()
     """A ZooKeeper controller elects a leader as soon as unclean.leader.election.enable changes (`TopicUncleanLeaderElectionEnable`)."""
     PERIODIC = enum.auto()

@@ -81,7 +81,7 @@ class DeadTarget(enum.IntEnum):
     FAILED = 0
     """`kafka-reassign-partitions` requests the reassignment, but the reassignment fails in the controller (before 0.10.1)."""
     AWAITED = 1
-    """The reassignment starts, and waits until the target broker is alive (0.10.1 and 0.10.2)."""
+    """The reassignment starts, but does not complete until the target broker is alive (0.10.1 and 0.10.2)."""
     NOT_EXISTENT = 2
     """`kafka-reassign-partitions` reads the live brokers from ZooKeeper and refuses the reassignment if a target broker is not alive (0.11
     to 2.5).
@@ -334,7 +334,7 @@ class Release(ReprMixin):
         reads_from_followers: consumers send their rack, and followers serve consumers that send their rack (KIP-392, 2.4).
         controller_epoch_fencing: brokers refuse requests from a controller whose epoch is older than the latest one that they know (in all
             Kafka releases).
-        newer_clients: producers double their retry back-off (KIP-580), and retry immediately when they learn about a new leader
+        newer_clients: producers double their retry backoff (KIP-580), and retry immediately when they learn about a new leader
             (KAFKA-15415, 3.7).
         sticky_partitioner: producers send records that have no key to one partition until its batch is full or sent (KIP-480, 2.4).
         partitions_by_bytes: producers switch to another partition after batch.size bytes, and prefer partitions that have short queues

@@ -128,8 +128,8 @@ class LogEnds:
         return times[at] if at < len(ends) else None
 
     def passed_before(self, tp: TopicPartition, offset: int) -> bool:
-        """Whether the high watermark was above an offset before the first event. If the result is True, the high watermark rose above the
-        offset before the time that `passed` returns.
+        """Whether the high watermark was already above the given offset before the first known event. If the result is True, `passed` can
+        return a time that is too late.
         """
         return self._first.get(tp, offset) > offset and all(end > offset for end in self._offsets[tp])
 

@@ -34,7 +34,7 @@ def switch(cluster: ClusterNodes, *, by_hand: bool) -> None:
 
 
 def _set_mode(cluster: ClusterNodes, *, by_hand: bool) -> None:
-    """Set the mode of the controller, the network, the brokers, and the clients."""
+    """Switch the controller, the network, the brokers, and the clients to by-hand mode, or back to normal operation."""
     controller = cluster.controller
     assert isinstance(controller, QuorumController)
     cluster.by_hand = controller.by_hand = cluster.network.zero_latency = by_hand

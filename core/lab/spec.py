@@ -151,8 +151,8 @@ class ClusterSpec(ReprMixin):
     groups: tuple[GroupSpec, ...] = ()
 
     def with_features(self, features: tuple[tuple[str, int], ...]) -> ClusterSpec:
-        """Return the specification of the same cluster with the given feature levels added to the cluster's own levels. If a feature has
-        both levels, the given level replaces the cluster's own level.
+        """Return the specification of the same cluster with the given feature levels added to the cluster's own levels. If a feature
+        already has a level, the given level replaces it.
         """
         return attrs.evolve(self, features=tuple({**dict(self.features), **dict(features)}.items())) if features else self
 

@@ -21,7 +21,7 @@ class Outage:
     """An interval without successful probes: from the invocation of the first failed probe to the completion of the next successful one.
 
     Attributes:
-        start, end: the start and the end of the interval, in µs. If no probe succeeds afterwards, the end is the end of the last probe.
+        start, end: the start and the end of the interval, in µs. If no later probe succeeds, the interval ends when the last probe ends.
     """
 
     start: int

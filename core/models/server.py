@@ -49,13 +49,13 @@ class Rows:
         self.uids: set[int] = set()
 
     def add(self, row: Row) -> None:
-        """Make a row visible."""
+        """Make a row visible to reads."""
         self.uids.add(row.uid)
         if row.version > self.latest.get(row.key, NOTHING).version:
             self.latest[row.key] = row
 
     def reset(self, rows: Iterable[Row]) -> None:
-        """Make exactly the given rows visible."""
+        """Make exactly the given rows visible to reads."""
         self.latest.clear()
         self.uids.clear()
         for row in rows:

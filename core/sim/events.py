@@ -20,7 +20,7 @@ NOTABLE: Final = 2
 class Event:
     """The base class of all kinds of events. The annotated fields of a kind are its columns, after those of its base class.
 
-    Kinds are plain classes, because creating fifty attrs classes would take a tenth of the time that `isrlab run` has to start.
+    Kinds are plain classes, because creating fifty attrs classes would use a tenth of the startup time that `isrlab run` is allowed.
 
     Attributes:
         kind: the name of the kind in the log.

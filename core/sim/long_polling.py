@@ -115,8 +115,8 @@ class LongPoll:
         timeout: the time from sending the request to the moment when the client gives up, in µs.
         elided: whether none of the poll's messages is in the agenda. The following attributes apply only if the poll is elided.
         there, back, wait: how long each stage of the cycle takes, in µs.
-        began: the time at which the first skipped answer would have been sent. If the elision began with a request, `began` is the time at
-            which an empty answer would have had to be sent to trigger that request.
+        began: the time at which the first skipped answer would have been sent. If the elision began with a request, `began` is the time of
+            the empty answer that would have triggered that request.
         elided_at: the time at which the elision began, virtual µs.
         cause: the sequence number of the event that caused all messages of the cycle.
     """
@@ -189,7 +189,8 @@ class LongPoll:
     # --- what the server says ---------------------------------------------------------------------------------------
 
     def serve(self, server: PolledServer) -> None:
-        """Set the end that serves the polls from now on. This end counts as having new data to send until it calls `fall_silent`."""
+        """Set the server object that serves the polls from now on. Until the server calls `fall_silent`, it counts as having new data to
+        send."""
         self.break_silence()
         self.server_end = server
 
@@ -386,7 +387,8 @@ class LongPolls:
             poll.resume()
 
     def process_died(self, node: str) -> None:
-        """Withdraw the statements of a node whose process ended."""
+        """Cancel the declarations of a node whose process has ended: as a client, that it repeats its request, or as a server, that it has
+        no new data."""
         for poll in self._at.get(node, ()):
             if poll.client == node:
                 poll.withdraw()

@@ -111,7 +111,7 @@ class Simulation:
         node.handle(message, sender)
 
     def pause(self, address: str) -> None:
-        """Pause a node. Entries that reach the node wait until it resumes."""
+        """Pause a node. While the node is paused, the messages and timers that reach it wait."""
         self.network.polls.interrupt(address)
         self.paused[address] = (self.now, [])
 

@@ -124,8 +124,8 @@ class _Splitter:
         configs: the `Configs` column of `previous`, if the next line can continue this column.
         lone: a line that contains only `Topic: name`. The parser uses this line only if the next line continues it.
         above: the topic that was described last, with its line number; a row without a topic belongs to this topic.
-        nameless: the rows that do not name their topic, as (line number of the first row, topic, number of rows), keyed by the line number
-            of the topic.
+        nameless: the rows that omit the name of their topic. For each line that describes such a topic, by its line number, the value is
+            (line number of the first of these rows, topic, number of rows).
     """
 
     def __init__(self, note: Callable[[int, str], None]) -> None:
@@ -284,7 +284,7 @@ class _OpenConfigs:
     empty: bool
     after_comma: bool
     tail_has_value: bool
-    """Whether the column contains an `=` after its last comma."""
+    """Whether the `Configs` column contains an `=` after its last comma."""
 
     @classmethod
     def of(cls, line: DescribeLine) -> _OpenConfigs | None:

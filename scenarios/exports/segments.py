@@ -117,7 +117,7 @@ def lookup_lines(lookup: Lookup) -> Iterator[str]:
     records = found.records
     yield (
         f"Batch {found.start}: {records} {'record' if records == 1 else 'records'}, {found.bytes} bytes; in format v2, {found.wire_size} bytes "
-        "uncompressed, of which the header has 61."
+        "uncompressed, including the header of 61 bytes."
     )
     if lookup.bytes:
         sent = sum(each.records for each in lookup.segment.batches if found.start <= each.start < lookup.end) if lookup.segment else 0

@@ -68,8 +68,8 @@ def list_text(
         groups: all groups of the cluster.
         states: the states of the groups to list; None for all.
         types: the types of the groups to list; None for all.
-        with_states: whether to print the states.
-        with_types: whether to print the types.
+        with_states: whether to print each group's state.
+        with_types: whether to print each group's type.
     """
     by_name = {
         group.name: group for group in groups if (states is None or group.state in states) and (types is None or group.kind in types)

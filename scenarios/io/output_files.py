@@ -230,7 +230,7 @@ class AtomicFile:
 
 @contextlib.contextmanager
 def atomic_file(path: str | Path) -> Iterator[AtomicFile]:
-    """Provide a file that appears under its name at the end of the block. If the block raises an exception, no file appears.
+    """Open a file that is not visible under its name until the `with` block ends. If the block raises an exception, no file appears.
 
     Raises:
         InputError: the file cannot be written.
@@ -411,7 +411,7 @@ def refuse_stdout(option: str, path: str | Path | None, instead: str) -> None:
         InputError: `path` is `-`. The message says what to use instead.
     """
     if path is not None and str(path) == "-":
-        raise InputError(f"{option}: '-' is stdout; name {instead}")
+        raise InputError(f"{option}: '-' means stdout, which is not possible here; name {instead}")
 
 
 def cannot_be_written(path: str | Path, wrong: OSError) -> InputError:

@@ -30,7 +30,7 @@ _OPERATOR: Final = re.compile(r"(==|!=|<=|>=|<|>)")
 
 @attrs.frozen
 class Under:
-    """The releases that a step or an expectation applies to. A release must meet all the criteria.
+    """The releases that a step or an expectation applies to. A release is included only if it meets the criteria of all fields.
 
     Attributes:
         before: the first release that is not included, or None.

@@ -201,7 +201,7 @@ def each(node: Node, remedy: str, read: Callable[[Node], T]) -> tuple[T, ...]:
     """Read every item of a list with the same function.
 
     Raises:
-        ScriptError: at least one item is invalid. The error lists the mistakes in all items.
+        ScriptError: at least one item is invalid. The error message lists the mistakes in all items of the list.
     """
     items = as_items(node, remedy)
     with node.document.together():

@@ -22,7 +22,7 @@ from scenarios.logs.log_header import End
 from scenarios.logs.log_reader import LogReader, one_line
 
 MAX_SHOWN: Final = 100
-"""The maximum number of problems that the check lists. The check only counts any further problems."""
+"""The maximum number of problems that the check lists. The check counts further problems without listing them."""
 
 MAX_COUNTED: Final = 100_000
 """The number of problems after which the check stops, because the file is probably not an event log."""

@@ -86,8 +86,7 @@ class _Unpacked(io.RawIOBase):
         self._came = False
         """Whether any content has been returned."""
         self._most = MOST_UNPACKED
-        """The number of further decompressed bytes that the reader accepts. Each compressed byte that is read increases the number of
-        accepted bytes.
+        """The number of further decompressed bytes that the reader accepts. This number increases with each compressed byte that is read.
         """
 
     def readable(self) -> bool:

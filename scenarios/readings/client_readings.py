@@ -61,10 +61,10 @@ def _latency(share: float) -> Callable[..., Any]:
 
 
 LATENCY: Final = 11
-"""The index of `latency_us` in a `produce-acked` tuple."""
+"""The index of `latency_us` in the event tuple of a `produce-acked` event."""
 
 GIVEN_UP_AFTER: Final = 10
-"""The index of `waited_us` in a `produce-given-up` tuple."""
+"""The index of `waited_us` in the event tuple of a `produce-given-up` event."""
 
 
 def _longest_wait(moment: Moment, client: str) -> Any:

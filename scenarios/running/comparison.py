@@ -207,7 +207,7 @@ def _event_in_words(event: EventTuple | None, difference: Difference) -> str:
         return "no further events"
     other = difference.second if event is difference.first else difference.first
     if event[1] > difference.time:
-        return f"no event before {format_duration(event[1])}: {explain(event)}"
+        return f"no event until {format_duration(event[1])}; the next event is: {explain(event)}"
     if event[3] == "act" and other is not None and other[3] != "act":
         return f"no such act; the next event is: {explain(event)}"
     said = explain(event)

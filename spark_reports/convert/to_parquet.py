@@ -5,7 +5,7 @@ rows that are not events: the header line, and the text after the last event (th
 event is not stored, because `rows_to_lines` rebuilds the line from the columns. If the rebuilt line would differ from the original, the
 column `line` keeps the original.
 
-A dataset on this machine is written by pyarrow, which is five times as fast as Spark. A dataset on other machines is written by Spark.
+pyarrow writes local datasets, and is five times as fast as Spark. Spark writes remote datasets.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ def _charts(report: Report, sessions: Result) -> str:
             parts.append(f"<h3>{escape(escape_value(session))}</h3>")
         if short := svg_charts.joined(of["timeline"]):
             parts.append(
-                f'<p class="notes">{short:,} short bars are omitted, harmless ones first. The preceding bar extends over the place of an omitted bar.</p>'
+                f'<p class="notes">{short:,} short bars are omitted, harmless ones first. The preceding bar covers the time of an omitted bar.</p>'
             )
         parts.append(f"<figure>{svg_charts.timeline(of['timeline'], of.get('unavailability', []), end)}</figure>")
         parts.append(_curves(of.get("curves", []), of.get("held", []), end))

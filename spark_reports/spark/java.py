@@ -153,7 +153,7 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
 
 
 def _run(java: Path, *options: str) -> tuple[int, str] | None:
-    """Run a `java` program that ends soon, and return its exit code and output, or None if the program cannot run."""
+    """Run a short-lived `java` command, and return its exit code and output, or None if the command cannot run."""
     try:
         done = subprocess.run(
             [str(java), *options],

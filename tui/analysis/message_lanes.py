@@ -22,7 +22,7 @@ CLIENTS: Final = "clients"
 """The name of the column for producers and consumers."""
 
 MOST: Final = 4_000
-"""The maximum number of steps that a lane keeps. The oldest steps are dropped."""
+"""The maximum number of steps that a lane keeps. When a lane has more steps, the oldest ones are dropped."""
 
 _AT: Final = {
     name: (4 + columns.index("topic"), 4 + columns.index("partition"))
@@ -100,7 +100,7 @@ occurred."""
 
 
 def step_of(event: EventTuple, find: Callable[[int], EventTuple | None], leading: str = "") -> LaneStep:
-    """Return the lane step for an event, with the sender of the message that triggered the event.
+    """Convert an event to a `LaneStep`, which also names the sender of the message that triggered the event.
 
     Args:
         event: the event to convert.

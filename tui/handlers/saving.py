@@ -129,7 +129,7 @@ class Saving:
             self.screen.prompts.say(f"picture saved as {name}")
 
     def confirm_unsaved(self, title: str, label: str, key: str, go: Callable[[], object], *, leaves: bool = False) -> None:
-        """End the session by calling `go`. If the session's acts would be lost, first ask whether to save them.
+        """End the session by calling the function `go`. If unsaved acts would be lost, first ask whether to save them.
 
         Args:
             title: the heading of the question.

@@ -112,7 +112,8 @@ def _header(scene: Scene, width: int, paint: Palette) -> Strip:
 
 
 def _blocks(scene: Scene, width: int, height: int, paint: Palette) -> list[Strip]:
-    """Return the blocks of the systems: four columns, two rows of two, or the pair with the selected system."""
+    """Return the lines of the systems' blocks. Depending on the size of the screen, there are four columns, two rows of two blocks, or only
+    the two blocks of the pair that contains the selected system."""
     count = len(scene.views)
     if width >= WIDE:
         groups = [range(count)]

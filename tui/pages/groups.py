@@ -252,7 +252,7 @@ def _paint_history(names: list[str], history: History, now: int, paint: Palette,
 
 
 class GroupsPage(Page):
-    """The page with the groups. The keys ↑ and ↓ select a group."""
+    """The page that shows the consumer groups. The keys ↑ and ↓ select a group."""
 
     name: ClassVar[str] = "groups"
     calm: ClassVar[bool] = False

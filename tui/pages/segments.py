@@ -30,7 +30,7 @@ def lookup_target(text: str) -> tuple[int | None, int | None]:
 
 
 def paint_segments(report: SegmentReport, paint: Palette, width: int) -> list[Strip]:
-    """Return the lines of the dialog."""
+    """Return the lines of the dialog that shows a log's segments."""
     lines = [Row().add(line, paint.text).strip(width) for text in heading(report) for line in wrap(text, width)]
     columns = (
         Column("segment"), Column("offsets", right=True, rank=1), Column("batches", right=True, rank=4), Column(".log", right=True),

@@ -105,7 +105,8 @@ class Group:
 
 
 Row = tuple[EventTuple, Group | None, bool]
-"""A line of the event log: its event, the group that is folded into the line (or None), and whether the line is part of an opened group."""
+"""A line of the event log: its event, the group that is collapsed into the line (or None), and whether the line is part of an expanded
+group."""
 
 
 class EventRows(Protocol):

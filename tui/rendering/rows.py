@@ -71,7 +71,7 @@ class Row:
         return self
 
     def join(self, parts: Iterable[tuple[str, Style]]) -> Row:
-        """Append several texts."""
+        """Append several strings, each with its style."""
         for text, style in parts:
             self.add(text, style)
         return self

@@ -79,7 +79,7 @@ class Playback:
 
     @property
     def moving(self) -> bool:
-        """Whether frames can change anything, because the session is playing or a task is running."""
+        """Whether the displayed state can change from one frame to the next, because the session is playing or a task is running."""
         return self.playing or self._history.task_target is not None
 
     def play(self) -> None:
@@ -134,8 +134,8 @@ class Playback:
             self.pause()
 
     def _play_steps(self, wall: float) -> None:
-        """Execute the steps of a cluster at the pace `by-hand`, which take no virtual time. At speed 1, one step is executed per wall
-        second.
+        """Execute the steps of a cluster at the pace `by-hand`, which take no virtual time. At speed 1, one step is executed per second of
+        real time.
         """
         self._debt += wall * min(self.speed, 1 / max(wall, 1e-6)) * SECOND
         replay_run = self._history.replay_run

@@ -86,7 +86,7 @@ _tab: ContextVar[_Tab] = ContextVar("_tab")
 
 
 class PlayServer(Server):
-    """A web server for one command. Each WebSocket connection runs the server's command in a new process."""
+    """A web server that runs a command in the browser. Each websocket starts a new process of the command."""
 
     def __init__(self, command: str, host: str, port: int, *, public_url: str, sessions: int) -> None:
         """Create the server.

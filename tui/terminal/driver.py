@@ -1,9 +1,9 @@
 """Textual's terminal driver, adapted to handle a terminal that closes, and a SIGCONT that does not follow a stop.
 
-When a terminal closes, its processes receive SIGHUP and SIGCONT. When it receives this SIGCONT, Textual's driver would start a second time,
-with a second thread that reads keys and a second thread that writes. The second thread that writes would fail at its first write, and on
-exit the process would wait for that thread forever. This module uses the private names `_app`, `_file`, `_auto_restart`,
-`_sigcont_application`, and `_must_signal_resume` of Textual. If Textual changes these names, tests/tui/terminal/test_driver.py fails.
+When a terminal closes, its processes receive SIGHUP and SIGCONT. On this SIGCONT, Textual's own driver would start a second time, with a
+second thread that reads keys and a second thread that writes. The second writing thread would fail at its first write, and on exit the
+process would wait for that thread forever. This module uses the private names `_app`, `_file`, `_auto_restart`, `_sigcont_application`, and
+`_must_signal_resume` of Textual. If Textual changes these names, tests/tui/terminal/test_driver.py fails.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ acknowledges writes with acks=all. The HW is the smallest LEO among certain repl
 Independently of the replication steps, a timer on the broker calls `maybe_shrink_isr` once or twice per replica.lag.time.max.ms, depending
 on the release. The controller commits or refuses each ISR change (`handle_alter_partition_update`, `handle_alter_partition_error`). The
 controller also decides which broker leads (`core.kafka.broker.leadership`, which also sets the ISR and drops a pending change). Before 2.7,
-the leader itself writes the ISR to ZooKeeper; the methods of `Partition` are the same. If a rule depends on the release, the code checks a
-flag of `core.kafka.release`.
+the leader itself writes the ISR to ZooKeeper, but calls the same methods of `Partition`. If a rule depends on the release, the code checks
+a flag of `core.kafka.release`.
 """
 
 from __future__ import annotations

@@ -22,10 +22,10 @@ RETRY_BACKOFF: Final = 100 * US_PER_MS
 """The default of retry.backoff.ms in the Java clients, in µs."""
 
 MAX_RETRY_BACKOFF: Final = SECOND
-"""The default of retry.backoff.max.ms, which limits a back-off that doubles with each attempt (KIP-580, since 3.7), in µs."""
+"""The default of retry.backoff.max.ms, which limits a backoff that doubles with each attempt (KIP-580, since 3.7), in µs."""
 
 RECONNECT_BACKOFF: Final = 50 * US_PER_MS
-"""The default of reconnect.backoff.ms, in µs. The back-off doubles with each consecutive failure."""
+"""The default of reconnect.backoff.ms, in µs. The backoff doubles with each consecutive failure."""
 
 MAX_RECONNECT_BACKOFF: Final = SECOND
 """The default of reconnect.backoff.max.ms, in µs."""
@@ -123,7 +123,7 @@ class Client(Node, metaclass=ABCMeta):
         return node in self._connected
 
     def connection_failed(self, node: str) -> None:
-        """Record a broken or refused connection. The back-off doubles with each consecutive failure."""
+        """Record a broken or refused connection. The backoff doubles with each consecutive failure."""
         self._connected.pop(node, None)
         backoff = min(2 * self._reconnect[node][1], MAX_RECONNECT_BACKOFF) if node in self._reconnect else RECONNECT_BACKOFF
         self._reconnect[node] = (self.journal.now + backoff, backoff)

@@ -100,7 +100,7 @@ end, and the values replace these phrases.
 
 
 def _because(reason: str) -> str:
-    """Return the wording of a reason for a sentence. Logs keep the original wording."""
+    """Return the wording of a reason for a sentence. The event logs contain the original wording of the reason."""
     if reason.endswith(" voters in touch"):
         return f"the controller can reach {reason.removesuffix(' in touch')}"
     for end, (one, several) in _BROKERS_DID.items():

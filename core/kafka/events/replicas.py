@@ -227,7 +227,7 @@ class FetcherLags(Event, kind="fetcher-lags", source="FetcherLagMetrics#lag", le
 
 
 class FetcherDisconnected(Event, kind="fetcher-disconnected", source="ReplicaFetcherBlockingSend", level=DETAIL):
-    """A follower lost its connection to a leader. The follower fetches the partitions again after a back-off."""
+    """A follower lost its connection to a leader. The follower fetches the partitions again after a backoff."""
 
     broker: int
     leader: int

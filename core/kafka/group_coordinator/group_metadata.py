@@ -65,7 +65,8 @@ class GroupMetadata:
         return None if stored is None else stored.committed
 
     def store(self, tp: TopicPartition, stored: StoredOffset) -> bool:
-        """Store a committed offset, unless a later record in the log has already set it. Return whether the offset was stored."""
+        """Store a committed offset, unless a later record in the log has already set it. Return True if this call stored the committed
+        offset."""
         known = self.offsets.get(tp)
         if known is not None and known.record_offset > stored.record_offset:
             return False

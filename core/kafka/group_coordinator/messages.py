@@ -16,7 +16,7 @@ OffsetToCommit = tuple[TopicPartition, int, int]
 class GroupMembership(NamedTuple):
     """The membership that a client claims in a commit: its member ID, its generation, and its group.instance.id.
 
-    A client that assigns its partitions itself is not a member of the group, and sends the default values.
+    A client that assigns its partitions itself is not a member of the group, and sends the default values of all fields.
     """
 
     member_id: str = ""

@@ -185,8 +185,8 @@ class Term:
         return total - size + size * max(offset - base, 0) // records
 
     def offset_within(self, start: int, end: int, limit: int) -> int:
-        """Return the largest offset up to `end` below which this term has at most `limit` bytes. If the first record after `start` exceeds
-        the limit, return the offset after this record."""
+        """Return the largest offset, at most `end`, such that the records of this term below it have at most `limit` bytes in total. If the
+        first record after `start` exceeds the limit, return the offset after this record."""
         totals = self.totals
         i = bisect_right(totals, limit)
         if i == len(totals):

@@ -20,9 +20,9 @@ class ReadableLog:
         log_start: the first readable offset; records below it are waiting to be deleted.
         starts, terms: the start offsets and the terms of the runs, in offset order, starting at the first segment's base. Like `bases`,
             `starts` and `terms` are immutable tuples, which snapshots share.
-        tail: the last run's term; None if the log is empty.
-        bases: the segment base offsets that `ReplicaLog.roll` has computed so far; None means a single segment that starts at the first
-            offset.
+        tail: the term of the last records; None if the log is empty.
+        bases: the base offsets of segments that have been computed so far (`ReplicaLog.roll`); None means a single segment that starts at
+            the first offset.
     """
 
     __slots__ = ("bases", "leo", "log_start", "starts", "tail", "terms")

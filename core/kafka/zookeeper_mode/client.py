@@ -50,7 +50,7 @@ class SessionListener(Protocol):
 
 
 class ZooKeeperClient:
-    """A client with one session.
+    """A broker's ZooKeeper client, which has at most one session at a time.
 
     Attributes:
         session: the session's number; 0 if there is none.

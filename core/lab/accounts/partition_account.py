@@ -29,8 +29,8 @@ class Losses:
     Attributes:
         lost: the offsets that were acknowledged or read but are not in the leader's log, by term.
         cuts: the records that truncation or power loss removed from each broker's log.
-        shortened: the former log end of each broker whose log was cut. Until a log reaches that end again, a leader can overestimate the
-            length of the log.
+        shortened: the former log end of each broker whose log was cut. Until a log reaches its former end again, a leader can overestimate
+            the length of the log.
         loss_causes: ranges of lost records, each with the event that removed them, as found by comparisons with a leader's log; the newest
             range is last.
     """

@@ -99,7 +99,7 @@ class LostRecords(NamedTuple):
     Attributes:
         producer: the name of the records' producer.
         start: the counter of the first record.
-        end: the counter after the last record's counter.
+        end: the counter of the last record, plus 1.
         tp: the partition of the records.
         epoch: the leader epoch in which the records were written.
         node: the address of the broker that acknowledged the records.

@@ -108,7 +108,7 @@ class WorkloadClient(Client):
         self.timer(max(0, loop.start - self.journal.now), "write" if isinstance(loop, WriteLoop) else "read", loop)
 
     def stop(self) -> None:
-        """Stop all loops of reads and writes. Outstanding writes continue until their time limit."""
+        """Stop all loops of reads and writes. Unfinished writes continue until they reach their time limit."""
         self.incarnation += 1
         for request, pending in self.pending.items():
             self.timer(max(0, pending.invoked + REQUEST_TIMEOUT - self.journal.now), "limit", request)

@@ -131,7 +131,7 @@ class KafkaSystem:
     # --- acts ---------------------------------------------------------------------------------------------------------
 
     def do(self, act: acts.Act) -> None:
-        """Execute an act of the other models.
+        """Translate an act that all models share into acts of the Kafka laboratory, and execute them.
 
         Raises:
             ActRefused: the act is impossible now or makes no sense in Kafka.
@@ -198,7 +198,7 @@ class KafkaSystem:
             self.do(acts.SlowLink(a, b, self.settings.latency))
 
     def stop_load(self) -> None:
-        """Stop all loops of all clients. Outstanding requests continue."""
+        """Stop all loops of all clients. Requests that have already been sent continue."""
         for client in self.clients.values():
             client.stop()
 

@@ -54,7 +54,8 @@ NAMES: Final = ("kafka", "mysql-semi-sync", "elasticsearch", "quorum")
 """The systems that the screen shows."""
 
 WEAK_NAMES: Final = ("kafka-acks-1", "mysql", "elasticsearch", "quorum")
-"""The same systems, but Kafka and MySQL acknowledge a write before another copy has it."""
+"""The systems that the screen shows with weak settings: the systems in `NAMES`, but Kafka and MySQL acknowledge a write before another copy
+has it."""
 
 
 @attrs.frozen
@@ -98,7 +99,7 @@ class LiveRun(Run):
 
     Attributes:
         events: the latest events of the system.
-        silent_since: the time of the primary's fault, µs since the start; -1 if there is none.
+        silent_since: the time from the start of the run to the primary's fault, in µs; -1 if the primary has no fault.
         last_act: the sequence number of the first event of the last fault.
     """
 

@@ -113,8 +113,8 @@ class Variant:
     resized: Callable[[int], Build] | None = None
 
     def sized(self, servers: int) -> Build:
-        """Return the function that builds the system with the given number of servers. If the settings determine the number of servers,
-        return `build`.
+        """Return the function that builds the system with the given number of servers. If the system's settings determine the number of
+        servers, ignore the given number and return `build`.
         """
         return self.build if self.resized is None else self.resized(servers)
 

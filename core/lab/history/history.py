@@ -487,4 +487,4 @@ class History(TaskRunner):
 
 
 def _nothing_of(found: bool) -> None:
-    """Do nothing with the result of a search."""
+    """Ignore the result of a search. This function is the default callback."""

@@ -79,7 +79,7 @@ class Playable(Protocol):
         """Return the virtual time of the next event of the cluster or act of the scenario, in µs; None if nothing is scheduled."""
 
     def step(self) -> bool:
-        """Execute one step. Return False if there is no step."""
+        """Execute the next step. Return False if no step is left."""
 
     def advance_to(self, time_us: int) -> None:
         """Execute everything that is due up to and including a given virtual time, in µs."""

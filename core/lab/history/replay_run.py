@@ -72,7 +72,7 @@ class StepIndex:
         self._count = count + 1
 
     def prefix(self, count: int) -> StepIndex:
-        """Return an index that ends after the first `count` entries."""
+        """Return an index that contains only the first `count` entries of this index."""
         other = StepIndex()
         other._all, other._count = self._all, count
         return other
@@ -154,7 +154,8 @@ class ReplayRun:
         return self.playable.next_due() if coming is None else max(coming.time, self.cluster.now)
 
     def step(self) -> bool:
-        """Execute the next recorded act or step. Return False if there is neither a step nor an act."""
+        """If a recorded act is due before the next step, execute the act; otherwise, execute the next step. Return False if there is
+        neither."""
         coming = self._next_recorded_act()
         if coming is not None:
             self.move_clock(coming.time)

@@ -118,7 +118,7 @@ class TravelTask:
         return True
 
     def _advance_silently(self, should_yield: ShouldYield) -> bool:
-        """Run like `advance`, but send no events, because all of them are known."""
+        """Run like `advance`, but do not report events, because the session already knows all of them."""
         replay_run, destination, known = self.replay_run, self.destination, self._retained
         ends = known.step_index
         assert ends is not None

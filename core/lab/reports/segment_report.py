@@ -30,7 +30,7 @@ class SegmentRow:
         end: the base offset of the next segment, or the LEO.
         active: whether the log appends to the segment.
         batches: the number of batches in the segment.
-        bytes: the size of the segment that segment.bytes limits.
+        bytes: the size of the segment in the model, which segment.bytes limits.
         wire_bytes: the size of the segment's batches in Kafka's format, uncompressed.
         offset_entries: the number of entries in the offset index.
         time_entries: the number of entries in the time index.

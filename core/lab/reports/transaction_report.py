@@ -63,7 +63,7 @@ class HeldPartition:
     Attributes:
         tp: the topic and the number of the partition.
         leader: the leader of the partition.
-        last_stable_offset: the LSO, at which consumers with read_committed stop.
+        last_stable_offset: the LSO, up to which read_committed consumers read.
         high_watermark: the high watermark of the partition.
         first_offset: the first offset of the oldest open transaction; the LSO if only a transaction marker is not committed yet.
         producer_id: the producer ID of the oldest open transaction; -1 if only a transaction marker is not committed yet.

@@ -139,7 +139,7 @@ class RecordTrace:
         """Do nothing, because the events of the deletion are part of the trace."""
 
     def leader_changed(self, tp: TopicPartition, log: ReplicaLog) -> None:
-        """Do nothing, because the trace compares all replicas."""
+        """Do nothing, because the trace does not depend on which log is authoritative: it compares all replicas."""
 
     def records_consumed(self, consumer: str, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
         """If a consumer has read one of the traced records, remember which one. The journal records the event of the read after this call."""

@@ -63,7 +63,7 @@ class Primary:
         failing: the copies that the master was asked to remove.
         open: the writes that are not acknowledged yet, by sequence number.
         parked: the writes that wait for active copies: coordinating node, number, row, and time of arrival.
-        left: the time at which each copy left the replication group, virtual µs.
+        left: the time at which each copy left the replication group, in µs.
         told: the global checkpoint that was last sent to the copies.
     """
 

@@ -202,7 +202,8 @@ class MySQLServer(Server):
             self._switch_off(self.journal.now - self.semi_sync.waiting[index])
 
     def _switch_off(self, waited: int) -> None:
-        """Fall back to asynchronous replication. All waiting commits are acknowledged, and their clients do not learn why."""
+        """Fall back to asynchronous replication. The source acknowledges all waiting commits without telling the clients that too few
+        replicas have confirmed them."""
         waiting = sorted(self.semi_sync.waiting)
         self.semi_sync.on = False
         self.emit(events.SemiSyncOff.kind, self.address, len(waiting), waited)
@@ -247,7 +248,8 @@ class MySQLServer(Server):
     def _objection(self, start: StartReplication) -> str:
         """Return why the source cannot serve a replica (error 1236); empty if the source can serve it.
 
-        To find out whether the replica is ahead, MySQL checks only the source's own GTIDs. MariaDB checks only one position.
+        To find out whether the replica is ahead, MySQL checks only the source's own GTIDs. MariaDB checks only whether the replica's start
+        position is in the source's binary log.
         """
         if self.settings.mariadb:
             if start.position is not None and self._index_of(start.position) < 0:

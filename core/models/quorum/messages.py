@@ -60,7 +60,7 @@ class Appended(NamedTuple):
     """The answer to the entries or the heartbeat from a leader.
 
     Attributes:
-        ok: whether the node has the entry before the first one.
+        ok: whether the node accepted the message, which requires that its log contains the entry before the sent entries.
         stored: the last index up to which the log on disk equals the leader's; if not `ok`, the highest index that the leader can try next.
         round: the number of the round that the leader sent with its message.
     """

@@ -77,7 +77,7 @@ class Reads:
         self.waiting: list[WaitingRead] = []
 
     def clear(self) -> None:
-        """Forget all reads."""
+        """Drop all waiting reads, and forget which heartbeat rounds the other nodes have confirmed."""
         self.waiting.clear()
         self.confirmed.clear()
 

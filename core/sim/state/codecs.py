@@ -20,8 +20,8 @@ from core.sim.state.append_only_list import AppendOnlyList
 from core.sim.state.fields import ATOMS, FieldValue, fields_of, final_of, is_frozen, outside, reader
 
 FEW: Final = 8
-"""If at most this many values of an object have changed, all of them are visited; otherwise, only those that the object did not hold before
-are visited.
+"""The number of changed values of an object up to which all of them are visited. If more values have changed, those that the object already
+held at another place are skipped.
 """
 
 State = tuple[FieldValue, ...]
@@ -61,7 +61,7 @@ class Codec:
     def new_values(
         self, places: Sequence[int], states: list[State], former: list[State]
     ) -> Iterator[tuple[Sequence[int], list[FieldValue]]]:
-        """Yield the values that can lead to other objects and that are new in the states, with the places at which these values might be."""
+        """Yield the new values in the states that can refer to other objects, with the places at which these values might be."""
         for at, state, held in zip(places, states, former, strict=True):
             if not ATOMS.issuperset(map(type, state)):
                 others = compress(state, map(is_not, state, held)) if len(state) == len(held) else state

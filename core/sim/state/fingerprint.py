@@ -26,7 +26,7 @@ Form = Any
 """The form that represents a value in a fingerprint: nested tuples and lists of atoms."""
 
 Way = Callable[[Any], Form]
-"""A function that returns the form of a value of one type."""
+"""A function that converts values of one type to their form in a fingerprint (`Form`)."""
 
 ATOMS: Final[frozenset[type]] = frozenset({int, str, bool, float, bytes, type(None)})
 """The types of the values whose form is the value itself."""
@@ -125,7 +125,7 @@ class _Writer:
         self._labels: dict[str, dict[int, int]] = {}
 
     def write(self, value: object) -> Form:
-        """Return the form of a value."""
+        """Convert a value of any type to its form in a fingerprint."""
         way = self._ways.get(type(value))
         if way is None:
             way = self._ways[type(value)] = self._way(type(value))

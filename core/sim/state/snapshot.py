@@ -29,7 +29,8 @@ PLACE: Final = 16
 """The number of list entries in a snapshot that take as much memory as one object's state."""
 
 AT_ONCE: Final = 256
-"""The number of objects that are read before their states are compared. A small number of objects stays in the processor's cache."""
+"""The number of objects that are read before their states are compared. The number is small, so that these objects stay in the processor's
+cache."""
 
 FEW_OF_CLASS: Final = 32
 """If fewer objects of a class than this number are found at once, they are read together with the objects of other small classes."""
@@ -70,8 +71,8 @@ class Group:
         return places, present
 
     def add(self, found: list[object], visit: Visit) -> int:
-        """Read new objects, and visit the values that they refer to. Return the memory that is not shared with the last snapshot, in list
-        entries (`PLACE`)."""
+        """Read new objects, and visit the values that refer to other objects. Return how many list entries are not shared with the last
+        snapshot."""
         values = [value for value in chain.from_iterable(map(self.codec.read_final, found)) if type(value) not in ATOMS]
         if values:
             visit(values)
@@ -82,8 +83,8 @@ class Group:
         return self._changed(places, states, [()] * len(states), visit)
 
     def update(self, visit: Visit) -> int:
-        """Read the objects, and visit the values that they refer to. Return the memory that is no longer shared with the last snapshot, in
-        list entries (`PLACE`)."""
+        """Read the objects, and visit the values that refer to other objects. Return how many list entries are no longer shared with the
+        last snapshot."""
         former = self.states
         places, states = self._differences(former, self.codec.read)
         held = [former[at] for at in places]
@@ -226,8 +227,8 @@ class Objects:
                 group.states = []
 
     def _update_found(self) -> int:
-        """Read the objects that were found, and the objects that they refer to. Return the memory that is not shared with the last
-        snapshot, in list entries (`PLACE`).
+        """Read the objects that were found, and the objects that are reachable from them. Return how many list entries are not shared with
+        the last snapshot.
         """
         changed = 0
         while self._found:

@@ -37,7 +37,7 @@ REBALANCES: Final = Summary(
         "consumer protocol (KIP-848) begins when the epoch of the group increases. `outcome` is stable, empty (the last member left), "
         "repeated (another rebalance began first), "
         "or open (the session ended first). `generation` is the generation or the group epoch after the rebalance, and `members` is the "
-        "number of members at its start. "
+        "number of members at the start of the rebalance. "
         "`broker` is the coordinator. `max_unowned` is the greatest number of partitions that no running consumer had during the rebalance."
     ),
     kinds=(*REBALANCE_KINDS, *OWNER_KINDS),

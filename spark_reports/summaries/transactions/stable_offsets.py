@@ -45,7 +45,8 @@ STABLE_OFFSETS: Final = Summary(
     title="Time during which transactions held back the last stable offset, by partition",
     notes=(
         "Consumers with isolation.level=read_committed read up to the last stable offset (LSO). A transaction holds back the LSO from the "
-        "time at which the high watermark passes the first record of the transaction until the high watermark passes its marker. "
+        "time at which the high watermark passes the first record of the transaction until the high watermark passes the "
+        "transaction's marker. "
         "`held_us` is the time during which the LSO was below the high watermark. Overlapping and adjacent intervals form one window, and "
         "`longest_us` is the length of the longest window. `largest_gap` is the largest number of offsets between the LSO and the high "
         "watermark. `held_at_end` is 1 if the LSO is held back at the end of the log. The table covers neither time without a "

@@ -77,11 +77,9 @@ TRANSACTIONS: Final = Summary(
     title="Transactions by transactional ID and outcome",
     notes=(
         "`outcome` is the decision of the coordinator: committed or aborted. `outcome` is open if the coordinator has not decided by the "
-        "end of the log. Columns that end in `_decided_us` contain the time from the start of a transaction in the producer until the "
-        "decision is "
-        "in `__transaction_state`. Columns that end in `_decided_us` omit transactions whose start is not in the log, such as an abort "
-        "without a transaction. Columns "
-        "that end in `_complete_us` contain the time from the decision until all markers are written. `incomplete` counts the decided "
+        "end of the log. Columns that end in `_decided_us` contain the time from the moment when the producer begins a "
+        "transaction until the decision is in `__transaction_state`. Columns that end in `_decided_us` omit transactions whose start is "
+        "not in the log, such as an abort without a transaction. Columns that end in `_complete_us` contain the time from the decision until all markers are written. `incomplete` counts the decided "
         "transactions that lack a marker at the end. Percentiles use the nearest-rank method."
     ),
     kinds=("transaction-begun", "transaction-state"),

@@ -21,7 +21,7 @@ from spark_reports.errors import ReportError
 from spark_reports.sweep.simulation.simulate_run import AnyGrid, Chunk, FinishedChunk, RunFailed, simulate_chunk
 
 ATTEMPTS: Final = 4
-"""The sweep fails after this number of consecutive pools have broken."""
+"""The number of consecutive process pools that must break before the sweep fails."""
 
 _grid: AnyGrid | None = None
 
@@ -44,8 +44,8 @@ def _end_with_parent() -> None:
 def _terminal_signals_blocked() -> Iterator[None]:
     """Prevent the signals that Ctrl-C and a terminal hangup send from reaching the processes that start in this block.
 
-    The parent process alone handles the signals, and stops the processes that it has started. In the parent, the signals are delivered when
-    the block ends.
+    Only the parent process handles the signals, and then stops the processes that it has started. Signals that arrive during the block
+    reach the parent when the block ends.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
     try:

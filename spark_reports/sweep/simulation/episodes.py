@@ -19,7 +19,7 @@ from spark_reports.sweep.grid.grid import Cell, FaultWindow, Grid, ProducerLoad
 from spark_reports.sweep.simulation.draw_faults import DrawnFault, FaultAct, draw_faults
 
 START_GRAIN: Final = 10 * SECOND
-"""The time, in µs, at multiples of which episodes begin. Loads change at multiples of `LOAD_GRAIN`.
+"""Episodes begin at multiples of this time, in µs. Loads change at multiples of `LOAD_GRAIN`.
 
 A fault can begin at any microsecond, so that faults occur in every phase of the periodic work of producers and brokers.
 """

@@ -37,7 +37,7 @@ class CellResult:
             that wait, which is not part of `write_down`.
         unacknowledged: the sum of `write_down` and `stalled`, in µs.
         latencies: the percentiles of produce latency in the simulated time, in µs; None if nothing was sent.
-        acked, failed, unanswered, duplicated: the numbers of records in all runs.
+        acked, failed, unanswered, duplicated: the total numbers of such records, over all runs.
         faults, episodes, unclean, not_whole, events: the sums over all runs (see `simulate_run.Run`).
         simulated_us: the virtual time of all runs, in µs.
     """

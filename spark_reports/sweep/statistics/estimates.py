@@ -32,7 +32,7 @@ class Estimate:
 
     @property
     def width(self) -> float:
-        """The width of the interval."""
+        """The width of the confidence interval."""
         return self.high - self.low
 
 
@@ -70,7 +70,8 @@ def bootstrap(values: Sequence[float], seed: str) -> Estimate:
 
 
 def _blocks(values: Sequence[float]) -> list[float]:
-    """Return the values, or the means of blocks of values. Values that do not fill a block are added to the last block."""
+    """Return the values if there are at most `MAX_BLOCKS`; otherwise, the means of `MAX_BLOCKS` blocks of values. Values that do not fill a
+    block are added to the last block."""
     if len(values) <= MAX_BLOCKS:
         return list(values)
     size = len(values) // MAX_BLOCKS

@@ -124,7 +124,7 @@ MODEL_COLUMNS: Final = (
 
 
 def model_row(outcome: ModelCellResult) -> list[Any]:
-    """Return the row of a system in the order of `MODEL_COLUMNS`. Numbers are rounded, so that they print the same everywhere."""
+    """Return the row of a system in the order of `MODEL_COLUMNS`. Numbers are rounded, so that the output is the same on every machine."""
     bounds = [getattr(outcome, name) for name in ESTIMATES]
     return [
         outcome.cell.number, outcome.cell.name, outcome.cell.variant.model, outcome.runs, len(outcome.losing), outcome.offline,

@@ -340,12 +340,18 @@ def test_a_dash_is_stdout_and_nothing_else_stands_there(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["checkpoints", "small.yaml", "-o", "-"], "-o: '-' is stdout; name a directory"),
-        (["report", "log.jsonl", "-o", "-"], "-o: '-' is stdout; name a directory"),
-        (["log", "convert", "log.jsonl", "-o", "-"], "-o: '-' is stdout; name a file or a directory"),
-        (["sweep", "grid.yaml", "-o", "-"], "-o: '-' is stdout; name a directory"),
-        (["play", "small.yaml", "--log", "-"], "--log: '-' is stdout; name a file; the playground itself uses stdout"),
-        (["play", "small.yaml", "--record", "-"], "--record: '-' is stdout; name a file; the playground itself uses stdout"),
+        (["checkpoints", "small.yaml", "-o", "-"], "-o: '-' means stdout, which is not possible here; name a directory"),
+        (["report", "log.jsonl", "-o", "-"], "-o: '-' means stdout, which is not possible here; name a directory"),
+        (["log", "convert", "log.jsonl", "-o", "-"], "-o: '-' means stdout, which is not possible here; name a file or a directory"),
+        (["sweep", "grid.yaml", "-o", "-"], "-o: '-' means stdout, which is not possible here; name a directory"),
+        (
+            ["play", "small.yaml", "--log", "-"],
+            "--log: '-' means stdout, which is not possible here; name a file; the playground itself uses stdout",
+        ),
+        (
+            ["play", "small.yaml", "--record", "-"],
+            "--record: '-' means stdout, which is not possible here; name a file; the playground itself uses stdout",
+        ),
         (["run", "small.yaml", "--log", "-", "--junit", "-"], "--log: --junit already writes to stdout; name a file"),
         (["run", "small.yaml", "--json", "--junit", "-"], "--junit: --json already writes to stdout; name a file"),
         (["report", "log.jsonl", "--json", "--html", "/dev/stdout"], "--html: --json already writes to stdout; name a file"),

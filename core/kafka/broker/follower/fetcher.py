@@ -41,7 +41,7 @@ class Fetcher:
         timeout_at: the time when the armed timer checks whether the request has timed out; -1 if no timer is armed, for example while
             fetches are elided.
         preparing: partitions that need a truncation point or the bounds of the leader's log before they can be fetched (ordered set).
-        waking_at: the time when the armed timer ends a back-off; -1 if no timer is armed.
+        waking_at: the time when the armed timer ends a backoff; -1 if no timer is armed.
         unsent: partitions whose state the leader's session does not know yet, in order. Each partition maps to its part of the next fetch,
             or to None if that part has not been computed yet.
         prepared: whether the values in `unsent` have been computed for all partitions.
@@ -203,7 +203,7 @@ class Fetcher:
         self.forgotten[tp] = None
 
     def delay(self, state: PartitionFetchState) -> None:
-        """Stop fetching a partition for a back-off time (`AbstractFetcherThread#delayPartitions`)."""
+        """Stop fetching a partition until a backoff has elapsed (`AbstractFetcherThread#delayPartitions`)."""
         state.delayed_until = self.broker.journal.now + self.broker.fetch_backoff
         state.sent_epoch = NO_EPOCH
         self._leave_session(state.partition.tp)
@@ -224,7 +224,7 @@ class Fetcher:
 
     def _request_offsets(self) -> bool:
         """Request truncation points or the bounds of the leader's log. Return False if all partitions that need a truncation point or
-        bounds are in a back-off.
+        bounds are in a backoff.
         """
         now = self.broker.journal.now
         asking = []
@@ -275,8 +275,8 @@ class Fetcher:
         return True
 
     def _send_fetch(self, changed: tuple[FetchPartitionFields, ...], max_wait: int, min_bytes: int, max_records: int) -> None:
-        """Send a fetch that contains the partitions that have changed (`ReplicaFetcherThread#buildFetch`). The fetch brings the leader's
-        session up to date.
+        """Send a fetch that contains the partitions that have changed (`ReplicaFetcherThread#buildFetch`). The leader updates its copy of
+        the fetch session from this fetch.
         """
         broker = self.broker
         forgotten = () if self.full else tuple(self.forgotten)
@@ -322,7 +322,7 @@ class Fetcher:
         return self.in_flight
 
     def wake(self) -> None:
-        """End the back-offs whose time has elapsed."""
+        """End the backoffs whose time has elapsed."""
         self.waking_at = -1
         now = self.broker.journal.now
         later = -1
@@ -343,7 +343,7 @@ class Fetcher:
         self._arm_wake(self.broker.journal.now)
 
     def end_back_offs(self) -> None:
-        """End all back-offs, because the user has requested a fetch in by-hand mode."""
+        """End all backoffs, because the user has requested a fetch in by-hand mode."""
         for tp, state in self.states.items():
             if state.delayed_until:
                 state.delayed_until = 0

@@ -26,9 +26,9 @@ class PartitionFetchState:
         state: TRUNCATING or FETCHING.
         asked_epoch: the epoch whose end offset the fetcher requests while it truncates.
         leader_high_watermark: the leader's high watermark in the last response; -1 before the first response.
-        sent_epoch: the leader epoch in the last request that contained the partition; -1 during a back-off. A response is valid only if
+        sent_epoch: the leader epoch in the last request that contained the partition; -1 during a backoff. A response is valid only if
             `sent_epoch` equals `leader_epoch`; otherwise, the request belongs to a former epoch.
-        delayed_until: the time when the back-off ends, in µs; 0 if the partition is not in a back-off.
+        delayed_until: the time when the backoff ends, in µs; 0 if no backoff is in progress.
         out_of_range: whether the fetcher must first ask for the bounds of the leader's log.
         checked: whether the durability account knows that the follower has received its first response from this leader.
     """

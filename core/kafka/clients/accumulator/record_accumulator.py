@@ -29,7 +29,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         acks: the acks of new batches: 0, 1, or -1 for all.
         queues: the batches to send, by partition.
         in_flight: the batches that are waiting for a response, by correlation ID.
-        exponential_backoff: whether the retry back-off doubles with each attempt (KIP-580) and ends early when a new leader is known
+        exponential_backoff: whether the retry backoff doubles with each attempt (KIP-580) and ends early when a new leader is known
             (KAFKA-15415), since 3.7.
         sent: the number of records produced.
         timeout_check_armed: whether the timer for the next timeout check is armed.

@@ -159,7 +159,7 @@ class GroupConsumer(Consumer):
     # --- the group coordinator -------------------------------------------------------------------------------------
 
     def fetch_offsets(self) -> None:
-        """Forget the positions, and request the committed offsets of all partitions. The call has ended when `call` is NOTHING."""
+        """Forget the positions, and request the committed offsets of all partitions. When the request has ended, `call` is NOTHING."""
         self.fetched.clear()
         self.in_flight.clear()
         self.polls = False
@@ -167,8 +167,8 @@ class GroupConsumer(Consumer):
         self._begin(GroupCall.FETCH_OFFSETS)
 
     def commit_offsets(self, offsets: tuple[OffsetToCommit, ...], texts: tuple[str, ...] = ()) -> None:
-        """Commit offsets outside of a transaction, and store a metadata string with each of them (`OffsetAndMetadata`). The call has ended
-        when `call` is NOTHING."""
+        """Commit offsets outside of a transaction, and store a metadata string with each of them (`OffsetAndMetadata`). When the commit has
+        ended, `call` is NOTHING."""
         self.offsets, self.texts = offsets, texts
         self._begin(GroupCall.COMMIT_OFFSETS)
 

@@ -135,7 +135,8 @@ class AbstractMembership:
         """Join again in the next poll(). In the consumer protocol, do nothing, because the coordinator tells each member what to do."""
 
     def check_metadata(self) -> None:
-        """Check whether the partitions must be assigned again. In the consumer protocol, do nothing, because the coordinator assigns them."""
+        """Check whether the partitions must be assigned again. In the consumer protocol, do nothing, because the coordinator assigns the
+        partitions."""
 
     # --- commits ---------------------------------------------------------------------------------------------------
 

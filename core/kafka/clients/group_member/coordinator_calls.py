@@ -127,7 +127,7 @@ class CoordinatorCalls:
         self.client.timer(RETRY_BACKOFF, "find-coordinator")
 
     def search_again(self) -> None:
-        """Look up the coordinator again, because the back-off has ended."""
+        """Look up the coordinator again, because the backoff has ended."""
         self.searching = False
         self.find()
 

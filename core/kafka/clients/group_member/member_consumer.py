@@ -174,7 +174,8 @@ class MemberConsumer(GroupConsumer):
             self.unread.append((message, sender))
 
     def metadata_updated(self) -> None:
-        """Continue with the call that was waiting for the number of partitions, and fetch."""
+        """Apply new metadata: initialize the positions of new partitions, continue the call that was waiting for the metadata, and send
+        fetches."""
         self._learn_partitions()
         super().metadata_updated()
 
@@ -269,7 +270,8 @@ class MemberConsumer(GroupConsumer):
             super()._failed(error)
 
     def _end(self, error: str) -> None:
-        """End the application's call. If a commit was refused, the member learns that it has lost its generation."""
+        """End the application's call that is in progress. If the call was a commit that the coordinator refused, the member learns that it
+        has lost its generation."""
         if self.member is not None and error != errors.NONE and self.call is GroupCall.COMMIT_OFFSETS:
             self.member.commit_failed(self.offsets, error)
             self.membership_refused(self.commits_as, error)

@@ -290,7 +290,7 @@ class TopicReader(Consumer):
     def fetch(self) -> None:
         """Send fetches to the brokers that have no fetch in flight. If nothing has changed since the last call, there is nothing to send.
 
-        The replica to fetch from can also change with time.
+        If the consumer reads from followers, the broker to fetch from can also change over time.
         """
         if self.stale:
             self._fetch_all()

@@ -250,7 +250,8 @@ class Process(ConsumingProcess):
                     transactions.abort()
 
     def _produce_output(self) -> None:
-        """Produce the output for the polled records: one batch for each range of input records and each copy."""
+        """Produce the output for the polled records. For each range of input records, produce one batch for each configured copy of the
+        output."""
         event = self.journal.cause
         for tp, start, end in self.polled:
             for copy in range(self.does.copies):

@@ -70,8 +70,8 @@ class CoordinatorRequests:
         manager: the transaction manager.
         coordinators: the coordinators, by (key, whether the key is a group).
         waiting: the requests to send, in order of priority.
-        in_flight: the request that is in flight or is waiting for its back-off to end; None if there is none.
-        correlation: the correlation ID of the request in flight; 0 during a back-off.
+        in_flight: the request that is in flight or is waiting for its backoff to end; None if there is none.
+        correlation: the correlation ID of the request in flight; 0 during a backoff.
         node: the address of the broker to which the request in flight was sent.
     """
 
@@ -96,7 +96,7 @@ class CoordinatorRequests:
         self.waiting = (*before, request, *self.waiting[len(before) :])
 
     def retry(self, request: TxnRequest, backoff: int = RETRY_BACKOFF) -> None:
-        """Send a request again after a back-off, given in µs."""
+        """Send a request again after a backoff, given in µs."""
         request.backoff = backoff
         self.enqueue(request)
 
@@ -107,7 +107,7 @@ class CoordinatorRequests:
             self.enqueue(FindCoordinator(key, key if group else ""))
 
     def send(self, request: TxnRequest) -> None:
-        """Send a request now or after its back-off. If the request's coordinator is unknown, look up the coordinator first."""
+        """Send a request now or after its backoff. If the request's coordinator is unknown, look up the coordinator first."""
         key, group = request.group or self.manager.transactional_id, bool(request.group)
         if not request.needs_coordinator:
             node = self.client.least_loaded_node()
@@ -125,7 +125,7 @@ class CoordinatorRequests:
             self.send_now()
 
     def send_now(self) -> None:
-        """Send the request whose back-off has ended."""
+        """Send the request whose backoff has ended."""
         client, request = self.client, self.in_flight
         assert request is not None, "a request waits"
         self.correlation = client.next_correlation()

@@ -276,8 +276,8 @@ class Sender(RecordAccumulator):
         )  # fmt: skip
 
     def _fail_batch(self, batch: ProducerBatch, error: str, log_start: int = -1) -> None:
-        """Retry a batch after the back-off. If the error is final, or if the batch has no retries or no time left, give up the batch
-        (`Sender#canRetry`)."""
+        """Handle an error for a batch: retry the batch after the backoff. If the error is final, or if the batch has no retries or no time
+        left, give up on the batch (`Sender#canRetry`)."""
         now = self.journal.now
         backoff = self.backoff(batch.attempt)
         unsent = batch.connecting and error == errors.NETWORK_EXCEPTION
@@ -314,7 +314,7 @@ class Sender(RecordAccumulator):
                 self._muted.pop(TopicPartition(topic, partition), None)
 
     def _expire(self, batch: ProducerBatch, *, in_retry: bool) -> None:
-        """Give up a batch whose delivery.timeout.ms has elapsed (`Sender#sendProducerData`).
+        """Give up on a batch whose delivery.timeout.ms has elapsed (`Sender#sendProducerData`).
 
         If a batch expires during a retry, the producer sends nothing new to the partition until it knows whether the batch was appended. As
         in Kafka, the producer does not wait for the outcome of a batch that expires during its first attempt.
@@ -324,7 +324,7 @@ class Sender(RecordAccumulator):
         self._give_up(batch, errors.REQUEST_TIMED_OUT)
 
     def _give_up(self, batch: ProducerBatch, error: str, *, known_lost: bool = False) -> None:
-        """Give up a batch (`Sender#failBatch`). Unless `known_lost` is true, a leader might have appended the batch."""
+        """Give up on a batch (`Sender#failBatch`). Unless `known_lost` is true, a leader might have appended the batch."""
         if self.sequences is not None and batch.sequence != NONE:
             self.sequences.failed(batch, error, known_lost=known_lost)
             self._settle_sequences(error)

@@ -252,7 +252,7 @@ class TransactionManager:
     def is_send_allowed(self, tp: TopicPartition) -> bool:
         """Return whether batches can be sent to a partition, which must belong to the transaction (`#isSendToPartitionAllowed`).
 
-        While a request to a coordinator is in flight or is waiting for its back-off to end, nothing else is sent (`Sender#runOnce`).
+        While a request to a coordinator is in flight or is waiting for its backoff to end, nothing else is sent (`Sender#runOnce`).
         """
         return self.state is not _S.FATAL_ERROR and tp in self.partitions and self.requests.in_flight is None
 
@@ -340,7 +340,7 @@ class TransactionManager:
     # --- what follows from answers ---------------------------------------------------------------------------------
 
     def retry(self, request: TxnRequest, backoff: int = RETRY_BACKOFF) -> None:
-        """Send a request again after a back-off, given in µs."""
+        """Send a request again after a backoff, given in µs."""
         self.requests.retry(request, backoff)
 
     def look_up_coordinator(self, key: str, group: bool) -> None:

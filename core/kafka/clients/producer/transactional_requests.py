@@ -23,7 +23,7 @@ from core.kafka.transaction.messages import (
 from core.sim.units import US_PER_MS
 
 ADD_PARTITIONS_RETRY_BACKOFF: Final = 20 * US_PER_MS
-"""The back-off before a transaction's first AddPartitionsToTxn is repeated while the previous transaction is being completed, in µs
+"""The backoff before a transaction's first AddPartitionsToTxn is repeated while the previous transaction is being completed, in µs
 (KAFKA-5477)."""
 
 FENCED: Final = frozenset({errors.PRODUCER_FENCED, errors.INVALID_PRODUCER_EPOCH})
@@ -80,14 +80,14 @@ class RequestContext(Protocol):
         """Forget a coordinator, and look it up again."""
 
     def retry(self, request: TxnRequest, /, backoff: int = RETRY_BACKOFF) -> None:
-        """Send a request again after a back-off, given in µs."""
+        """Send a request again after a backoff, given in µs."""
 
     def fail(self, error: str, /) -> None:
-        """Treat an error as fatal."""
+        """Put the producer into the fatal error state."""
 
     def fail_transaction(self, error: str, /, *, bump: bool = False) -> None:
-        """Treat an error as abortable. If `bump` is true, the producer must get another epoch after the abort. If the producer cannot get
-        another epoch, treat the error as fatal.
+        """Put the producer into the abortable error state. If `bump` is true, the producer must get another epoch after the abort. If the
+        producer cannot get another epoch, put it into the fatal error state.
         """
 
     def initialized(self, producer_id: int, producer_epoch: int, /, *, bumped: bool) -> None:

@@ -26,7 +26,7 @@ from core.sim.journal import Journal
 from core.sim.network import Network
 
 FINAL: Final = frozenset({errors.MESSAGE_TOO_LARGE, errors.INVALID_RECORD, errors.CORRUPT_MESSAGE, errors.TOPIC_AUTHORIZATION_FAILED})
-"""The errors that mean that a topic will refuse the same records again if they are sent again."""
+"""The errors after which retries are useless, because the topic would refuse the same records again."""
 
 
 class DelayWorker(ServiceWorker):

@@ -410,7 +410,8 @@ class ServiceWorker(HoldingProcess):
     # --- errors ----------------------------------------------------------------------------------------------------
 
     def _failed(self) -> bool:
-        """Handle an error. Return whether another phase began or the instance ended."""
+        """If the transaction or a request for committed offsets has failed, handle the error. Return whether another phase began or the
+        instance ended."""
         if self._transaction_failed():
             return True
         if self.phase is Phase.OFFSETS and self.consumer.call is GroupCall.NOTHING and self.consumer.error != errors.NONE:

@@ -23,7 +23,7 @@ class Stored(Protocol):
     """The step that follows a write."""
 
     def group_stored(self, cache: GroupCache, group: ClassicGroup, error: str, /) -> None:
-        """Continue, because the record is committed or the write has failed."""
+        """Take the step, because the record is committed or the write has failed."""
 
 
 class Nothing:

@@ -19,7 +19,7 @@ def target_assignment(
     Args:
         group: the group, before `updated` is applied.
         updated: the member whose heartbeat triggers the computation. The updated member might be new, or it might replace a static member.
-        metadata: the topics of the group.
+        metadata: the metadata of the topics that the group's members subscribe to.
         assignor: the name of the assignor, `uniform` or `range`.
         release: the release of the coordinator.
     """

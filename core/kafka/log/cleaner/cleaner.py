@@ -186,5 +186,5 @@ def _is_tombstone(each: RetainedBatch, offset: int) -> bool:
 
 
 def clean(to_clean: LogToClean, offsets: OffsetMap, now: int, release: Release) -> Cleaned:
-    """Clean a log, starting with an empty offset map. Return what was removed."""
+    """Clean a log, starting with an empty offset map. Return counts of the removed records."""
     return Pass(to_clean, offsets, now, release).run()

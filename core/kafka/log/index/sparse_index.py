@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 WARM_BYTES: Final = 8192
-"""The size of the last part of an index, in bytes. A search reads the last part of an index first, because its pages are probably in
-memory."""
+"""The size of an index's warm section, in bytes. The warm section is the end of the index. A search looks there first, because the pages of
+the warm section are probably in memory."""
 
 
 class Found(NamedTuple):

@@ -1,1 +1,1 @@
-"""The bytes of batches in files and on the network, and the cost of sending them."""
+"""The encoding of record batches in files and on the network, and the cost of sending the bytes."""

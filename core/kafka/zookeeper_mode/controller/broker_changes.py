@@ -161,7 +161,8 @@ class BrokerChanges(ControllerComponent):
         self.queue.done()
 
     def handle_leader_and_isr_response(self, response: LeaderAndIsrResponse, sender: str) -> None:
-        """Handle a broker's LeaderAndIsr response. If the broker has or had offline replicas, update them.
+        """Handle a broker's LeaderAndIsr response. If the broker reports offline replicas, or has reported some before, update the
+        controller's record of them.
 
         Responses to requests from an earlier controller epoch are ignored.
         """
