@@ -16,9 +16,9 @@ class PartitionRegistration:
         replicas: the assigned brokers, in order; the first one is the preferred leader.
         isr: the in-sync replicas, in the recorded order; empty only if the release keeps an ELR.
         leader: the leading broker, or NO_LEADER.
-        leader_epoch: the number that identifies the leader's term. The leader epoch rises with every record that contains a leader, even if
-            the leader stays the same.
-        partition_epoch: the version of the partition's state. The partition epoch rises with every record.
+        leader_epoch: the number that identifies the leader's term. The leader epoch rises with every metadata record that sets a leader,
+            even if the leader stays the same.
+        partition_epoch: the version of the partition's state. The partition epoch rises with every metadata record for the partition.
         elr: the eligible leader replicas. Eligible leader replicas left the ISR while it was smaller than min.insync.replicas, and they
             have all committed records.
         last_known_elr: the last known leader while the partition has no leader (KIP-966); otherwise empty.

@@ -49,9 +49,9 @@ class IsrOrder(enum.IntEnum):
     """The order in which a leader lists the members of an ISR that it has changed (`core.kafka.broker.isr_order`)."""
 
     INSERTION_TRIE = 0
-    """Up to four members are in insertion order; more than four are in the order of Scala 2.12's hash trie (up to 2.5)."""
+    """Up to Kafka 2.5, up to four members are in insertion order, and more than four are in the order of Scala 2.12's hash trie."""
     INSERTION_TRIE_2_13 = 1
-    """Up to four members are in insertion order; more than four are in the order of Scala 2.13's hash trie (2.6 to 4.1)."""
+    """From Kafka 2.6 to 4.1, up to four members are in insertion order, and more than four are in the order of Scala 2.13's hash trie."""
     HASH_TABLE = 2
     """All members are in the order of a hash table, which is ascending for small ids (since 4.2)."""
 

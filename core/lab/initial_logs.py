@@ -1,8 +1,8 @@
 """The logs that partitions start with (`PartitionSpec.logs`), which reproduce a moment of a real cluster.
 
-The records in these logs were written before the start. Two replicas hold the same record at an offset if they have the same leader epoch
-at that offset. Records below the leader's high watermark count as acknowledged. If a later leader lacks acknowledged records, these records
-are lost. The counters of the session's producers do not include the records in these logs.
+The records in the initial logs were written before the start of the session. Two replicas hold the same record at an offset if they have
+the same leader epoch at that offset. Records below the leader's high watermark count as acknowledged. If a later leader lacks acknowledged
+records, these records are lost. The counters of the session's producers do not include the records in the initial logs.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 If the primary were permanently lost now, the exposed writes would be lost, too. A copy can replace the primary if its process is running
 and the model would make it the primary without an operator. MySQL never promotes a replica without an operator. In MySQL, replicas of the
-current source therefore count, because an operator could promote them. While there is no primary, nothing is counted. A write that is
-already lost remains exposed. Writes by probes don't count.
+current source count as copies that can replace the primary, because an operator could promote them. While there is no primary, nothing is
+counted. A write that is already lost remains exposed. Writes by probes don't count.
 """
 
 from __future__ import annotations

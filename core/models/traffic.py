@@ -1,7 +1,7 @@
 """The traffic between servers, counted in the same way for all models.
 
-A message counts when it arrives at another server. Connections from clients don't count, and neither do messages that are dropped because a
-process is dead or a connection broke. A message has `OVERHEAD` bytes, and `ROW_BYTES` for each row that it carries
+A message counts when it arrives at another server. Messages between clients and servers don't count, and neither do messages that are
+dropped because a process is dead or a connection broke. A message has `OVERHEAD` bytes, and `ROW_BYTES` for each row that it carries
 (`core.models.messages`).
 """
 

@@ -22,7 +22,8 @@ class Node:
 
     Attributes:
         address: the node's name on the network.
-        incarnation: the number of the node's process. Timers of a former process are dropped.
+        incarnation: the number that distinguishes the node's current process from its former processes. Timers of a former process are
+            dropped.
         handlers: the functions that handle messages, by message type.
         timers: the functions of timers, by timer name.
     """

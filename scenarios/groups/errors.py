@@ -40,8 +40,8 @@ def no_coordinator(tool: GroupsTool) -> Printed:
 
 
 def leaderless(tool: GroupsTool, tps: Sequence[TopicPartition]) -> Printed:
-    """Return the output if partitions have no leader. Up to 4.2, the tool repeatedly requests the metadata of these partitions until its
-    timeout expires.
+    """Return the output if partitions have no leader. Up to 4.2, the tool repeatedly requests the metadata of leaderless partitions until
+    its timeout expires.
     """
     if tool >= GroupsTool.SORTED:
         names = ",".join(map(str, tps))
@@ -64,7 +64,7 @@ def unknown_topic(tool: GroupsTool) -> Printed:
 
 
 def unknown_partitions(tool: GroupsTool, tps: Sequence[TopicPartition]) -> Printed:
-    """Return the output of a reset for partitions that a topic does not have. Up to 4.2, the tool waits for these partitions to get
+    """Return the output of a reset for partitions that a topic does not have. Up to 4.2, the tool waits for the missing partitions to get
     leaders.
     """
     if tool >= GroupsTool.SORTED:

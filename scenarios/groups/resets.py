@@ -51,7 +51,7 @@ def reset(
         brokers: the log start offsets and high watermarks of all partitions to reset.
         all_topics: whether the partitions come from `--all-topics`, in the order of a hash table.
         exports: whether the tool prints the new offsets as lines of an offsets file (`--export`).
-        several: whether each of these lines names its group, as with `--all-groups` or with several groups.
+        several: whether each line of an offsets file names its group, as with `--all-groups` or with several groups.
 
     Raises:
         ValueError: `shift-by` is used for a partition without a committed offset.

@@ -48,7 +48,7 @@ def _read_offset(offsets: Fields, name: str) -> tuple[TopicPartition, int, int]:
 
 
 def groups_as_data(groups: tuple[GroupSpec, ...], flow: Any) -> dict[str, Any]:
-    """Return groups as scripts write them. `flow` creates a mapping that is written on one line."""
+    """Convert groups to data in the notation of scripts. `flow` creates a mapping that is written on one line."""
     return {
         group.name: flow(
             (str(tp), offset if epoch == NO_EPOCH else flow({"offset": offset, "leader-epoch": epoch}))

@@ -46,7 +46,8 @@ class EventMetrics:
         return 1 - len(self._waiting) / self._whole if self._waiting else 1.0
 
     def update(self, event_buffer: EventBuffer, now: int, most: int | None = None) -> None:
-        """Process new events. Start again if the event buffer was replaced, or if events were missed.
+        """Process new events. If the event buffer was replaced, or if events were missed, compute the metrics again from the events in
+        memory.
 
         Args:
             event_buffer: the buffer with the latest events of the session.

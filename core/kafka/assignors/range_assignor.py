@@ -113,8 +113,8 @@ def _assign_ranges(state: TopicAssignmentState, may_assign: Callable[[str, int],
 
 
 def _assign_with_rack_matching(states: list[TopicAssignmentState], assignment: Assignment) -> None:
-    """Assign partitions to members that are in the same rack as a replica. Begin with topics that have the same subscribers and the same
-    number of partitions.
+    """Assign partitions to members that are in the same rack as a replica. Topics that have the same subscribers and the same number of
+    partitions are assigned together.
 
     Kafka: `#assignWithRackMatching`.
     """

@@ -95,8 +95,8 @@ class ServiceResumed(HeldRecords, kind="service-resumed", source="KafkaConsumer#
 
 class DelayedForwarded(WorkerRecords, kind="delayed-forwarded", source="delay service"):
     """A broker acknowledged delayed records in their destination topic, `late_us` after they were due. If `late_us` is negative, the
-    records arrived too early. If levels are chained, `real_topic` can also be the topic of the next level; the worker of that level then
-    reports the rounding.
+    records arrived too early. If levels are chained, `real_topic` can also be the topic of the next level. In this case, the event of the
+    last level in the chain reports the rounding.
 
     `rounding_us` is the time by which the delay level is longer than the requested delay. `total_error_us` is the time since the records
     were sent, minus the requested delay. Logs from earlier isrlab versions do not have the columns `rounding_us` and `total_error_us`.

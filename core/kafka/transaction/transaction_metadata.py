@@ -27,7 +27,7 @@ Only a marker can have the largest epoch, because a producer gets a new producer
 
 
 class TransactionTransit(NamedTuple):
-    """The target of a transition. The fields are those of `TransactionMetadata`."""
+    """The values that a transactional.id gets when a transition completes. The fields are those of `TransactionMetadata`."""
 
     producer_id: int
     previous_producer_id: int

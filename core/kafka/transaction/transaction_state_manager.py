@@ -229,7 +229,7 @@ class TransactionStateManager:
         self.broker.append_internally(TopicPartition(TRANSACTION_STATE_TOPIC, partition), batch, transit.timeout_us, write)
 
     def append_completed(self, write: TransactionLogAppend, error: str) -> None:
-        """Handle the result of a write. If the write was committed, the written state becomes the ID's state."""
+        """Handle the result of a write to `__transaction_state`. If the write was committed, the written state becomes the ID's state."""
         outcome = APPEND_ERRORS.get(error, error)
         cache = self.caches.get(write.partition)
         metadata = None if cache is None else cache.entries.get(write.transactional_id)

@@ -54,7 +54,7 @@ def _init_transactions(cluster: ClusterNodes, act: acts.InitTransactions) -> fin
 
 
 def _transactions(cluster: ClusterNodes, name: str, call: str) -> TransactionManager:
-    """Return the transactions of a producer if a call is possible now.
+    """Return a producer's transaction manager if the application can make the given call now.
 
     Raises:
         ActRefused: there is no such producer, it has no transactional.id, or the call is impossible now.

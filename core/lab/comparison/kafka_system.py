@@ -95,7 +95,7 @@ class KafkaSystem:
         return self.cluster.next_time()
 
     def step(self) -> bool:
-        """Handle the next event, and count the traffic. Return False if there is no event."""
+        """Handle the next scheduled event, and count the traffic. Return False if no event is scheduled."""
         entries = self.cluster.agenda.entries
         if entries:
             self.traffic.count(self.cluster, entries[0])

@@ -205,7 +205,8 @@ class KeyframeCache:
         return sum(wholes.values()) + sum(keyframe.playable.cluster_snapshot.weight for keyframe in self.keyframes)
 
     def _thin_out_far_ones(self) -> None:
-        """Drop keyframes of a large cluster. The gaps between the remaining keyframes are larger further back in time."""
+        """If there are more keyframes than a large cluster can have, drop some of them. The gaps between the remaining keyframes are larger
+        further back in time."""
         while len(self.keyframes) > MAX_KEYFRAMES_OF_LARGE_CLUSTER:
             at = [keyframe.position.steps for keyframe in self.keyframes]
             inner = range(1, len(at) - 1)

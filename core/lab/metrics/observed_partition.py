@@ -22,7 +22,7 @@ class ObservedPartition:
         leader, replicas, isr, adding, removing: the state of the partition that the controller has registered.
         leo: the log end offset of each replica, by broker.
         ends, totals: the end offset of each batch, and the total bytes up to that offset.
-        fetchers: the leader and the high watermark of the last response, by follower.
+        fetchers: for each follower, the leader from which it fetches, and the high watermark in the last response.
         waits_at: the broker whose purgatory holds the writes in `waiting`.
         waiting: the acks=all writes that are waiting, as (end offset, deadline).
         idempotent: for each idempotent producer, the end offset of its first batch and the time of its last batch.

@@ -53,7 +53,7 @@ def _consumer_group_view(broker: int, group: ConsumerGroup, offsets: tuple[tuple
 
 
 def member_views(cluster: ClusterNodes) -> tuple[MemberView, ...]:
-    """Return the views of the consumers of groups."""
+    """Return the views of all consumers that are members of groups."""
     return tuple(member_view(cluster, client) for client in cluster.clients.values() if isinstance(client, GroupMember))
 
 

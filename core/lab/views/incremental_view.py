@@ -174,7 +174,7 @@ class IncrementalView:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the last view deferred some partitions, or the cluster has changed since the last view."""
+        """Whether the last view did not update all partitions, or the cluster has changed since the last view."""
         return (
             self._all_changed
             or bool(self._changed or self._offsets_changed or self._brokers_changed or self._slow)

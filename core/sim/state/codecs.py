@@ -306,8 +306,8 @@ def parts_of(value: FieldValue) -> Sequence[FieldValue] | None:
 
 
 def renewed(value: FieldValue, renew: Callable[[FieldValue], FieldValue]) -> FieldValue:
-    """Return a copy of an immutable value whose parts `renew` has replaced. If the parts of the value stay the same, return the value
-    itself.
+    """Return a copy of an immutable value in which each part is replaced by the result of `renew`. If the parts of the value stay the same,
+    return the value itself.
     """
     cls = type(value)
     parts = parts_of(value) or ()

@@ -63,7 +63,7 @@ def _assign_homogeneous(topics: Topics, members: Members, extra_goes_to_any_memb
 def _by_topic(topics: Topics, member: Member) -> dict[str, list[int]]:
     """Return the partitions that a member owns in topics that it subscribes to.
 
-    If the member must give up some partitions, it keeps the first ones in the iteration order of a hash set of their numbers.
+    If the member must give up some partitions, it keeps those that come first when Java iterates over a hash set of the partition numbers.
     """
     owned: dict[str, list[int]] = {topic: [] for topic in topics}
     for tp in member.owned:

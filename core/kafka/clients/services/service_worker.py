@@ -251,8 +251,8 @@ class ServiceWorker(HoldingProcess):
             self.given_up[batch] = self.sending.pop(batch)
 
     def partitions_assigned(self) -> None:
-        """Start at the committed offsets of the partitions that were just assigned. The worker ignores the result of a commit that is in
-        flight."""
+        """Start at the committed offsets of the partitions that were just assigned. If a commit is in flight, the worker ignores its
+        result."""
         self.committing = ()
         self.phase = Phase.OFFSETS
         self.consumer.fetch_new_offsets()

@@ -95,7 +95,7 @@ class GroupWrite:
         self._end(APPEND_ERRORS[errors.REQUEST_TIMED_OUT])
 
     def _end(self, error: str) -> None:
-        """Continue if this broker still coordinates the group in the same coordinator epoch."""
+        """End the write. If this broker still coordinates the group in the same coordinator epoch, take the step that follows the write."""
         if not self.done:
             self.done = True
             if self.groups.caches.get(self.cache.partition) is self.cache:

@@ -36,7 +36,7 @@ class ControllerEventManager:
         self._running = False
 
     def begin_failover(self) -> None:
-        """Begin to act as controller. The failover becomes the current event."""
+        """Begin to act as controller. The failover becomes the event that is being processed, so that other events wait."""
         self.active = self._busy = True
 
     def activate(self) -> None:
