@@ -25,10 +25,10 @@ Each table answers one question about one or more sessions. `isrlab report` prin
 nearest-rank method, so each percentile is a value that occurred. The columns in **bold** identify a row, and rows are sorted by these columns.
 A session that was killed ends with its last event. Tests compare the tables with those of an independent implementation in plain Python.
 
-If a table has many rows, the output shows only the worst rows: 100 in the terminal, 300 on the HTML page, and 10,000 in JSON. The description
-of each table says how the worst rows are sorted. The output says how many rows the table has. Files contain all rows. With `--csv`, a table of
-more than 200,000 rows becomes several files. The figures at the top of the page (`totals` in JSON) are the overview for all sessions together.
-The figures at the top cover all rows, even if the output shows fewer rows.
+If a table has many rows, the output shows only the worst rows: 100 in the terminal, 300 on the HTML page, and 10,000 in JSON. The
+description of each table says how the worst rows are sorted. The output says how many rows the table has. CSV and Parquet files contain all
+rows. With `--csv`, a table of more than 200,000 rows becomes several files. The figures at the top of the page (`totals` in JSON) are the
+overview for all sessions together. The figures at the top cover all rows, even if the output shows fewer rows.
 """
 
 

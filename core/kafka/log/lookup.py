@@ -169,7 +169,7 @@ def _fetched(segment: SegmentFiles, found: PositionedBatch, offset: int, max_byt
     if size == available:
         limit = f"up to the end of the {'log' if segment.active else 'segment'}"
     else:
-        limit = "because that is the limit" if size == max_bytes else "because a fetch returns at least one batch"
+        limit = "because a fetch returns at most that many bytes" if size == max_bytes else "because a fetch returns at least one batch"
     words = f"A fetch gets {_count(size, 'byte')}, starting at position {found.position}, {limit}. The last complete batch ends at offset {end - 1}"
     skipped = bisect_left(found.offsets, offset)
     words += f". The client skips the {_count(skipped, 'record')} below offset {offset}." if skipped else "."

@@ -25,14 +25,14 @@ MEANINGS: Final = (
     "own: reads that miss an acknowledged write by the same client",
     "back: reads that miss what the same client has read before",
     "no write, no read: how long probes found no server that answered",
-    "median, longest: the time that acknowledged writes took",
+    "median, longest: the median and the maximum latency of acknowledged writes",
 )
 """The meanings of the columns that count harm to clients."""
 
 COPY_MEANINGS: Final = (
     "exposed: the maximum number of acknowledged writes that no possible new primary had",
     "exposed·s: the number of exposed writes, multiplied by the seconds for which they were exposed",
-    "sent: bytes between servers: 100 for each message and 1,000 for each row in it",
+    "sent: the bytes sent between servers (100 for each message, plus 1,000 for each row)",
     "per write: bytes between servers for each acknowledged write",
     "1 loss, 2 losses: copies needed to keep acknowledged writes / also to accept writes",
 )

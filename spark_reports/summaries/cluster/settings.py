@@ -50,10 +50,9 @@ SETTINGS: Final = Summary(
     name="settings",
     title="Changed settings, and what followed within a minute",
     notes=(
-        "`change` is the sequence number of the event that records the change. The columns after `new` count what happened in the whole "
-        "cluster in "
-        "the following 60 s of virtual time. The counted events are not necessarily consequences of the change. To find the consequences "
-        "of a change, follow the field `cause` of the events in the log. `lost`, `lost_acknowledged`, and `lost_read` count records as in "
+        "`change` is the sequence number of the change in the log. The columns after `new` count what happened in the whole cluster in "
+        "the 60 s of virtual time after the change. The counted events are not necessarily consequences of the change. To find the "
+        "consequences of a change, follow the field `cause` of the events in the log. `lost`, `lost_acknowledged`, and `lost_read` count records as in "
         "the table `records`, but do not subtract recovered records. All other columns after `new` count events. An empty `subject` means "
         "the whole cluster."
     ),

@@ -35,7 +35,7 @@ GROUP_LAG: Final = Summary(
     title="Consumer lag by group and partition",
     notes=(
         "`lag` is the high watermark of the leader minus the committed offset of the group, at the end of the session. The lag is negative if the "
-        "log is shorter than the committed offset, and empty if the group has no committed offset. `max_lag` is the greatest lag since "
+        "log ends before the committed offset, and empty if the group has no committed offset. `max_lag` is the greatest lag since "
         "the first commit, and `max_at_us` is the time at which this lag began. `mean_lag` is the average over time, rounded toward 0. "
         "`commits` counts the changes in the committed offset, including expirations and deletions."
     ),

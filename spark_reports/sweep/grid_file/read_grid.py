@@ -37,7 +37,7 @@ def load_grid(path: str | Path) -> Grid:
     Raises:
         InputError: the file cannot be read, or the grid is invalid.
     """
-    return read_grid(read_file(path, "name a grid's file"), str(path))
+    return read_grid(read_file(path, "name a grid file"), str(path))
 
 
 def load_any_grid(path: str | Path) -> Grid | ModelGrid:
@@ -46,7 +46,7 @@ def load_any_grid(path: str | Path) -> Grid | ModelGrid:
     Raises:
         InputError: the file cannot be read, or the grid is invalid.
     """
-    text, source = read_file(path, "name a grid's file"), str(path)
+    text, source = read_file(path, "name a grid file"), str(path)
     root = parse(text, source)
     return read_model_grid(root, text, source) if "models" in root.values else _read_root(root, text, source)
 

@@ -40,8 +40,8 @@ def test_a_lookup_by_offset_step_by_step() -> None:
     )
     assert (answer.offset, answer.position, answer.bytes) == (280, 12_000, 2_500)
     assert answer.sentence == (
-        "A fetch gets 2500 bytes, starting at position 12000, because that is the limit. The last complete batch ends at offset 299. The client "
-        "skips the 5 records below offset 285."
+        "A fetch gets 2500 bytes, starting at position 12000, because a fetch returns at most that many bytes. The last complete "
+        "batch ends at offset 299. The client skips the 5 records below offset 285."
     )
     assert (found.error, found.offset, found.bytes, found.end) == (errors.NONE, 280, 2_500, 300)
 
