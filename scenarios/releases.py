@@ -14,7 +14,7 @@ def release_named(text: str) -> Release:
     """Return a release by name. The name can include guards to switch off (`core.kafka.release.GUARDS`).
 
     Raises:
-        ValueError: the release or the guard does not exist. The message contains the most similar name.
+        ValueError: the release or the guard does not exist. The error message suggests the most similar name.
     """
     base, *guards = (part.strip() for part in text.split(" without "))
     release = RELEASES.get(base)

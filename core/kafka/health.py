@@ -7,11 +7,12 @@ under-replicated, under min ISR, and at min ISR. A broker counts only partitions
 min.insync.replicas as configured, even if the value exceeds the replication factor (`described_*`). isrlab's `describe` command, the grid's
 filters, and the counts next to the grid use the definition of `kafka-topics --describe`.
 
-`status_of` returns the status of a partition from its clients' point of view. If isrlab shows or counts statuses, it uses `status_of`.
-Reports use the same names for the statuses. It takes time until the controller learns that a broker has failed. Until the controller learns
-about the failure of a broker, the metadata can contain a leader or an ISR member that has failed. Therefore, the status depends both on the
-metadata and on the actual state of processes and links. While an ISR member is not fetching, nothing is committed: the leader accepts
-writes with acks=1, but writes with acks=all wait. The partition is then *stalled*, even though its metadata shows a leader and a full ISR.
+`status_of` returns the status of a partition from its clients' point of view. Wherever isrlab shows or counts statuses, it uses
+`status_of`. Reports use the same names for the statuses. It takes time until the controller learns that a broker has failed. Until the
+controller learns about the failure of a broker, the metadata can contain a leader or an ISR member that has failed. Therefore, the status
+depends both on the metadata and on the actual state of processes and links. While an ISR member is not fetching, nothing is committed: the
+leader accepts writes with acks=1, but writes with acks=all wait. The partition is then *stalled*, even though its metadata shows a leader
+and a full ISR.
 """
 
 from __future__ import annotations

@@ -41,8 +41,8 @@ class HighWatermarkRule(enum.IntEnum):
     """The high watermark depends on the members of the ISR and on the replicas that were caught up within replica.lag.time.max.ms (0.10.2
     to 3.2)."""
     MAXIMAL_ISR_OR_CAUGHT_UP = 2
-    """The high watermark depends on the members of the ISR, the pending members, and the replicas that are caught up by time or by LEO
-    (since 3.3)."""
+    """The members of the ISR, the pending members, and the replicas that were caught up within replica.lag.time.max.ms or are at the
+    leader's LEO (since 3.3)."""
 
 
 class IsrOrder(enum.IntEnum):
@@ -112,7 +112,7 @@ class StickyAlgorithm(enum.IntEnum):
     """Each member keeps as many partitions as the maximum quota allows, and later gives up some of them to members that have too few
     (KAFKA-9987, 2.6)."""
     EXPECTED_MEMBERS = 2
-    """A member can keep as many partitions as the maximum quota allows only until the expected number of members have done so (KAFKA-12464,
+    """A member keeps as many partitions as the maximum quota allows, unless the expected number of members already do so (KAFKA-12464,
     3.0)."""
 
 

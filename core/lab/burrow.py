@@ -86,7 +86,7 @@ def _has_stopped(window: Sequence[Commit], now: int, recent_ends: Iterable[int])
 
 
 def _has_rewound(window: Sequence[Commit]) -> bool:
-    """Whether an offset is lower than the previous one, and no later commit reached the previous one again (`#checkIfOffsetsRewind`)."""
+    """Whether a commit lowered the committed offset, and no later commit has reached the earlier offset again (`#checkIfOffsetsRewind`)."""
     return any(
         later.offset < earlier.offset and all(commit.offset < earlier.offset for commit in window[number + 1 :])
         for number, (earlier, later) in enumerate(itertools.pairwise(window))

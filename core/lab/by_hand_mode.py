@@ -48,7 +48,8 @@ def _set_mode(cluster: ClusterNodes, *, by_hand: bool) -> None:
 
 
 def _make_messages_due(cluster: ClusterNodes) -> None:
-    """Make in-flight messages due now, in the order in which they would have arrived. Brokers that are starting also complete their start."""
+    """Make in-flight messages due now, in the order in which they would have arrived. Timers that complete the start of a broker also
+    become due now."""
     agenda = cluster.agenda
     in_flight = sorted((entry for entry in agenda.entries if _is_in_flight(entry)), key=_delivery_order)
     agenda.entries[:] = [entry for entry in agenda.entries if not _is_in_flight(entry)]

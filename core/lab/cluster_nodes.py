@@ -51,7 +51,7 @@ class ClusterNodes(Simulation):
     Attributes:
         spec: the specification that the cluster was built from.
         seed: the seed of the cluster's random streams.
-        release: the rules in force: those of the release, with the features that the spec turns on or off.
+        release: the rules of the release, with the features that the spec turns on or off.
         by_hand: whether the cluster is in by-hand mode (`core.lab.by_hand_mode` switches it).
         delivers_at_once: whether an act in by-hand mode includes all of its effects. If `delivers_at_once` is False, the caller chooses
             what happens next (`core.sim.exploration.choices`).

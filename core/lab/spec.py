@@ -30,7 +30,7 @@ MAX_PARTITIONS: Final = 200_000
 """The maximum number of partitions of all topics together. Kafka's developers recommended this limit for clusters with ZooKeeper."""
 
 MAX_REPLICAS: Final = 1_000_000
-"""The maximum number of replicas: five for each of `MAX_PARTITIONS`."""
+"""The maximum number of replicas of all partitions together: five times `MAX_PARTITIONS`."""
 
 MAX_LOSS_PPM: Final = 990_000
 """The largest loss of a link, in parts per million. TCP retransmits each lost message until it arrives. To make a link lose all messages,

@@ -100,7 +100,7 @@ ROW_BYTES = 1_000
 
 
 def wire_bytes(message: object) -> int:
-    """Return the size of a message on the network, in bytes. If the message has a property `rows`, it is the number of rows that the
-    message carries.
+    """Return the size of a message on the network, in bytes. The property `rows` of a message, if there is one, is the number of rows that
+    the message carries.
     """
     return OVERHEAD + ROW_BYTES * int(getattr(message, "rows", 0))

@@ -260,8 +260,8 @@ class LongPoll:
 
     def _cycle(self) -> tuple[int, int]:
         """Return the time at which the current cycle began, and how many µs of the cycle have passed. A cycle begins when its empty answer
-        would have been sent. A stage that ends at the current time counts as finished if the agenda has already reached the poll's
-        position.
+        would have been sent. If a stage of the cycle ends at the current time, it counts as finished if the agenda has already taken the
+        entries that come before the poll.
         """
         until = self.journal.now
         if self.order > self.polls.links.agenda.at and until > self.elided_at:

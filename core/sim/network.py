@@ -167,7 +167,8 @@ class Network:
         self.disconnects[opener, other] = self.disconnects.get((opener, other), 0) + 1
 
     def close(self, acceptor: str, opener: str, now: int, cause: int) -> None:
-        """Close a connection from the side that accepted it. The opener is notified if the link lets the notification through."""
+        """Close a connection from the side that accepted it. The node that opened the connection is notified, unless the link is cut or
+        holds messages."""
         self.disconnect(opener, acceptor)
         link = self.links.get((acceptor, opener))
         if link is None or not (link.cut or link.held):

@@ -1,10 +1,10 @@
 """Selects and orders the topics that `kafka-topics --describe` prints.
 
 Up to 2.1, the tool read the names from ZooKeeper and printed them sorted. Since 2.2, the tool asks the brokers and prints their answers in
-the order of a Java hash table. The topic names pass through three hash tables. The number of buckets of the first hash table depends on the
-number of requested names (`KafkaAdminClient#describeTopics`). The first table is copied to a second one, and the names are then inserted
-into a third one (`DescribeTopicsResult#allTopicNames`). If more than eight names fall into one bucket of a table with 64 or more buckets,
-Java keeps the names in a tree. The laboratory does not model the order of names in such a tree.
+the order of a Java hash table. The topic names pass through three hash tables. The capacity of the first table depends on the number of
+requested names (`KafkaAdminClient#describeTopics`). Kafka copies the first hash table to a second one, and then inserts the names into a
+third one (`DescribeTopicsResult#allTopicNames`). If more than eight names fall into one bucket of a table with 64 or more buckets, Java
+keeps the names in a tree. The laboratory does not model the order of names in such a tree.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class GroupsImport:
         places: for each group and partition, the place in the pasted text that names them first, as `source:line`.
         log_ends: the log end offset of each partition for which the pasted text shows this offset; the largest one if rows differ.
         notes: a note for each part of the pasted text that could not be used.
-        source: the name of the first text.
+        source: the name of the source of the first text that was parsed.
     """
 
     groups: tuple[Group, ...]

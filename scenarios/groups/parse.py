@@ -224,8 +224,8 @@ class _Reader:
             self._own(group, member_id, member, tp, line)
 
     def _listed(self, group: _GroupDraft, text: str, line: int) -> list[TopicPartition]:
-        """Return the partitions in a string such as `orders:0,1;pay:2` or `orders(0,1), pay(2)`. Releases 3.8 and 3.9 print no topics:
-        `(0,1), (2)`.
+        """Return the partitions in a string such as `orders:0,1;pay:2` or `orders(0,1), pay(2)`. Releases 3.8 and 3.9 omit the topic names,
+        for example `(0,1), (2)`.
         """
         if text in ("", "-"):
             return []

@@ -19,8 +19,8 @@ COORDINATOR_IN_JAVA: Final = GroupsTool.EPOCHS
 def members_in_order(tool: GroupsTool, group: Group) -> list[Member]:
     """Return the members as the coordinator lists them.
 
-    The coordinator has a hash table of member IDs. For groups of the consumer protocol, Kafka's order is not known; isrlab uses the
-    order in which the members joined.
+    The coordinator lists the members in the order of its hash table of member IDs. For groups of the consumer protocol, Kafka's order is
+    not known; isrlab uses the order in which the members joined.
     """
     if group.kind == CONSUMER:
         return list(group.members)

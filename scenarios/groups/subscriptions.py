@@ -17,7 +17,7 @@ def subscriptions(
 ) -> dict[str, tuple[str, ...]]:
     """Return the topics of each member, by member ID. If the imported output shows no topics for the group, each member has an empty tuple.
 
-    Either of two assumptions is possible: all members subscribe to every topic of the group, or each member subscribes only to the topics
+    There are two possible assumptions: all members subscribe to every topic of the group, or each member subscribes only to the topics
     whose partitions it owns. The function uses the first assumption under which the assignor gives each member the partitions that the
     imported output shows for that member.
 
@@ -26,7 +26,7 @@ def subscriptions(
         assignors: the assignors that the imported output names; if empty, the default of the release is used.
         counts: the number of partitions of each topic.
         release: the release under which the group is to run.
-        notes: the list that gets a note if the assignment by the assignor differs from the assignment in the imported output.
+        notes: the list to which the function adds a note if the assignor assigns other partitions than the imported output shows.
     """
     owned = {tp.topic for member in group.members for tp in member.assignment}
     shared = tuple(sorted(owned or {tp.topic for tp in group.offsets}))

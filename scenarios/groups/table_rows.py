@@ -83,7 +83,7 @@ class Table:
 
     @property
     def view(self) -> str:
-        """The key of `VIEWS` that is a column of the table."""
+        """The view that the table shows: the key of `VIEWS` that is one of the table's column names."""
         return next(mark for mark in VIEWS if mark in self.titles)
 
     def cells(self, line: str) -> dict[str, str] | None:

@@ -91,9 +91,7 @@ class EscapingStream:
             self._lost(wrong)
 
     def _lost(self, wrong: OSError | ValueError) -> None:
-        """Redirect the stream to the null device. Without this redirection, Python would try to write the buffered text again at exit, and
-        fail again.
-        """
+        """Redirect the stream to the null device, so that Python does not try to write the buffered text again at exit and fail again."""
         with contextlib.suppress(OSError, ValueError, AttributeError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, cast("IO[str]", self._stream).fileno())

@@ -19,7 +19,7 @@ from scenarios.errors import did_you_mean
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
 
 MAX_COUNT: Final = 10**12
-"""The maximum count or size in a script. Counts and sizes in Kafka are never larger than this maximum."""
+"""The maximum count or size in a script, which no count or size in Kafka exceeds."""
 
 MAX_DURATION: Final = 10 * 365 * 86_400 * SECOND
 """The maximum duration in a script: ten years of virtual time, in µs."""

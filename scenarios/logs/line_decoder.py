@@ -31,7 +31,8 @@ _COUNT: Final = (-1, _MOST)
 """The default minimum and maximum, for columns that are not in `_BOUNDS`. The value -1 means that there is no value."""
 
 _BROKERS: Final = frozenset({"broker", "leader", "old_leader", "follower", "sender", "held_by"})
-"""Columns that contain a broker id, or -1 if there is no broker. Columns of type `tuple[int, ...]` also contain broker ids."""
+"""Columns that contain a broker id, or -1 if there is no broker. Columns of type `tuple[int, ...]`, which are not in this set, contain
+several broker ids."""
 
 _SHOWN: Final = 12
 """The maximum number of brokers that an error message lists."""

@@ -173,7 +173,7 @@ class LogWriter:
             self.flush()
 
     def close(self, now: int | None = None) -> None:
-        """Write the buffered events and the end line. `now` is the virtual time, in µs, at the end of the session. A second call of `close`
+        """Write the buffered events and the end line. `now` is the virtual time, in µs, at the end of the session. A second call to `close`
         has no effect.
 
         Raises:

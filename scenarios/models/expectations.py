@@ -148,7 +148,7 @@ Found = Iterable[tuple[Place, Comparison]]
 
 
 def _subject(fields: Fields, key: str, names: Names) -> Found:
-    """Read the value of a key: a count, a server, a read by a client, or the write of a version."""
+    """Read the expected values for a key, which names a count, a server, a read by a client, the write of a version, or the events."""
     value = fields.values[key]
     if key in COUNTS:
         reading = COUNTS[key]

@@ -63,7 +63,7 @@ class ModelResult:
 
     @property
     def under(self) -> str:
-        """The system, as messages show it."""
+        """The name of the system, for messages."""
         return self.system
 
 

@@ -190,7 +190,8 @@ def _closed(windows: Sequence[Row]) -> list[Bar]:
 
 
 def _thinned(bars: list[Bar], most: int) -> list[Bar]:
-    """Return at most `most` bars. Short harmless bars are omitted first. The bar before an omitted bar is extended to fill the gap."""
+    """Return the given bars, or only `most` of them if there are more. Short harmless bars are omitted first. The bar before an omitted bar
+    is extended to fill the gap."""
     if len(bars) <= most:
         return bars
     kept = set(sorted(range(len(bars)), key=lambda i: (-bars[i].weight, bars[i].start - bars[i].end))[:most])

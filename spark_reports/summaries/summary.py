@@ -40,8 +40,8 @@ class Summary:
         keys: the columns that identify a row and by which rows are sorted.
         compute: the pure function that computes the table from the inputs; the same rows always produce the same table.
         worst: the columns that define the worst rows (`severity`), with the most important column first.
-        rows_from: the event kinds that produce rows. If none of these kinds occurs, the table is empty. By default, these are all kinds
-            that the table needs.
+        rows_from: the event kinds that produce rows. If none of these kinds occurs, the table is empty. By default, `rows_from` contains
+            all event kinds that the table needs.
     """
 
     name: str

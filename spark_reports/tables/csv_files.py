@@ -1,8 +1,8 @@
 """Writes tables as CSV files. A long table is split into several files.
 
 Columns keep their names, times are in µs, and a missing value is empty. Text that begins with `=`, `+`, `-`, or `@` gets a leading
-apostrophe, so that a spreadsheet does not treat it as a formula. Numbers are not changed. Control characters are replaced by visible escape
-sequences.
+apostrophe, so that a spreadsheet does not treat it as a formula. Numbers get no apostrophe, even if they begin with `+` or `-`. Control
+characters are replaced by visible escape sequences.
 """
 
 from __future__ import annotations

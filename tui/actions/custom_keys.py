@@ -50,7 +50,8 @@ _WORDS: Final = {"space": "Space", "enter": "⏎", "backspace": "Bksp", "end": "
 _KNOWN: Final = frozenset(str(key.value) for key in Keys if not str(key.value).startswith("<"))
 _ALWAYS: Final = {"quit": ("ctrl+c",), "back": ("escape",)}
 _FORMER_IDS: Final = {"colours": "colors"}
-"""The ids that actions had in earlier versions, each with the current id of its action. Keymap files can still use the earlier ids."""
+"""The ids that actions had in earlier versions, each with the current id of its action. A keymap file can still use an action's former
+id."""
 
 
 @attrs.frozen(repr=False)

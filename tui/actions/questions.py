@@ -16,7 +16,7 @@ UNCLEAN: Final = "unclean.leader.election.enable"
 MIN_ISR: Final = "min.insync.replicas"
 
 MOST_NODES: Final = 40
-"""The maximum number of brokers, and of one-way cuts, that a question about links lists."""
+"""A question about links lists at most this number of brokers, and at most this number of one-way cuts."""
 
 RATES: Final = (10, 50, 200, 1_000, 5_000, 20_000)
 """The rates, in records per second, that a question offers for a steady load."""

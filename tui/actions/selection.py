@@ -109,7 +109,7 @@ class Selection:
         return said + (f" (kafka-topics --{which}-partitions)" if which else "")
 
     def listing_note(self, view: ClusterView, back_key: str) -> str:
-        """Describe the filter and the order of the list. Return an empty string if all partitions are listed in order of name.
+        """Describe the filter and the order of the list. If the list shows all partitions in order of name, return an empty string.
 
         Args:
             view: the frozen state of the cluster.

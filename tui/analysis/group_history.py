@@ -97,8 +97,8 @@ class GroupHistory:
         return known
 
     def time_lag(self, each: OwnedPartition, now: int) -> tuple[int, bool] | None:
-        """Return how long, in µs, consumers have been able to read the oldest record that a group has not committed. Also return whether
-        the true time may be longer because older events are no longer in memory. If the time lag is not known, return None.
+        """Return how long, in µs, consumers have been able to read the oldest record that a group has not committed, and whether this time
+        can in fact be longer because older events are no longer in memory. Return None if the time is not known.
         """
         if each.lag is None or each.committed == NO_OFFSET:
             return None

@@ -19,7 +19,7 @@ class PaletteCommandList(CommandList):
     async def _on_click(self, event: events.Click) -> None:
         """Ignore a click on a result that is still visible but no longer in the list.
 
-        In Textual's own list, a click on such a result would raise an error.
+        Textual's own list raises an error if the user clicks a result that is no longer in the list.
         """
         answer = event.style.meta.get("option")
         if answer is not None and answer >= self.option_count:

@@ -149,7 +149,7 @@ class Navigation:
         self.screen.show_now()
 
     def back(self) -> None:
-        """Go one step back: within the page, from the page to the overview, or to the unfiltered list."""
+        """Go one step back: within the page, from the page to the overview, or from the filtered list to the unfiltered list."""
         if self.page is None and self.selection.words:
             self.filter_by("")
         elif self.page is None or not self.page.back():

@@ -137,7 +137,8 @@ class Presenter:
         return hints(self.context(frame), moving=frame.status.moving)
 
     def order_note(self, view: ClusterView) -> str:
-        """Describe the order and filters of the partition list. Return an empty string if all partitions are listed in order of name."""
+        """Describe the order and filters of the partition list. If the list shows all partitions in order of name, return an empty
+        string."""
         return self.selection.listing_note(view, self.key("back"))
 
     def mark_text(self, frame: Frame, mark: Mark | None) -> str:

@@ -82,7 +82,7 @@ def sparkline(times: Sequence[int], samples: Sequence[float], start: int, end: i
 def sparklines(
     times: Sequence[int], samples: Sequence[float], start: int, end: int, cells: int, rows: int = 1, *, low: bool = False
 ) -> list[str]:
-    """Return a sparkline that is `rows` lines high, from the top to the bottom."""
+    """Return the `rows` lines of a sparkline, from top to bottom."""
     if cells <= 0 or end <= start:
         return [""] * rows
     buckets: list[float | None] = [None] * cells

@@ -188,7 +188,7 @@ def takes_effect(setting: Setting) -> str:
 
 
 def sentence_of(words: str) -> str:
-    """Return the text with its first letter capitalized and a period added. All other letters keep their case."""
+    """Return the text with its first letter capitalized, the other letters unchanged, and a period added."""
     return words[:1].upper() + words[1:] + "."
 
 

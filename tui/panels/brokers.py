@@ -288,7 +288,8 @@ def _chips(
 
 
 def _shown(view: ClusterView) -> tuple[object, ...]:
-    """Return all values in a view that the panel shows. The time since the last heartbeat is included only when the heartbeat is late."""
+    """Return all values that the panel takes from a view of the cluster. The time since the last heartbeat is included only when the
+    heartbeat is late."""
     return (
         [
             (b.id, b.state, b.fenced, b.leaders, b.replicas, b.metadata_offset, b.broker_epoch, b.silent_us // 100_000 if b.silent_us > _LATE else 0,

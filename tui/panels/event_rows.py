@@ -27,7 +27,7 @@ Later consequences get their own lines.
 """
 
 _MOST_JOINED: Final = 4_096
-"""The maximum number of remembered events into which later events can be folded."""
+"""The maximum number of recent events for which the log remembers the line that their later consequences join."""
 
 _NAMES: Final = {
     "records-lost": ("LOST in 1 partition", "LOST in {} partitions"),
@@ -47,8 +47,7 @@ _NAMES: Final = {
     "link-cut": ("1 link cut", "{} links cut"),
     "link-healed": ("1 link healed", "{} links healed"),
 }
-"""The singular and plural texts for counts of consequences, with the worst consequence first. Only events of the listed kinds are
-folded."""
+"""For each event kind that can be folded, the singular and plural texts for a count of such events. The worst kinds come first."""
 
 _HEADS: Final[dict[str, Callable[[EventTuple], str]]] = {
     "broker-fenced": lambda e: f"b{e[4]} fenced",
@@ -322,7 +321,8 @@ class FoldedRows:
 
 
 def _last(groups: list[Group], wanted: Group) -> int:
-    """Return the index of a group in the list of groups. The search starts at the end, because the group is usually near the end."""
+    """Return the index of a group in the list of groups. The search starts at the end of the list, because the wanted group is usually near
+    the end."""
     at = len(groups) - 1
     while groups[at] is not wanted:
         at -= 1

@@ -108,7 +108,7 @@ LEAST_EVENTS: Final = 20
 HEADED: Final = 3
 """The minimum number of lines at which the timeline has a headline. The headline describes the selected mark.
 
-Without a headline, the footer describes the mark.
+If the timeline has fewer lines, the footer describes the selected mark.
 """
 
 

@@ -52,7 +52,7 @@ def bar(window: Window, hw: int, leo: int, width: int) -> tuple[int, int, int]:
     """Return the number of cells for committed, uncommitted, and missing records. The sum of the three numbers is `width`.
 
     Args:
-        window: the window of the partition.
+        window: the range of offsets that the bars of the partition show.
         hw: the replica's own high watermark.
         leo: the replica's log end offset.
         width: the width of the whole bar, in cells.
@@ -74,7 +74,7 @@ def held_back_cells(window: Window, held_back_at: int, hw: int, committed: int, 
     the bar has a cell for committed records, the number is at least 1.
 
     Args:
-        window: the window of the partition.
+        window: the range of offsets that the bars of the partition show.
         held_back_at: the last stable offset.
         hw: the leader's high watermark.
         committed: the number of cells for committed records.

@@ -25,7 +25,7 @@ Part = tuple[tuple[Segment, ...], int]
 """A finished part of a line and its width in cells."""
 
 _REMEMBERED: Final = 4
-"""The maximum number of entries in each cache of a line. A strip of Textual caches the results of several of its methods."""
+"""The maximum number of results in each cache of a line. Textual caches the results of several strip methods in every line."""
 
 
 class Line(Strip):

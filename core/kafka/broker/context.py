@@ -85,7 +85,7 @@ class BrokerContext(PartitionContext):
     def fetches_between(self, follower: int, leader: int, fetcher: int) -> LongPoll:
         """Return the network's handle for the long polls between a follower's fetcher and a leader.
 
-        The broker on which this method is called is either the follower or the leader.
+        This broker is either the follower or the leader.
         """
         rank = (follower << 48) | (leader << 16) | fetcher
         return self.long_poll(broker_address(follower), broker_address(leader), fetcher, rank)

@@ -242,7 +242,7 @@ class Partition:
         )
 
     def out_of_sync_replicas(self) -> tuple[int, ...]:
-        """Return the members of the ISR that lag (`Partition#getOutOfSyncReplicas`). The result is empty while an ISR change is pending.
+        """Return the members of the ISR that lag (`Partition#getOutOfSyncReplicas`). While an ISR change is pending, return an empty tuple.
 
         A follower lags if it last caught up with the leader's LEO more than replica.lag.time.max.ms ago. Before 0.9, a follower lags if it
         has not fetched for replica.lag.time.max.ms, or if it is more than replica.lag.max.messages records behind the leader. Some releases

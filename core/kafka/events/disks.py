@@ -216,7 +216,7 @@ class OfflineReplicaDropped(Event, kind="offline-replica-dropped", source="Repli
 
 
 class ReplicaDeleted(Event, kind="replica-deleted", source="LogManager#asyncDelete"):
-    """A broker deleted its replica of a partition, because the topic was deleted. The log ended at `offset`."""
+    """A broker deleted its replica of a partition, because the topic was deleted. `offset` is the log end offset of the deleted replica."""
 
     broker: int
     topic: str
@@ -258,7 +258,7 @@ class ReplicaMoved(Event, kind="replica-moved", source="Partition#maybeReplaceCu
 
 
 class DiskSlowed(Event, kind="disk-slowed", source="LocalLog#append", level=NOTABLE):
-    """The time that a broker's disk takes for each write changed. A healthy disk takes 0 µs."""
+    """The time that a broker's disk takes for each write changed. A write to a healthy disk takes 0 µs in the simulation."""
 
     broker: int
     delay_us: int

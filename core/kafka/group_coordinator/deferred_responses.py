@@ -148,8 +148,8 @@ class DeferredResponses:
         return bool(self.writes) and self.broker.release.responses_wait_for_writes
 
     def respond(self, sender: str, response: object, failure: Any) -> None:
-        """Send a response when all writes that have begun are committed. If one of these writes fails or the response has waited for too
-        long, send `failure` with the error instead."""
+        """Send a response when all writes that have begun are committed. If a write fails, or if the response has waited for too long, send
+        `failure` with the error instead of the response."""
         if self._waits:
             self._defer(Deferred(self.broker, sender, response, failure, None))
         else:

@@ -235,7 +235,7 @@ class ProducerStateManager:
         """Return the producers in the form in which DescribeProducers shows them (`UnifiedLog#activeProducers`).
 
         Args:
-            now: the current time, in µs. Producers that a periodic check has already removed are left out. If `now` is None, the result
+            now: the current time, in µs. The result omits producers that a periodic check has already removed. If `now` is None, the result
                 assumes that no periodic check has run.
             expiration: the time after which an idle producer expires, in µs.
             interval: the time between two periodic checks for idle producers, in µs.

@@ -104,7 +104,7 @@ class ReplicaLog(ReadableLog):
         return end
 
     def _begin_run(self, term: Term) -> None:
-        """At the LEO, start a run that refers to another term."""
+        """At the LEO, start a new run, whose records belong to another term."""
         self.starts = (*self.starts, self.leo)
         self.terms = (*self.terms, term)
         self.tail = term

@@ -156,7 +156,7 @@ class Setting(ReprMixin):
 
     def scope_error(self, *, broker: bool, topic: bool) -> str:
         """Return the reason why the setting cannot be set for a broker (`broker`), for a topic (`topic`), or for the whole cluster
-        (neither). If the setting can be set there, the result is empty.
+        (neither). If the setting can be set in this scope, return an empty string.
         """
         if topic and self.scope != "topic":
             return f"{self.name} is not a topic setting; set it for a broker or for the whole cluster"

@@ -68,7 +68,7 @@ Op = Create | SetData | Delete | GetData | GetChildren | Multi
 
 
 class Result(NamedTuple):
-    """The result of one operation.
+    """The result of one ZooKeeper operation.
 
     Attributes:
         error: OK, or the reason for the failure.

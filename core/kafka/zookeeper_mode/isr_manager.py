@@ -140,4 +140,5 @@ def must_publish(now: int, last_change: int, last_publish: int) -> bool:
 
 
 def _ignore_results(_results: tuple[Result, ...]) -> None:
-    """Do nothing with the results, because the controller learns about the new znode from its watch on the parent znode."""
+    """Ignore the results of creating a znode in /isr_change_notification. The controller learns about the new znode from its watch on the
+    parent."""

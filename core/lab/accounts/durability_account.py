@@ -132,7 +132,7 @@ class DurabilityAccount:
 
     @property
     def lost(self) -> int:
-        """The number of records that were acknowledged or read and that the current leader's log lacks. Each record counts once."""
+        """The number of acknowledged or read records that the current leader's log lacks. Each record counts once."""
         return sum(account.lost_count for account in self.partitions.values())
 
     @property
@@ -360,7 +360,8 @@ class DurabilityAccount:
         self._sent_on(service, tp, start, end, dead=True)
 
     def _sent_on(self, service: str, tp: TopicPartition, start: int, end: int, *, dead: bool) -> None:
-        """Report records to the observer. If an offset was read in several terms, report the record of the newest term."""
+        """Tell the observer which records a service sent on. If an offset was read in several terms, report the record of the newest
+        term."""
         if self.record_observer is None:
             return
         missing = OffsetSet.of([(start, end)])

@@ -48,7 +48,7 @@ class Processing(NamedTuple):
         source: the topic that the processes read.
         copies: the number of output records for each input record.
         output: the topic that the processes write.
-        other_outputs: the other topics that output can go to. Each input record has its output in only one of the topics.
+        other_outputs: the other topics that output can go to. All output records of an input record go to the same topic.
     """
 
     group: str
@@ -209,8 +209,8 @@ class ProcessingAccount:
         self.groups = {}
 
     def offset_committed(self, group: str, tp: TopicPartition, offset: int, event: int) -> None:
-        """Record a committed offset. If a new coordinator loads the offset, the account already knows the offset, unless the account missed
-        the commit.
+        """Record an offset that a group committed, or that a new group coordinator loaded from its log. A loaded offset is already known,
+        unless the account missed the commit.
         """
         commits = self.commits.setdefault((group, tp), AppendOnlyList())
         if not commits or commits[-1][0] != offset:
@@ -381,8 +381,8 @@ def _twice(outputs: list[OutputRecords], copies: int) -> list[Harm]:
 
 
 def _half(outputs: list[OutputRecords], missing: OffsetSet) -> list[Harm]:
-    """Return the cases of harm of kind `half`, in which output is only partly visible. Each case gives the process and the event of the
-    last visible output.
+    """Return the cases of harm of kind `half`, in which output is only partly visible. Each case names the process that wrote the last
+    visible output, and the event of that output.
     """
     found = []
     for each in reversed(outputs):

@@ -1,7 +1,7 @@
 """The report of a message audit: the numbers for each bucket and tier, the lost and skipped records, and a comparison with the durability
 account.
 
-In a bucket:
+The report classifies the records of each bucket as follows:
 
 - A record is *lost* if it was acknowledged and is no longer in the log of its partition's newest leader. Records of aborted transactions
   and records that were deleted on purpose are not lost.

@@ -78,7 +78,7 @@ class ProducerRecords:
         self.total = 0
 
     def add(self, batch_id: int, tp: TopicPartition, records: int, timestamp: int) -> ProducedBatch:
-        """Add a batch of the producer."""
+        """Add a batch to the producer's records."""
         batch = self.by_id[batch_id] = ProducedBatch(self.total, records, timestamp, tp)
         self.batches.append(batch)
         self.total += records

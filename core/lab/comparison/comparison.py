@@ -50,8 +50,8 @@ class SystemView:
     Attributes:
         name, title: the name and the title of the variant.
         now: the time since the start of the run, in µs.
-        copies: the state of each copy: the rows that it has stored, and which of them would survive a loss of power, are acknowledged, and
-            are visible.
+        copies: for each copy, the rows that it has stored, and which of these rows are acknowledged, are visible, and would survive a power
+            loss.
         acked: the number of acknowledged writes so far.
         open: for each client, whether its last write has no outcome yet.
         stale, backward, unacknowledged: the numbers of reads so far that were behind the acknowledged writes, that were behind an earlier

@@ -10,7 +10,8 @@ from core.models import acts
 from core.sim.units import SECOND, US_PER_MS
 
 FAULT_AT: Final = SECOND + 1_500
-"""The time at which a fault begins, in µs: between the acknowledgment of an asynchronous write and its arrival at a replica."""
+"""The time at which a fault begins, in µs. At this time, an asynchronous write has been acknowledged but has not yet arrived at a
+replica."""
 
 HEALED_AT: Final = 61 * SECOND
 """The time at which a fault ends, in µs."""

@@ -38,7 +38,7 @@ class Served:
     """A replica's answer to a read.
 
     Attributes:
-        row: the latest version of the key below the limit of the read.
+        row: the latest version of the key below `position`.
         position: the offset up to which the read sees records.
         refusal: why the replica did not answer; empty if it answered.
         unreachable: whether no answer arrives, so that the read ends only at its time limit.

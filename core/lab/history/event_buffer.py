@@ -1,5 +1,5 @@
-"""The events of a session that are still in memory. The number of events in memory is limited for each level. The index of an event never
-changes.
+"""The events of a session that are still in memory. The number of events in memory is limited separately for each event level. The index of
+an event never changes.
 
 A busy cluster records thousands of events per second, mostly fetches. Three rings keep the last events: of all levels, of at least
 level normal, and of level notable. An election that happened minutes ago therefore stays in memory, however much traffic follows.
@@ -33,7 +33,7 @@ REFUSAL_SERIES_GAP: Final = 5 * SECOND
 
 
 CHUNK: Final = 512
-"""The number of events in a chunk. A ring stores, shares, and drops the events of a chunk together."""
+"""The number of events in a chunk. Copies of a ring share whole chunks, and a ring drops whole chunks."""
 
 _seq: Final = itemgetter(0)
 

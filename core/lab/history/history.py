@@ -43,7 +43,7 @@ class History(TaskRunner):
 
     Attributes:
         start: the function that builds the `Playable` in its initial state.
-        replay_run: the run, which is at the present moment of the session.
+        replay_run: the run of the cluster at the session's present moment.
         event_buffer: the events of the session that are in memory.
         branch: the current branch.
         branches: all branches of the session.
@@ -116,7 +116,7 @@ class History(TaskRunner):
             task.on_event(event, level)
 
     def _record(self, event: EventTuple) -> None:
-        """Write a new event to the log and the branch. A repeated event changes nothing."""
+        """Write a new event to the log and the branch. An event that the branch and the log already contain changes nothing."""
         self.branch.on_event(event)
         self._log.write(event)
 
@@ -208,7 +208,7 @@ class History(TaskRunner):
         self._begin_search(what, SearchTask(self.replay_run, self.keyframe_cache, level=level, limit=self.limit))
 
     def go_forward(self, destination: Destination) -> None:
-        """Go forward to a destination. Replay the known future first, and then simulate further."""
+        """Go forward to a destination. Replay the events of the branch after the present moment first, and then simulate new ones."""
         self.pause()
         self._begin_search(destination.what, SearchTask(self.replay_run, self.keyframe_cache, destination=destination, limit=self.limit))
 

@@ -34,13 +34,13 @@ CPU_SHARE_OF_WHOLE_KEYFRAMES: Final = 0.03
 """The share of CPU time for whole keyframes: the first one, and those after a change other than replication."""
 
 MAX_SECONDS_PER_OBJECT: Final = 10e-6
-"""The upper bound on the cost of a keyframe per object, excluding one-time costs, CPU seconds."""
+"""The upper bound on the CPU time that a keyframe takes for each object, in seconds, excluding one-time costs."""
 
 MAX_KEYFRAMES: Final = 2_000
 """The maximum number of keyframes in the cache. Each lookup scans all keyframes."""
 
 MAX_OBJECTS: Final = 500_000
-"""The maximum number of objects in all keyframes together. An object takes about 150 bytes."""
+"""The maximum number of objects in all keyframes together. Each object in a keyframe takes about 150 bytes."""
 
 LARGE_CLUSTER_REPLICAS: Final = 3_000
 """A cluster with more replicas than this number counts as large.

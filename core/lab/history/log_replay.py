@@ -46,7 +46,7 @@ class LogReplayTask:
 
         Args:
             old: the recorded session to replay.
-            replay_run: a run of the same cluster as in the recording, which is at its start.
+            replay_run: a run of the recorded cluster. The run must be at its start.
             events: the events that `replay_run` has recorded so far.
         """
         self.replay_run = replay_run

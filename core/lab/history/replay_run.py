@@ -78,7 +78,7 @@ class StepIndex:
         return other
 
     def prefix_to(self, seq: int) -> StepIndex:
-        """Return an index that ends with the last entry up to the given event."""
+        """Return an index that contains only the steps that ended at or before the given event."""
         return self.prefix(bisect_right(self._all, seq, 0, self._count))
 
     def seq_before_step_of(self, seq: int) -> int:
@@ -172,7 +172,8 @@ class ReplayRun:
         return True
 
     def repeat_steps(self, steps: int, seq: int, time_us: int, known: StepIndex) -> bool:
-        """Repeat up to `steps` steps whose events are known. If a cluster has no plan, it sends no events during these steps.
+        """Repeat up to `steps` steps whose events are known, without sending the events again. If the run follows a plan, such as a
+        scenario, execute a single step instead.
 
         Args:
             steps: the maximum number of steps to repeat.

@@ -24,8 +24,8 @@ class TravelTask:
 
     Attributes:
         destination: the moment to reach.
-        replay_run: the run that the session continues after the task has reached the destination.
-        event_buffer: the event buffer that the session uses after the task has reached the destination.
+        replay_run: the run that the session adopts when the task reaches the destination.
+        event_buffer: the events that the session adopts when the task reaches the destination.
         events_known: whether the events on the way are in memory, so that the run does not send them again.
         in_place: whether the task changes the cluster that the screen shows.
         found: the last moment at which `watchpoint` was triggered; None if there is none.
@@ -152,5 +152,5 @@ class TravelTask:
             self.found = self.replay_run.position
 
     def cancel(self) -> bool:
-        """Stop the task. The session does not change."""
+        """Stop the task without changing the session."""
         return False

@@ -26,7 +26,7 @@ HIGH_WATERMARK: Final = events.HighWatermarkAdvanced.kind
 """The most frequent event kind. For speed, the observer reads `high-watermark` events without decoding them."""
 
 REQUEST_BYTES: Final = 200
-"""The size of a request or response, excluding its records, in bytes. This size is an input to the model of the request queue."""
+"""The size of a request or response without its records, in bytes, for the model of the request queue."""
 
 
 class Sample(NamedTuple):

@@ -30,7 +30,8 @@ COSTS: Final = RequestCosts()
 
 
 class ThreadPool:
-    """Threads that share a queue of work. The threads are simulated in steps of five seconds, the tick of meters.
+    """Threads that share a queue of work. The threads are simulated in steps of five seconds, the interval at which Kafka's meters update
+    their rates.
 
     Attributes:
         backlog: the work that is waiting in the queue, ns.

@@ -59,7 +59,7 @@ class Durations(NamedTuple):
 
     Attributes:
         round_trip: the time from the record's creation to its acknowledgment.
-        commit: the time from the append by the leader to the first commit.
+        commit: the time from the leader's append to the moment at which the record was first committed.
         end_to_end: the time from the record's creation to the first read by a consumer, or to the end of its processing.
     """
 

@@ -49,7 +49,7 @@ class _Sending:
 
 
 class RecordTrace:
-    """The trace of one offset. Call `attach`, and pass every event to the trace.
+    """The histories of all records that are written at one offset of a partition. Call `attach`, and pass every event to the trace.
 
     Attributes:
         tp: the partition to trace.

@@ -59,7 +59,7 @@ _BROKER_KINDS: Final = (
 _LINK_KINDS: Final = frozenset({"link-cut", "link-healed"})
 """The event kinds that can change the status of the partitions on two nodes.
 
-In events of these kinds, the first two columns are the nodes.
+The first two columns of a link event are the two nodes.
 """
 _TRANSACTION_PREFIX: Final = "transaction-"
 """The prefix of the event kinds about transactions. Such an event can determine whether a transaction that holds back a partition's last

@@ -123,7 +123,7 @@ class Coordination:
         self._look_for_master()
 
     def begin_steady(self, state: ClusterState, master: str) -> None:
-        """At the start of the simulation, start with a state that is already in force."""
+        """Begin the simulation with an established cluster state and master."""
         self.term, self.accepted, self.applied, self.master = state.term, state, state, master
         self.mode = MASTER if master == self._node.address else FOLLOWER
         self._watch()

@@ -98,7 +98,7 @@ class Primary:
     # --- becoming the primary and ceasing to be it --------------------------------------------------------------------
 
     def state_changed(self) -> None:
-        """Follow a new cluster state."""
+        """Handle a new cluster state: become or stop being the primary, and update the tracked copies."""
         state, name = self.state, self._node.address
         if state.primary != name:
             if self.term:

@@ -103,8 +103,8 @@ class Reads:
             node.send_round()
 
     def _is_current(self) -> bool:
-        """Whether the leader has committed an entry of its own term. Until the leader has committed such an entry, its commit index can be
-        out of date.
+        """Whether the leader has committed an entry of its own term. Until a leader has committed an entry of its own term, its commit
+        index can be out of date.
         """
         return self._node.log.term_at(self._node.commit) == self._node.term
 

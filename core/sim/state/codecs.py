@@ -224,8 +224,8 @@ class AppendOnlyListCodec(Codec):
         each[:] = state[0][: state[1]]
 
     def restore(self, objects: list[FieldValue], states: list[State], former: list[State]) -> None:
-        """Set the lists to `states`. The lists have only grown since their `former` states. `former` can be shorter than `objects`; the
-        last objects then have no former state.
+        """Restore append-only lists to the given states. The lists must only have grown since the states in `former` were recorded.
+        `former` can lack the states of the last objects.
 
         If a state and the former state share a copy of the list, they are equal up to the shorter length. In this case, only the items
         after the shorter length are written.

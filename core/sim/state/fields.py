@@ -35,8 +35,8 @@ class Declared(NamedTuple):
         wiring: fields that are set once, when the simulation is built, and that fingerprints do not read.
         history: sequence numbers, causes, and counts that do not affect later behavior.
         times: moments of virtual time, of which only the difference from the current time matters.
-        labels: the fields that hold labels, each with the family of the labels. Labels are numbers above 0 that are compared only with
-            labels of the same family. The field can also be a dict whose keys are labels.
+        labels: for each field that holds labels, the name of the family to which the labels belong. Labels are numbers above 0 that are
+            only compared with others of their family. A field can also be a dict whose keys are labels.
     """
 
     wiring: tuple[str, ...] = ()

@@ -29,7 +29,7 @@ Way = Callable[[Any], Form]
 """A function that converts values of one type to their form in a fingerprint (`Form`)."""
 
 ATOMS: Final[frozenset[type]] = frozenset({int, str, bool, float, bytes, type(None)})
-"""The types of the values whose form is the value itself."""
+"""The types of values that a fingerprint contains unchanged."""
 
 MARSHAL_VERSION: Final = 0
 """The version of the marshal format whose bytes depend only on the values. Later versions of the marshal format also encode which strings
@@ -58,7 +58,7 @@ class Fingerprints:
         return hashlib.blake2b(marshal.dumps(self.form(), MARSHAL_VERSION), digest_size=16).digest()
 
     def form(self) -> Form:
-        """Return the form whose hash is the fingerprint, for inspection."""
+        """Return the state in the form that `take` hashes, for inspection."""
         writer = self._writer
         simulation = self._simulation
         network = simulation.network

@@ -40,7 +40,7 @@ class Group:
     """The objects of one class, or of classes that have few objects each.
 
     Attributes:
-        objects: the objects in the order in which they were found. Objects are never removed from this list.
+        objects: all objects that have ever been found, in the order in which they were found.
         states: the states of the objects at the last snapshot, for all objects that had been found by then. The list is replaced, never
             changed.
     """
@@ -252,8 +252,7 @@ class Objects:
         return self.groups[number]
 
     def _visit(self, values: list[FieldValue]) -> bool:
-        """Find the objects to which the values refer directly or through immutable values. Return whether a mutable object in these values
-        can equal another object.
+        """Find the objects that values lead to. Return whether the values contain a mutable object that is compared by content.
 
         The parts of tuples are always visited again, which is as fast as looking the tuples up.
         """

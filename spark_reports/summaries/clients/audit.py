@@ -23,9 +23,9 @@ _PLACE: Final = ("session", "topic", "partition")
 def _lost_records(inputs: SummaryInputs) -> DataFrame:
     """Return rows `session, topic, tier, bucket_us, records` for the acknowledged records that are lost at the end.
 
-    The batch of a lost record is the batch that a leader appended in the epoch of the loss. The event that records the acknowledgment of a
-    lost record's batch shows when the batch was created. A record can be lost and recovered several times. The number of records that are
-    lost at the end is therefore the number of losses minus the number of recoveries.
+    A lost record belongs to the batch that a leader appended at the same offset in the leader epoch of the lost record. The event that
+    records the acknowledgment of a lost record's batch shows when the batch was created. A record can be lost and recovered several times.
+    The number of records that are lost at the end is therefore the number of losses minus the number of recoveries.
     """
     harmed = inputs.events_of(_LOSSES).selectExpr(
         *_PLACE, "epoch", "from_offset AS low", "to_offset AS high", "if(kind = 'records-lost', 1, -1) AS sign"

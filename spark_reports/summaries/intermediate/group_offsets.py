@@ -1,7 +1,7 @@
 """Computes the lag of each group in each partition. Each row covers the time from one change to the next.
 
 The lag is the high watermark of the partition's leader minus the committed offset of the group. An event log contains every change to the
-high watermark and to the committed offset, so the lag is exact at every moment. The lag is negative if the leader's log is shorter than the
+high watermark and to the committed offset, so the lag is exact at every moment. The lag is negative if the leader's log ends before the
 committed offset, for example after an unclean election. Before a group's first commit, the group has no lag.
 """
 
@@ -41,7 +41,7 @@ def group_lags(events: DataFrame, sessions: DataFrame) -> DataFrame:
 
     Args:
         events: all events; only those of `LAG_KINDS` are used.
-        sessions: the sessions with their ends.
+        sessions: the sessions, each with the time at which it ended.
     """
     commits = events.where(F.col("kind").isin(*COMMIT_KINDS)).select(
         *OF_GROUP,

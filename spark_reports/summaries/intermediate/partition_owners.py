@@ -57,7 +57,7 @@ def unowned_intervals(owned: DataFrame, events: DataFrame, sessions: DataFrame) 
     Args:
         owned: the result of `owned_intervals`.
         events: the infrequent events.
-        sessions: the sessions with their ends.
+        sessions: the sessions, each with the time at which it ended.
     """
     started = events.where("kind = 'member-started'")
     topics = (

@@ -1,8 +1,8 @@
 """The committed states of each partition, from one `partition-changed` event to the next.
 
-A state also ends when min.insync.replicas changes, because that setting decides whether the partition accepts acks=all writes. The topic's
-value takes precedence over the cluster's value, and the default is 1. Values that are set for single brokers are ignored. Since 3.7, the
-effective min.insync.replicas is at most the number of replicas.
+A state also ends when min.insync.replicas changes, because that setting decides whether the partition accepts acks=all writes. A topic's
+min.insync.replicas takes precedence over the cluster's value, which is 1 by default. Values that are set for single brokers are ignored.
+Since 3.7, the effective min.insync.replicas is at most the number of replicas.
 """
 
 from __future__ import annotations

@@ -107,8 +107,8 @@ def _of_newest_leader(rows: DataFrame, leaders: DataFrame) -> DataFrame:
 
 
 def _open_transactions(rows: DataFrame) -> DataFrame:
-    """Return the transactions that are open at the end. Each begins with the first batch after the last marker, ignoring batches and
-    markers that a later leader lacks."""
+    """Return the transactions that are open at the end. An open transaction begins with the first batch after the last marker. Batches and
+    markers that a later leader lacks do not count."""
     kept = rows.where("kept")
     ended = kept.where("is_marker").groupBy(*_OF).agg(F.max("seq").alias("ended"))
     return (

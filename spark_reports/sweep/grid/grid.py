@@ -45,9 +45,10 @@ class FaultWindow:
         before: the warm-up before the first fault of a window.
         after: the time from the end of the last fault to the end of the window; if the cluster has not recovered by then, the window is
             extended.
-        near: how long before and after each start or end of a fault batches come at intervals of `every`.
-        soon: how long after each start or end of a fault batches come every second, because partitions might still be waiting for a new
-            leader. Later, batches come at intervals of `between`.
+        near: within this time before and after the beginning of a fault, and before and after its end, batches come at intervals of
+            `every`.
+        soon: for this long after a fault begins, and again after it ends, batches come every second, because partitions might still be
+            waiting for a new leader; later, batches come at intervals of `between`.
     """
 
     before: int = 10 * SECOND

@@ -190,7 +190,7 @@ class EpisodeMeter:
                     self._uncommitted[tp] = event[1]
 
     def _moved(self, tp: TopicPartition, now: int) -> None:
-        """Record that a high watermark has advanced or is no longer relevant.
+        """Record that a high watermark has advanced, or that it no longer counts because there is a new leader or the measurement ends.
 
         If the high watermark had not advanced for longer than `STALL_BOUND`, writes were waiting all that time.
         """

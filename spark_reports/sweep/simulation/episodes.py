@@ -35,7 +35,7 @@ A longer interval in the workload takes precedence over `SOON_EVERY`.
 MAX_DRAIN: Final = 10 * SECOND
 """The maximum time, in µs, from the moment when producers stop to the end of an episode.
 
-After the producers stop, brokers can still answer their last records.
+After the producers stop, the brokers can still respond to the last produce requests.
 """
 
 

@@ -16,8 +16,8 @@ from core.kafka.messages import MetadataFetchRequest, NotController
 from core.sim.units import US_PER_MS
 
 RETRY: Final = 50 * US_PER_MS
-"""The delay before the broker asks the next voter, in µs. The delay applies if the last voter that the broker asked is not the active
-controller and does not know which voter is.
+"""The delay before the broker asks the next voter, in µs. The broker waits if the voter that it asked last has stopped, or is not the
+active controller and does not know which voter is.
 """
 
 

@@ -45,8 +45,8 @@ class Fetcher:
         unsent: partitions whose state the leader's session does not know yet, in order. Each partition maps to its part of the next fetch,
             or to None if that part has not been computed yet.
         prepared: whether the values in `unsent` have been computed for all partitions.
-        moved: the parts of the next fetch for partitions whose state changed because of a fetch response. In the fetch request, the
-            partitions in `moved` follow the partitions in `unsent`.
+        moved: by partition, the parts of the next fetch for the partitions whose state a fetch response has changed. In the fetch request,
+            the partitions in `moved` follow the partitions in `unsent`.
         raised: the delayed consumer fetches that were waiting for a high watermark that the current response has advanced, each with the
             event that recorded the advance.
         poll: the network's handle for this fetcher's fetches; it elides fetches that return nothing (`core.sim.long_polling`).

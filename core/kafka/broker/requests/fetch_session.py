@@ -130,8 +130,8 @@ class FetchSession(FollowerSession):
         return -1 if self.parked is None else self.deadline
 
     def polls_resume(self, arrived_at: int) -> None:
-        """Handle arriving fetches again, after the network has elided idle fetches. The last elided fetch counts as having arrived at
-        `arrived_at`."""
+        """Resume handling fetches as they arrive, because the network no longer elides idle fetches. The last elided fetch counts as having
+        arrived at `arrived_at`."""
         if arrived_at != NOT_YET:
             self.last_fetch_time = arrived_at
         self.purgatory.mark_possibly_late(self)

@@ -169,8 +169,8 @@ def _delay(partition: Partition, write: DelayedWrite) -> None:
 def _validate_producer_state(partition: Partition, sender: str, request: ProduceRequest, guard: int) -> bool:
     """Return whether to append an idempotent producer's batch (`UnifiedLog#analyzeAndValidateProducerState`).
 
-    The response to a duplicate contains the offsets from the first append. With acks=all, the leader responds to the duplicate only when
-    these offsets are committed. The leader refuses a batch that is out of sequence.
+    The response to a duplicate contains the offsets from the first append. With acks=all, the leader responds to a duplicate only when the
+    records from the first append are committed. The leader refuses a batch that is out of sequence.
     """
     broker, log, tp, release = partition.broker, partition.log, partition.tp, partition.broker.release
     now = broker.journal.now

@@ -172,7 +172,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         return batch.created + self.config.delivery_timeout
 
     def has_retries_left(self, batch: ProducerBatch) -> bool:
-        """Return whether the batch has a retry left for another attempt.
+        """Return whether the producer can send the batch again without exceeding `retries`.
 
         An attempt without an established connection does not count, because in Kafka the batch has not left the accumulator.
         """

@@ -295,7 +295,7 @@ class GroupConsumer(Consumer):
             super()._fetch_all()
 
     def _deliver(self, part: FetchedPartition, broker: int, outer_cause: int) -> None:
-        """Keep the records for the next poll."""
+        """Keep the fetched records of a partition until the application polls again."""
         super()._deliver(part, broker, outer_cause)
         visible = visible_records(part, read_committed=self.read_committed)
         self.fetched.extend(PolledRecords(part.tp, start, end) for start, end in visible.ranges())

@@ -365,7 +365,7 @@ class GroupMember(KafkaConsumer):
     # --- partitions ------------------------------------------------------------------------------------------------
 
     def partitions_added(self, tps: Partitions) -> None:
-        """Begin to read the given partitions. The interval for automatic commits starts again."""
+        """Begin to read the given partitions, and restart the interval for automatic commits."""
         super().partitions_added(tps)
         self._schedule_auto_commit()
 

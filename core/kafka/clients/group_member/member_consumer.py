@@ -180,8 +180,8 @@ class MemberConsumer(GroupConsumer):
         super().metadata_updated()
 
     def _learn_partitions(self) -> None:
-        """If the consumer is a member of a group, initialize the positions of new partitions. If the member is the leader of the group, let
-        it check for new partitions."""
+        """If the consumer is a member of a group, initialize the positions of new partitions. If the member leads its group, also check
+        whether the topics' numbers of partitions have changed."""
         if self.member is not None:
             while len(self.positions) < len(self.leaders):
                 self.positions.append(NO_OFFSET)
@@ -278,7 +278,8 @@ class MemberConsumer(GroupConsumer):
         super()._end(error)
 
     def membership_refused(self, membership: GroupMembership, error: str) -> None:
-        """Handle a commit, inside or outside of a transaction, that was refused because of the membership that it contained."""
+        """Handle a commit that was refused because of its member ID, generation, or member epoch. The commit can be part of a
+        transaction."""
         if self.member is not None:
             exception = self.member.commit_refused(membership, error)
             if error in FATAL:

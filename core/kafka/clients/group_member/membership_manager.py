@@ -181,7 +181,7 @@ class MembershipManager(AbstractMembership):
         return self.callback is not None and self.client.journal.now >= self.callback_at
 
     def ensure_active_group(self) -> None:
-        """In the first poll(), join. In later polls, do what the assignment requires, running one callback in each poll()."""
+        """In the first poll(), join the group. In later polls, do what the assignment requires, running one callback in each poll()."""
         if self.state is MembershipState.UNSUBSCRIBED and not self.closing:
             self._join()
         if not self.calls.coordinator:

@@ -190,7 +190,7 @@ class TopicReader(Consumer):
     # --- parts of the member ---------------------------------------------------------------------------------------
 
     def timer(self, delay: int, name: str, about: object = None) -> None:
-        """Set a timer for the reader. The timer fires after a delay, given in µs."""
+        """Set a timer for the reader. `delay` is the time until the timer fires, in µs."""
         super().timer(delay, f"{self.topic}:{name}", about)
 
     def next_correlation(self) -> int:
@@ -308,7 +308,8 @@ class TopicReader(Consumer):
                 super()._fetch_all()
 
     def _may_fetch_from(self, broker: int) -> bool:
-        """Return whether no records from the broker are waiting for poll() (`AbstractFetch#prepareFetchRequests`)."""
+        """Return whether the consumer can fetch from a broker. It cannot while records from the broker are waiting for poll()
+        (`AbstractFetch#prepareFetchRequests`)."""
         if broker in self.owner.buffered_brokers():
             self.stale = True
             return False

@@ -97,7 +97,7 @@ class Sender(RecordAccumulator):
             self.send_all()
 
     def _ready_leaders(self) -> Container[int]:
-        """Return the brokers for which a batch of collected records is complete (`RecordAccumulator#ready`)."""
+        """Return the leaders of the partitions that have a batch ready to send (`RecordAccumulator#ready`)."""
         if self.batching is None:
             return ()
         now = self.journal.now

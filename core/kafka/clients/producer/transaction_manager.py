@@ -175,8 +175,8 @@ class TransactionManager:
         self.client.journal.emit(events.TransactionBegun.kind, self.name, self.transactional_id, self.producer_id, self.producer_epoch)
 
     def add_partition(self, tp: TopicPartition) -> None:
-        """Record that the application sends records to a partition (`#maybeAddPartition`). Before transaction.version 2, `advance` then
-        asks the coordinator to add the partition to the transaction."""
+        """Record that the application sends records to a partition (`#maybeAddPartition`). Before transaction.version 2, the next call to
+        `advance` asks the coordinator to add the partition to the transaction."""
         if tp in self.partitions or tp in self.new_partitions:
             return
         if self.version >= 2:  # the leader of the partition adds it

@@ -97,7 +97,8 @@ class RequestContext(Protocol):
         """Record that the coordinator added partitions to the transaction."""
 
     def offsets_added(self, commit: TxnRequest, /) -> None:
-        """Send the offsets of a group, because the coordinator has added their partition to the transaction."""
+        """Send the offsets of a group, because the coordinator has added the group's partition of `__consumer_offsets` to the
+        transaction."""
 
     def offsets_committed(self) -> None:
         """Record that the group coordinator has the offsets in the transaction."""

@@ -373,7 +373,8 @@ class KafkaRaftClient:
         self._transition_to_unattached()
 
     def _resign(self, reason: str) -> None:
-        """Stop leading. Uncommitted requests get no response, and waiting brokers are redirected."""
+        """Stop leading. Uncommitted requests get no response, and the brokers that are waiting for metadata are told to look for another
+        controller."""
         active, self.active = self.active, None
         self.role, self.leader = Role.UNATTACHED, ""
         self._waiting_fetches.clear()

@@ -45,7 +45,8 @@ class CleanedTransactions:
         return False
 
     def read_marker(self, retained: RetainedBatch) -> bool:
-        """Register a marker. Return whether the marker can be removed, which is the case if no batch of its transaction was read."""
+        """Read a transaction marker. Return whether the marker can be removed, which is the case if no batch of its transaction was
+        read."""
         self._begin_up_to(retained.end)
         marker = retained.batch.marker
         if not retained.offsets or marker is None:

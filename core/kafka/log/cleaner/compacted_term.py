@@ -1,9 +1,8 @@
 """A leadership term in a cleaned log: the batches that are left in it, some of which have fewer records than when they were written.
 
-Replicas share terms, but each replica cleans its own log. Cleaning must therefore leave a shared term unchanged. Instead, cleaning replaces
-the term in the runs of one log with a `CompactedTerm`, which refers to the original. Followers that fetch from a cleaned log receive runs
-that refer to the same `CompactedTerm`. Cleaning never changes offsets, so a `Run` still covers the offsets of the records that were
-removed.
+Terms are shared between replicas, but each replica cleans its own log. Therefore, cleaning does not change a term. Instead, the runs of the
+cleaned log refer to a `CompactedTerm`, which refers to the original term. Followers that fetch from a cleaned log receive runs that refer
+to the same `CompactedTerm`. Cleaning never changes offsets, and a run still covers the offsets of the records that were removed.
 """
 
 from __future__ import annotations

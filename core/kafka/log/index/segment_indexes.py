@@ -20,7 +20,7 @@ class SegmentIndexes:
     Attributes:
         offsets: the offset index.
         times: the time index.
-        size: the total size of the batches so far, in bytes.
+        size: the total size of the batches that the segment contains so far, in bytes.
         max_timestamp: the largest timestamp so far, in ms.
         offset_of_max: the last offset of the batch that has the largest timestamp.
     """

@@ -34,7 +34,7 @@ class _Channel:
     """The requests for one broker.
 
     Attributes:
-        queue: the requests, each with the event that caused it. If `correlation` is not 0, the first request is in flight.
+        queue: the requests, each with the event that caused it. If `correlation` is not 0, the first request in the queue is in flight.
         correlation: the correlation ID of the request in flight; 0 if there is none.
     """
 
