@@ -90,7 +90,7 @@ def shown(text: str) -> str:
 
 
 def split_lines(text: str, note: Callable[[int, str], None]) -> list[DescribeLine]:
-    """Return the describe lines of pasted text, in order.
+    """Return the lines of pasted text that come from `kafka-topics --describe`, in order.
 
     A row that does not name its topic is assigned to the last topic above the row. A note reports the rows that do not name their topic.
 

@@ -17,7 +17,7 @@ _CLEAR: Final = "\r\x1b[K"
 
 
 class Progress:
-    """The progress of a report. A quiet instance shows nothing."""
+    """The progress of a report, which is not shown if `quiet` is set."""
 
     def __init__(self, out: IO[str], *, quiet: bool) -> None:
         self._out = out

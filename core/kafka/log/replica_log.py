@@ -252,7 +252,7 @@ class ReplicaLog(ReadableLog):
         return producers
 
     def producer_batches(self, start: int, end: int) -> Iterator[Batch]:
-        """Return the batches with a producer ID that end in (start, end].
+        """Return the batches that have a producer ID and whose end offset is in (start, end].
 
         If the log holds only part of a batch because the size of a fetch was limited, the result omits this batch.
         """

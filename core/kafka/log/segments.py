@@ -92,7 +92,7 @@ def largest_timestamp(log: ReplicaLog, start: int, end: int) -> int:
 
 
 def batch_boundary(log: ReplicaLog, offset: int) -> int:
-    """Return the largest offset up to `offset` at which a batch starts or the log ends. Recovery removes a torn batch as a whole."""
+    """Return the largest offset at or below `offset` where a batch starts or the log ends. Recovery removes a torn batch as a whole."""
     if not log.starts or offset >= log.leo or offset <= log.starts[0]:
         return min(offset, log.leo)
     at = bisect_right(log.starts, offset) - 1

@@ -84,7 +84,7 @@ def acks(written: str) -> int:
 
 
 def check_keep(of: Broker, keep: tuple[tuple[TopicPartition, int], ...]) -> None:
-    """Check that a broker has the replicas for which an act states how much of the log survives."""
+    """Check that a broker has every replica for which an act specifies how much of its log survives."""
     for tp, offset in keep:
         if tp not in of.disk.logs:
             raise ActRefused(f"broker {of.id} has no replica of {tp}")

@@ -220,8 +220,8 @@ class ReplayRun:
         """Execute everything else that is due at the current time, so that a script can act at this moment.
 
         A script performs an act only after everything that is due up to the time of the act has happened. Immediately after an act, another
-        act can follow at the same virtual time. If steps have been executed since the last act, the next act comes 1 µs later. Everything
-        that this method executes counts as steps even if the act is then refused.
+        act can follow at the same virtual time. If steps have been executed since the last act, the script performs the next act 1 µs
+        later. Everything that this method executes counts as steps even if the act is then refused.
         """
         if self.stepwise:
             return

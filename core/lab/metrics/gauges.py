@@ -72,7 +72,8 @@ def metadata_offsets(cluster: ClusterNodes) -> tuple[int, int]:
     Kafka: `QuorumControllerMetrics`.
 
     The active controller applies records before they are committed (`OffsetControlManager#handleScheduleAppend`). An uncommitted write
-    counts as one record. If there is no active controller, both offsets are those of the voter with the highest high watermark.
+    counts as one record. If there is no active controller, both returned offsets are the last committed offset of the voter with the
+    highest high watermark.
     """
     quorum = cluster.quorum
     if quorum is None:

@@ -126,7 +126,7 @@ class AbstractMembership:
         raise NotImplementedError
 
     def poll(self) -> None:
-        """Do the part of poll() that concerns the group (`ConsumerCoordinator#poll`)."""
+        """Perform the group-related part of poll() (`ConsumerCoordinator#poll`)."""
         if self.must_prepare():
             self.prepare_join()
         self.ensure_active_group()

@@ -268,7 +268,8 @@ class TopicReader(Consumer):
         self._confirm(partition)
 
     def _confirm(self, partition: int) -> None:
-        """As soon as the first position is final, report the records below it that the group has skipped."""
+        """As soon as the consumer's first position in a partition is final, report it, so that the durability account finds the skipped
+        records below it."""
         position = self.positions[partition]
         if partition in self.unconfirmed and position >= 0 and self._is_fetchable(partition) and not self._must_validate(partition):
             del self.unconfirmed[partition]

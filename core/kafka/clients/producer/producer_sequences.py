@@ -118,7 +118,7 @@ class ProducerSequences:
         return not in_flight or in_flight[0] is batch
 
     def assign(self, batch: ProducerBatch) -> None:
-        """Give the next sequence numbers for a partition to a batch (`RecordAccumulator#drainBatchesForOneNode`)."""
+        """Assign its partition's next sequence numbers to a batch (`RecordAccumulator#drainBatchesForOneNode`)."""
         entry = self.of(batch.tp)
         if not entry.in_flight and (entry.producer_id, entry.producer_epoch) != (self.producer_id, self.producer_epoch):
             entry.start_at_beginning(self.producer_id, self.producer_epoch)

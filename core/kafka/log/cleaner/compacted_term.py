@@ -126,7 +126,7 @@ class CompactedTerm(Term):
         return [batch for batch in super().batches_within(start, end) if batch.base < end]
 
     def last_end(self, start: int, end: int) -> int:
-        """Return the end offset of the last batch in [start, end), but at most `end`. If the range has no batch, return `start`."""
+        """If batches overlap [start, end), return the end offset of the last one, limited to `end`; otherwise, return `start`."""
         found = self.batches_within(start, end)
         return min(end, found[-1].base + found[-1].records) if found else start
 
