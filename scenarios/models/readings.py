@@ -184,7 +184,7 @@ COUNTS: Final[dict[str, Reading]] = {
     "longest": Reading(DURATION, lambda m: m.report.latency(1), "the longest time of an acknowledged write"),
     "exposed": Reading(NUMBER, lambda m: m.report.exposed, "the largest number of acknowledged writes that were missing from every copy that could replace the primary"),
     "exposed-time": Reading(DURATION, lambda m: m.report.exposed_us, "the number of exposed writes, multiplied by the time for which they were exposed"),
-    "bytes-sent": Reading(NUMBER, lambda m: m.report.bytes_sent, "the bytes of the messages that servers received from each other"),
+    "bytes-sent": Reading(NUMBER, lambda m: m.report.bytes_sent, "the number of bytes in the messages that servers received from each other"),
     "primary": Reading(WORD, lambda m: common_name(m.report.authority) or NONE, "the server whose data is authoritative, or `none`"),
 }  # fmt: skip
 """The readings that describe the whole run."""

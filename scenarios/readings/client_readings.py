@@ -110,7 +110,7 @@ CLIENT_READINGS: Final = (
     Reading("wire-bytes", ("client",), NUMBER, "the size on the network of the batches that a producer with batching has sent, in bytes", _of_batching("wire_bytes")),
     Reading(
         "queue-time", ("client",), DURATION,
-        "the average time that records spent in a producer with batching, from send() to the sending of their batch", _of_batching("queue_time_us"),
+        "the average time that records waited in a producer with batching, from send() until their batch was sent", _of_batching("queue_time_us"),
     ),
     Reading(
         "record-latency", ("client",), DURATION,

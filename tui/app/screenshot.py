@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=30.0, help="the virtual seconds to play before the picture")
     parser.add_argument("--scenario", help="a scenario from the library, or a file")
     parser.add_argument("--release", help="the Kafka release to run")
-    parser.add_argument("--steps", type=int, help="the number of steps of the scenario to run, instead of --seconds")
+    parser.add_argument("--steps", type=int, help="the number of scenario steps to run, instead of --seconds")
     parser.add_argument("--kill", type=_timed, action="append", default=[], metavar="B@S", help="kill broker B at second S")
     parser.add_argument("--start", type=_timed, action="append", default=[], metavar="B@S", help="start broker B at second S")
     parser.add_argument("--pause", type=_timed, action="append", default=[], metavar="B@S", help="freeze broker B at second S")
@@ -127,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _target(scenario: str | None, release: str | None) -> PlayTarget:
-    """Return the target for a scenario and a release.
+    """Return what the playground opens for a scenario and a release.
 
     Raises:
         InputError, ValueError: the scenario or the release does not exist.

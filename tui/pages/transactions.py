@@ -172,7 +172,7 @@ class TransactionsPage(Page):
         if not self._report.held:
             return False
         held = self._report.held[self._selected]
-        refused = None if held.hanging else "its coordinator will end it; only a hanging transaction needs this"
+        refused = None if held.hanging else "the coordinator will end this transaction; abort a transaction only if it is hanging"
         abort = Option("a", "abort it", (AbortHanging(held.tp, held.first_offset),), held.abort_command, refused)
         about = " ".join(explanation(held, None)[:1])
         self.screen.put(Question(f"The transaction of {who_holds(held)} on {held.tp}", about, (abort,)))

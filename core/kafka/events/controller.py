@@ -92,7 +92,7 @@ _REPHRASED: Final = {
     "asked for": "as requested",
     " is given up": " was cancelled",
     " does without": " excludes it",
-    " has it in a log directory that works": " has it in a working log directory",
+    " has it in a log directory that works": " has its replica in a working log directory",
 }
 """The wordings that sentences use instead of certain phrases in logged reasons. The keys are the phrases with which the reasons in the log
 end, and the values replace these phrases.

@@ -72,8 +72,8 @@ class StartDelayService(Act, word="delay-service", does="start a service that ho
 
 
 @attrs.frozen(eq=False, repr=False)
-class ProduceDelayed(Act, word="produce-delayed", does="produce records that are to arrive after a delay"):
-    """Produce records that a delay service forwards to its destination topic after the delay `after`.
+class ProduceDelayed(Act, word="produce-delayed", does="produce records for delivery after a delay"):
+    """Produce records that should reach the topic of a delay service after the time `after`.
 
     The records go to the topic of the smallest level that is long enough, or of the longest level if the service chains levels. With
     `rate`, the records are produced over time, and `every` is the time between two batches. Without a delay, the records go to the

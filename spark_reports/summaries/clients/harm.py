@@ -73,7 +73,8 @@ HARM: Final = Summary(
     notes=(
         "`event` is the sequence number of the event in the log. `to_offset` is exclusive. If `what` is `exposed`, `broker` lacks "
         "committed records and "
-        "can become leader. For `exposed`, `until_us` is the time at which the broker no longer endangers these records. If `what` is "
+        "can become leader. For `exposed`, `until_us` is the time from which the broker can no longer cause the loss of the "
+        "exposed records. If `what` is "
         "`lost`, the records are missing from the log of the leader (`broker`). For `lost`, `until_us` is the time at which some of the "
         "records are in the log of the leader again. "
         "`doomed_by` is the number of the event that "

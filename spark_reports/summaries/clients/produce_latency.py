@@ -74,7 +74,7 @@ PRODUCE_LATENCY: Final = Summary(
         "the p-th percentile of n values is the ceil(p n / 100)-th smallest. `at_least` names the figures that can be higher (≥), because "
         "the waiting time of a batch without an answer "
         "is only a lower bound. An `acks` of -1 means all. With acks=0, the producer does not wait. Logs from earlier isrlab versions do "
-        "not contain given-up and unanswered batches."
+        "not record batches that the producer gave up on or that got no answer."
     ),
     kinds=("produce-acked", "produce-given-up", "produce-waiting"),
     columns=("topic", "partition", "producer", "acks", "latency_us", "records", "waited_us"),

@@ -36,8 +36,9 @@ LEADERSHIP: Final = Summary(
     name="leadership",
     title="Leadership by broker",
     notes=(
-        "`partitions` counts the partitions that the broker led at any time during the session. `led_us` is the sum, over these "
-        "partitions, of the time that the broker led the partition. `share_percent` is the broker's share of all leadership time, rounded down. "
+        "`partitions` counts the partitions that the broker led at any time during the session. `led_us` is the time during which "
+        "the broker led a partition, summed over these partitions. "
+        "`share_percent` is the broker's share of all leadership time, rounded down. "
         "`preferred_us` is the "
         "part of `led_us` in which the broker was the preferred leader. `taken_over` counts the times that the broker became leader of a "
         "partition that had a different leader or no leader before. `taken_over` does not count the first leader of a partition."

@@ -67,8 +67,8 @@ DEGRADED: Final = Summary(
         "time. "
         "Overlapping and "
         "adjacent "
-        "intervals form one window. `longest_us` is the length of the longest window. `partitions_us` is the sum of the times of all "
-        "partitions, and `partitions` is the number of distinct partitions. The tables `availability` and `min_isr` define the "
+        "intervals form one window. `longest_us` is the length of the longest window. `partitions_us` is the time in `state`, summed "
+        "over all partitions, and `partitions` is the number of distinct partitions. The tables `availability` and `min_isr` define the "
         "states. A partition that is at min is also under-replicated."
     ),
     kinds=STALL_KINDS,

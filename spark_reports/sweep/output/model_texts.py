@@ -26,7 +26,7 @@ MODEL_HEADINGS: Final = (
 """The headings of the columns that `model_numbers` returns."""
 
 LATENCIES: Final = (10_000, 100_000, 1_000_000)
-"""The bounds of the latency classes in the picture, in µs."""
+"""The bounds between the latency classes of the points in the picture, in µs."""
 
 CLASSES: Final = ("below 10 ms", "below 100 ms", "below 1 s", "1 s or more")
 """The names of the latency classes."""
@@ -80,8 +80,8 @@ def model_notes(outcome: ModelSweepResult) -> list[str]:
         "acknowledged writes that a run lost, with bootstrap 95% bounds. Most: the number in the worst run.",
         "Dirty: the mean proportion of reads that returned a row that no longer exists at the end. Stale: the mean proportion of reads "
         "that missed an acknowledged write.",
-        "No writes, no reads: the mean proportion of the time during which probes failed. p50, p99, p99.9: the times that acknowledged "
-        "writes took, ±1.6%. "
+        "No writes, no reads: the mean proportion of the time during which probes failed. p50, p99, p99.9: the latency of "
+        "acknowledged writes, ±1.6%. "
         "Bytes/write: bytes between servers for each acknowledged write; – if they are not counted.",
         f"Each seed draws the same faults for all systems, on average {cells[0].faults / cells[0].runs:.1f} faults for each run.",
     ]
