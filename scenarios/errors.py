@@ -63,7 +63,7 @@ class ScriptMistakes(ScriptError):
     """All mistakes of a script. The place, field, problem, and remedy are those of the first mistake.
 
     Attributes:
-        mistakes: the mistakes in order of their places.
+        mistakes: the mistakes, sorted by their places in the script.
         unread: whether the reader stopped before the end of the file because there were too many mistakes.
     """
 

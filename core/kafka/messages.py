@@ -115,7 +115,7 @@ class FetchResponse(NamedTuple):
     corrupt: bool = False
 
     def parts(self) -> tuple[FetchedPartition, ...]:
-        """Return the part for each partition as a `FetchedPartition` instead of a plain tuple."""
+        """Return the response's part for each partition as a `FetchedPartition` instead of a plain tuple."""
         return tuple(
             FetchedPartition(tp, error, offset, tuple(fetched_ranges(records)), high_watermark, log_start, diverging, end, cause)
             for tp, failure, offset, records, high_watermark, log_start, cause in self.partitions

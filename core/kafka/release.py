@@ -36,13 +36,11 @@ class HighWatermarkRule(enum.IntEnum):
     """The replicas that determine the high watermark, which is the smallest of their LEOs (`Partition#maybeIncrementLeaderHW`)."""
 
     ISR = 0
-    """The high watermark depends on the members of the ISR (up to 0.10.1)."""
+    """The high watermark waits for ISR members (up to 0.10.1)."""
     ISR_OR_RECENT = 1
-    """The high watermark depends on the members of the ISR and on the replicas that were caught up within replica.lag.time.max.ms (0.10.2
-    to 3.2)."""
+    """The high watermark waits for ISR members and for replicas that were caught up within replica.lag.time.max.ms (0.10.2 to 3.2)."""
     MAXIMAL_ISR_OR_CAUGHT_UP = 2
-    """The members of the ISR, the pending members, and the replicas that were caught up within replica.lag.time.max.ms or are at the
-    leader's LEO (since 3.3)."""
+    """The high watermark waits for ISR members, pending members, and replicas that are caught up by time or by LEO (since 3.3)."""
 
 
 class IsrOrder(enum.IntEnum):
@@ -53,7 +51,7 @@ class IsrOrder(enum.IntEnum):
     INSERTION_TRIE_2_13 = 1
     """From Kafka 2.6 to 4.1, up to four members are in insertion order, and more than four are in the order of Scala 2.13's hash trie."""
     HASH_TABLE = 2
-    """All members are in the order of a hash table, which is ascending for small ids (since 4.2)."""
+    """All members are in the iteration order of a hash table, which is ascending if the ids are small (since 4.2)."""
 
 
 class GroupsTool(enum.IntEnum):
@@ -360,7 +358,7 @@ class Release(ReprMixin):
         extra_goes_to_any_member: with the server-side assignor `uniform`, any member can have one partition more than other members. Before
             4.1, only the first members of the group can have an extra partition (KAFKA-18688, 4.1).
         shrinks_offsets_topic: if fewer brokers than offsets.topic.replication.factor are alive when the topic `__consumer_offsets` is
-            created, the topic gets only as many replicas as brokers are alive. Since 0.11, the creation of the topic fails, and each
+            created, the topic gets only one replica for each live broker. Since 0.11, the creation of the topic fails, and each
             FindCoordinator request tries to create the topic again (KAFKA-3959, 0.11).
         consumer_protocol: brokers coordinate groups for which they assign the partitions themselves (KIP-848, 4.0; the early access in 3.7
             is not modeled).

@@ -56,7 +56,7 @@ class Exposure:
 
     Attributes:
         most: the highest number of writes that were exposed at the same time.
-        area: the sum of the durations for which the individual writes were exposed, versions · µs.
+        area: the total exposure: the time for which each write was exposed, summed over all writes, in µs.
     """
 
     def __init__(self, system: Replicated) -> None:

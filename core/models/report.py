@@ -55,7 +55,7 @@ class Report:
             over the copies.
         write_outages, read_outages: the intervals without successful probes.
         latencies: the durations of acknowledged writes, sorted, in µs.
-        bytes_sent: the bytes of the messages that servers received from each other (`Traffic`).
+        bytes_sent: the number of bytes in the messages that servers received from each other (`Traffic`).
         lost_rows: the acknowledged rows that are lost.
         exposed: the highest number, at one moment, of acknowledged writes that were missing from every copy that could replace the primary
             (`Exposure`); 0 if this was not observed.
@@ -117,7 +117,7 @@ def counts(
         final: the rows of the authoritative copy.
         places: the rows of the authoritative copy, by offset, sequence number, or GTID.
         copies: for every other live copy, its rows by offset, sequence number, or GTID.
-        bytes_sent: the bytes of the messages that servers received from each other.
+        bytes_sent: the number of bytes in the messages that servers received from each other.
     """
     found = Counter(row.uid for row in final)
     writes = [each for each in account.writes if not each.probe]

@@ -1,4 +1,6 @@
-"""A running system of any model: servers, clients, acts, and views. Each model extends this class; the kernel does not depend on the models."""
+"""A running instance of any replication model: servers, clients, acts, and views. Each model extends this class; the kernel does not depend
+on the models.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ QUIET: Final = 60 * SECOND
 
 
 class ReplicationSystem(Simulation):
-    """A running system of a replication model.
+    """A running instance of a replication model.
 
     Attributes:
         model: the name of the model.

@@ -9,7 +9,7 @@ from core.sim.errors import Standstill
 from core.sim.units import format_duration
 
 END: Final = 2**62
-"""The value of `Entry.order` that comes after all other orders. If nothing more is due now, `Agenda.at` has this value."""
+"""The value of `Entry.order` that comes after all other orders. If nothing more is due at the current time, `Agenda.at` is END."""
 
 
 class Entry(NamedTuple):

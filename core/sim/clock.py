@@ -2,7 +2,7 @@
 
 Virtual time is the true time. A broker or controller measures durations (session, lag, expiry, intervals) with its own clock. For example,
 a clock that runs 10% too fast shows 10 s when 9.1 s have passed. Retention compares the broker's time of day with the timestamps of
-records, which their producers set (CreateTime). The skew of a clock also affects the comparison that retention makes.
+records, which their producers set (CreateTime). Therefore, the skew of the broker's clock also affects retention.
 """
 
 from __future__ import annotations

@@ -83,7 +83,9 @@ class PolledServer(Protocol):
         """End the elision. The last request arrived at `arrived_at`, which is `NOT_YET` if no request has arrived since the elision began."""
 
     def wait(self, request: object, arrived_at: int, cause: int) -> None:
-        """Make a request wait for new data. The request arrived at `arrived_at`, because of the event `cause`."""
+        """Make a request wait for new data. `arrived_at` is the arrival time of the request, and `cause` is the event that caused the
+        request.
+        """
 
     def empty_answer(self, request: object) -> object:
         """Return the answer to a request whose wait has ended without new data."""
@@ -175,7 +177,7 @@ class LongPoll:
             self._send(self.client, self.server, request, reply=False)
 
     def withdraw(self) -> None:
-        """Withdraw the client's statement: after an empty answer, the client might do something else."""
+        """Withdraw the client's statement that it repeats the request after each empty answer."""
         if self.elided:
             self.resume()
         self.client_end = None
@@ -195,11 +197,11 @@ class LongPoll:
         self.server_end = server
 
     def fall_silent(self) -> None:
-        """State that the server has no new data to send."""
+        """Record the server's statement that it has no new data to send."""
         self.silent = True
 
     def break_silence(self) -> None:
-        """Withdraw the server's statement: the server might have new data to send."""
+        """Withdraw the server's statement that it has no new data to send."""
         if self.elided:
             self.resume()
         self.silent = False
@@ -216,8 +218,7 @@ class LongPoll:
         self._send(self.server, self.client, answer, reply=True)
 
     def server_timer(self, time: int, incarnation: int, timer: Timer, cause: int) -> None:
-        """Arm a timer of the server for the end of a request's wait. The timer's place in the agenda does not depend on when it is
-        armed."""
+        """Arm a server timer that fires when a request's wait ends. The timer's place in the agenda does not depend on when it is armed."""
         self.polls.links.agenda.add_in_order(time, self.order, self.server, self.server, incarnation, timer, cause)
 
     # --- what follows from both --------------------------------------------------------------------------------------
@@ -259,9 +260,9 @@ class LongPoll:
         return True
 
     def _cycle(self) -> tuple[int, int]:
-        """Return the time at which the current cycle began, and how many µs of the cycle have passed. A cycle begins when its empty answer
-        would have been sent. If a stage of the cycle ends at the current time, it counts as finished if the agenda has already taken the
-        entries that come before the poll.
+        """Return the time at which the current cycle began, and how many µs of the cycle have passed. A cycle begins at the time at which
+        the server would have sent the empty answer. A stage that ends at the current time counts as finished if the agenda has already
+        reached the poll's position.
         """
         until = self.journal.now
         if self.order > self.polls.links.agenda.at and until > self.elided_at:
@@ -308,8 +309,8 @@ class LongPoll:
         return due if stage is Stage.WAIT else -1
 
     def resume(self) -> None:
-        """End the elision. Tell the client and the server what they missed. Then put the message in transit into the agenda, or let the
-        request wait at the server.
+        """End the elision. Tell the client when the last request left, and tell the server when the last request arrived. If a message is
+        in transit, schedule its arrival; otherwise, make the request wait at the server.
         """
         client, server = self.client_end, self.server_end
         if not self.elided or client is None or server is None:

@@ -154,8 +154,8 @@ class Network:
     def disconnect(self, opener: str, other: str) -> None:
         """Close a connection from the side that opened it. Messages that are in transit or waiting on the connection are dropped.
 
-        Messages from the opener that `hold` holds back are not dropped. They are already in the network, and TCP delivers what was sent
-        before the connection was closed.
+        Messages from the opener that `hold` holds back are not dropped. Messages that are held back are already in the network, and TCP
+        delivers what was sent before the connection was closed.
         """
         self.polls.interrupt(opener, other)
         link = self.links.get((opener, other))

@@ -51,7 +51,7 @@ def record_name(life: Life) -> str:
 
 
 class TraceLine(NamedTuple):
-    """A line of a trace: the columns or the indentation at its start, and a text that can be wrapped."""
+    """A line of a trace: the columns or the indentation at its start, and the words, which can be wrapped."""
 
     prefix: str
     words: str

@@ -317,7 +317,7 @@ def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str
         inputs: the files that the command reads.
 
     Raises:
-        InputError: an output file cannot be used. The message names the option.
+        InputError: an output file cannot be used. The error message names the option.
     """
     taken = {found: "an input of this command" for path in inputs if (found := _identity(path)) is not None}
     to_stdout = [option for option, path in outputs.items() if path is not None and is_stdout(path)]
@@ -408,7 +408,7 @@ def refuse_stdout(option: str, path: str | Path | None, instead: str) -> None:
     """Reject `-` as the name of an output that cannot be written to stdout.
 
     Raises:
-        InputError: `path` is `-`. The message says what to use instead.
+        InputError: `path` is `-`. The error message says what to use instead of stdout.
     """
     if path is not None and str(path) == "-":
         raise InputError(f"{option}: '-' means stdout, which is not possible here; name {instead}")

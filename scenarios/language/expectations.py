@@ -35,7 +35,7 @@ class Under:
     Attributes:
         before: the first release that is not included, or None.
         since: the first release that is included, or None.
-        only: the only releases that are included; empty for any release.
+        only: the releases that are included; if empty, this criterion does not apply.
         guarded: the guards that must all be in force in the release.
         unguarded: at least one of these guards must be off in the release; if empty, this criterion does not apply.
     """

@@ -66,7 +66,7 @@ class Document:
         """Record the mistakes found in this context, and raise them together at its end.
 
         Args:
-            everything: whether to also raise the mistakes that were recorded before the context was entered.
+            everything: whether the error also includes the mistakes that were recorded before the context was entered.
 
         Raises:
             ScriptMistakes: at least one mistake was found.
@@ -136,7 +136,7 @@ class Node:
 
 @attrs.define(eq=False, repr=False)
 class Text(Node):
-    """A scalar value as written.
+    """A scalar value as it is written in the script.
 
     Attributes:
         text: the text of the value.

@@ -39,7 +39,7 @@ class ModelResult:
     Attributes:
         scenario, source, seed, events, time, checks: the same as in the result of a Kafka scenario.
         system: the name of the system.
-        counts: the counts of the run at its end.
+        counts: the final counts of the run, such as the numbers of acknowledged and lost writes.
     """
 
     scenario: str

@@ -34,7 +34,7 @@ _TYPES: Final[dict[str, DataType]] = {
     "bool": BooleanType(),
     "tuple[int, ...]": ArrayType(IntegerType()),
 }
-"""The Spark type for each declared column type. Offsets and µs need 64 bits, and broker ids need 32 bits."""
+"""The Spark type for each declared column type. Offsets and times in µs need 64 bits, and broker ids need 32 bits."""
 
 ENVELOPE: Final = (
     StructField("seq", LongType()),
@@ -109,7 +109,7 @@ SESSION_SHOWN: Final = (SESSION, "release", "seed", "scenario", "events", "end_u
 
 
 def session_schema() -> StructType:
-    """Return the schema of a table with one row for each session, from the header and the last line of its log.
+    """Return the schema of the session table. Each row comes from the header and the last line of the log of one session.
 
     `logs.session_log.SessionLog` explains `min_isr` and `threads`.
     """

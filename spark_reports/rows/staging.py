@@ -45,7 +45,7 @@ class MarkerRow:
 
 @attrs.frozen
 class StagedDataset:
-    """The staged parts of a dataset.
+    """The parts of a dataset that staging reads or writes while Spark starts.
 
     Attributes:
         infrequent: the path of the infrequent events of the dataset.

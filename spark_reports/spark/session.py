@@ -51,8 +51,8 @@ def spark_session(
         environ: the environment variables, including JAVA_HOME and PATH; None means the environment of this process.
         brief: whether Java has little to compute; if so, local Java uses only its fast compiler, which saves a small report 40% of its
             processor time.
-        record: the file to which local Java writes an archive of the classes that it has loaded (`class_archive`), unless the block fails;
-            the session ends only after the file has been written.
+        record: the file to which local Java writes an archive of the classes that it has loaded (`class_archive`). If the block fails, Java
+            writes no archive. Otherwise, the session ends only after the file has been written.
 
     Raises:
         ReportError: PySpark or Java is missing, Spark does not start (the message contains the end of Spark's log), or Spark failed in the
@@ -124,7 +124,7 @@ def spark_session(
 
 
 def _archived(java: Java, spark_home: Path, record: Path | None, environ: Mapping[str, str]) -> tuple[list[str], list[Path]]:
-    """Return Java's options for using or writing its archive of Spark's jars, and the jars.
+    """Return the Java options for using or writing the archive of the classes in Spark's jars, and return the jars.
 
     If there is no class archive, both return values are empty.
     """

@@ -49,7 +49,7 @@ SUMMARIES: Final[tuple[Summary, ...]] = (
 """All summaries, in the order of a report."""
 
 CHARTS: Final[tuple[Summary, ...]] = (TIMELINE, CURVES, HELD, LAG_CURVES, OWNERS)
-"""The data of the charts in an HTML report."""
+"""The summaries that provide the data for the charts in an HTML report."""
 
 
 def kinds_of(summaries: Iterable[Summary]) -> tuple[str, ...]:

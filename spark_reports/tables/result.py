@@ -64,7 +64,7 @@ class Report:
     Attributes:
         tables: the tables in the order of the output: `sessions`, `overview` with the worst session first, and then the summaries.
         totals: the figures of all sessions together (`summaries.overview.FIGURES`), computed from all rows; None if they are not known.
-        drawn: the data of the charts (`summaries.registry.CHARTS`); empty without charts.
+        drawn: the data for the charts (`summaries.registry.CHARTS`); empty if there are no charts.
         partitions: the number of partitions of all sessions, including those without a chart.
     """
 

@@ -68,7 +68,7 @@ def faults_at(view: ClusterView, node: str) -> list[Fault]:
 
 
 def all_faults(view: ClusterView) -> list[Fault]:
-    """Return all faults, the worst first. A fault of a link appears once, not at both ends."""
+    """Return all faults, the worst first. A link fault appears once, not at both ends of the link."""
     nodes = [broker_address(broker.id) for broker in view.brokers]
     ends = {end for link in (*view.cut_links, *view.held_links) for end in link} | {
         end for link in view.changed_links for end in (link.src, link.dst)

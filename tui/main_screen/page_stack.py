@@ -26,7 +26,7 @@ Each page has a name, a label for its tab, and a shorter label for narrow screen
 """
 
 NEEDS: Final = {"transactions": TRANSACTION_STATE_TOPIC, "groups": GROUP_METADATA_TOPIC}
-"""The pages whose tabs are left out while the cluster lacks a topic, each with the name of that topic."""
+"""For each page whose tab appears only after a certain topic has been created, the name of this topic."""
 
 TABS: Final[tuple[Tab, ...]] = (
     ("1", "Overview", "Overview", OVERVIEW),

@@ -175,7 +175,7 @@ class Presenter:
             frame: the current frame.
             p: the partition.
             brief: whether to use only a few words.
-            whole: whether the text describes the whole cluster. A text about the whole cluster also says that the key for unclean elections
+            whole: whether the text describes the whole cluster. Text about the whole cluster also says that the key for unclean elections
                 elects a leader only for the selected partition.
         """
         context = self.context(frame)

@@ -123,8 +123,8 @@ def in_words(name: str, value: Value) -> str:
 def changed_with(known: KnownSetting, place: SettingsScope, view: ClusterView, settings: Settings) -> list[PartitionView]:
     """Return the partitions that a change to a setting would affect.
 
-    If the topic has its own value, the affected partitions are those of the topic. Otherwise, the affected partitions are those of all
-    topics that have no value of their own for the setting.
+    If the topic has its own value for the setting, the change affects only the partitions of this topic. Otherwise, the change affects the
+    partitions of all topics that have no value of their own for the setting.
     """
     name = known.setting.name
     if known.origin == "topic":

@@ -267,7 +267,8 @@ def _axis(span: int, cells: int, left: int, by_events: bool, paint: Palette, wid
 class Timeline(Lines, can_focus=True):
     """The widget that shows the timeline.
 
-    When the timeline has the focus, ← and → select a mark, and Enter goes to the moment of the mark. A click goes to a mark or a time.
+    When the timeline has the focus, ← and → select a mark, and Enter goes to the moment of the mark. A click jumps to the mark or the time
+    under the pointer.
     """
 
     class Wanted(Message):

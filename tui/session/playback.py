@@ -54,7 +54,7 @@ class Playback:
         self._kept = [0.0, 0.0]  # virtual and wall seconds since the last measurement
 
     def slice_limit(self, task: IncrementalTask) -> ShouldYield:
-        """Return the time limit for one slice of a task. A task whose result appears only at its end gets twice the budget."""
+        """Return the time limit for one slice of a task. A task whose result appears only at its end gets twice the time budget of a frame."""
         return within(self._budget if isinstance(task, SearchTask) else 2 * self._budget)
 
     def frame(self, wall: float) -> None:

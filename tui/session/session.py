@@ -84,7 +84,7 @@ class Session:
 
     @property
     def task_verb(self) -> str:
-        """The verb that describes the running task. The header shows this verb before `task_target`."""
+        """The verb that describes the running task. In the header, `task_target` follows the verb."""
         match self.history.task:
             case TravelTask() | LogReplayTask():
                 return "going to"

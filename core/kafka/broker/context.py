@@ -201,7 +201,7 @@ class BrokerContext(PartitionContext):
 
     @abstractmethod
     def broker_epoch_is_current(self) -> bool:
-        """Return whether this process is registered."""
+        """Return whether the controller has registered this broker process."""
 
     @abstractmethod
     def registered(self) -> None:

@@ -90,7 +90,7 @@ class _Rack(ReprMixin):
 
 
 class RackList:
-    """The racks of a cluster. Each partition starts at the next rack (Kafka: `StripedReplicaPlacer.RackList`)."""
+    """The racks of a cluster. For each partition, placement starts at the next rack (Kafka: `StripedReplicaPlacer.RackList`)."""
 
     __slots__ = ("_epoch", "_offset", "_racks", "_random", "rack_names", "total_brokers", "unfenced_brokers")
 

@@ -53,7 +53,7 @@ def count_of(count: int, singular: str, plural: str = "") -> str:
 
 
 def records(count: int) -> str:
-    """Return a count of records."""
+    """Return a count of records with its noun: `1 record`, `2,000 records`."""
     return count_of(count, "record")
 
 

@@ -71,7 +71,7 @@ class OffsetExpiry:
         self.arm(cache)
 
     def expired(self, group: GroupMetadata) -> list[TopicPartition]:
-        """Return the partitions of a group whose offsets have expired."""
+        """Return the partitions for which a group's committed offset has expired."""
         broker = self.broker
         retention = broker.settings.integer("offsets.retention.minutes", broker=broker.id) * 60 * SECOND
         found = []

@@ -92,7 +92,7 @@ class Term:
         return f"Term({self.epoch} by b{self.leader})"
 
     def stamp(self, timestamp: int) -> int:
-        """Record that the next batch has a timestamp from its producer's own clock. Return the timestamp."""
+        """Record that the next batch has a timestamp from its producer's own clock. Return `timestamp`."""
         self.stamped = True
         return timestamp
 

@@ -52,8 +52,8 @@ class TransactionMetadata:
         next_producer_id: the producer ID that replaces the current one, whose epochs are exhausted, when the transaction is complete
             (transaction.version 2).
         producer_epoch: the epoch of the current producer.
-        last_producer_epoch: the epoch before the last bump, which identifies a retry of InitProducerId. The log does not contain the last
-            epoch.
+        last_producer_epoch: the epoch before the last bump, which identifies a retry of InitProducerId. The records in the transaction log
+            do not contain `last_producer_epoch`.
         timeout_us: the producer's transaction.timeout.ms, in µs.
         state: the last state that was committed to the log.
         partitions: those partitions of the transaction whose marker is not confirmed yet, in the order in which they were added.
@@ -174,7 +174,8 @@ class TransactionMetadata:
         )
 
     def prepare_fence(self, now: int, *, bump_again: bool = False) -> TransactionTransit:
-        """Prepare PREPARE_ABORT for an open transaction whose producer is fenced (`#prepareFenceProducerEpoch`, `#prepareAbortOrCommit`).
+        """Prepare the transition of an open transaction to PREPARE_ABORT, because its producer is fenced (`#prepareFenceProducerEpoch`,
+        `#prepareAbortOrCommit`).
 
         The producer epoch rises by one. With transaction.version 2, the former epoch is kept as the last epoch, so that the producer can
         recognize the abort and continue. With transaction.version 0 or 1, the epoch rises in memory even if the write fails.

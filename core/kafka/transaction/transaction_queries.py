@@ -58,7 +58,7 @@ def open_transactions(tp: TopicPartition, producers: Iterable[ActiveProducer], n
 
 
 def is_hanging(tp: TopicPartition, owner: TransactionMetadata | None) -> bool:
-    """Return whether no coordinator will ever end a transaction that is open on a partition.
+    """Return whether a transaction that is open on a partition is hanging, which means that no coordinator will ever end it.
 
     Args:
         tp: the partition.

@@ -49,7 +49,7 @@ class Coordinator(Protocol):
     """The interface through which a state manager uses its coordinator."""
 
     def continue_with(self, step: str, about: Any, error: str, /) -> None:
-        """Perform the step that follows a write. `error` is NONE if the state was written."""
+        """Perform `step`, which follows a write to the transaction log. If the write succeeded, `error` is NONE."""
 
 
 class CoordinatorCache:
@@ -262,7 +262,7 @@ class TransactionStateManager:
                 self.broker.append_internally(partition_of(partition), batch, TOMBSTONE_TIMEOUT, write)
 
     def tombstones_completed(self, write: TombstonesAppend, error: str) -> None:
-        """Handle the result of writing tombstones. Remove each ID whose state has not changed in the meantime."""
+        """Handle the result of writing tombstones. Remove each ID whose state has not changed since the write began."""
         cache = self.caches.get(write.partition)
         if cache is None or cache.coordinator_epoch != write.coordinator_epoch:
             return

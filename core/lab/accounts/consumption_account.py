@@ -161,7 +161,7 @@ class ConsumptionAccount:
         self.before.setdefault((group, tp), {}).setdefault(epoch, OffsetSet()).add(start, end)
 
     def records_processed(self, group: str, client: str, tp: TopicPartition, start: int, end: int, epoch: int) -> None:
-        """Record that records were processed. Emit an event for each interval of the given records that had already been processed."""
+        """Record that records were processed. For each interval of these records that had been processed before, emit an event."""
         part = self.of(group, tp)
         known = part.processed.setdefault(epoch, OffsetSet())
         for low, high in list(known.within(start, end)):

@@ -58,7 +58,7 @@ class Processing(NamedTuple):
     other_outputs: tuple[str, ...] = ()
 
     def writes(self, topic: str) -> bool:
-        """Return whether output can go to a topic."""
+        """Return whether the processes can write output to a topic."""
         return topic == self.output or topic in self.other_outputs
 
 

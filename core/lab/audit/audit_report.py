@@ -66,7 +66,7 @@ class BucketRow(NamedTuple):
 
 
 class TierRow(NamedTuple):
-    """The numbers of records in one tier of one bucket of a topic.
+    """The record counts for one tier and one time bucket of a topic.
 
     Attributes:
         topic: the name of the topic.

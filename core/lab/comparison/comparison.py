@@ -1,8 +1,8 @@
 """A run of several systems in lockstep, with the same fault and the same clients.
 
-Two clients write: `a`, which prefers the first server, and `b`, which prefers the others. Each of these two clients reads its own writes
-back from the server that accepts writes. From the same server, `ra` and `rb` read the rows that `a` and `b` write; `rs` reads from the
-secondaries in turn. `probe` and `probe-r` measure when writes and reads are possible.
+Two clients write: `a`, which prefers the first server, and `b`, which prefers the others. Both `a` and `b` read their own writes back from
+the server that accepts writes. From the same server, `ra` and `rb` read the rows that `a` and `b` write; `rs` reads from the secondaries in
+turn. `probe` and `probe-r` measure when writes and reads are possible.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class Run:
         return self.exposure.added_to(self.system.settle(QUIET))
 
     def report(self) -> Report:
-        """Return the counts of the run so far."""
+        """Return the counts of the run up to now, such as the number of lost writes."""
         return self.exposure.added_to(self.system.report())
 
     def view(self) -> SystemView:

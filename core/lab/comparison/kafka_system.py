@@ -40,7 +40,7 @@ class KafkaSettings:
     """The settings of Kafka in a comparison.
 
     Attributes:
-        brokers: the number of brokers, which all have a replica.
+        brokers: the number of brokers, each of which has a replica.
         acks: the value of acks for the writes: 0, 1, or -1 for all.
         min_isr: min.insync.replicas.
         unclean: unclean.leader.election.enable.

@@ -100,7 +100,7 @@ class Variant:
         model: the name of the replication model.
         build: the function that builds the system from a seed and a sink for events.
         secondary_reads: the mode in which clients read from secondaries.
-        tolerances: the function that returns how many lost copies a given number of copies tolerates under each relevant setting.
+        tolerances: the function that returns, for a given number of copies, how many of the copies can be lost under each relevant setting.
         resized: the function that returns `build` for another number of servers; None if the settings determine the number.
     """
 

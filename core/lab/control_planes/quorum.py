@@ -1,4 +1,4 @@
-"""The KRaft control plane with a quorum of controllers, in processes of their own or in those of brokers."""
+"""The KRaft control plane with a quorum of controllers, which run either in their own processes or in the processes of brokers."""
 
 from __future__ import annotations
 

@@ -133,6 +133,6 @@ class BranchLogWriter:
             self.last = seq
 
     def close(self, now: int) -> None:
-        """Complete the log at virtual time `now`, in µs."""
+        """Complete the branch's event log. `now` is the virtual time at the end of the log, in µs."""
         if self.log is not None:
             self.log.close(now)

@@ -161,7 +161,7 @@ class EventBuffer:
         return all(ring.first == 0 or ring.at(ring.first)[0] <= seq for ring in (self._all, self._normal, self._notable) if ring.total)
 
     def prefix(self, seq: int) -> EventBuffer:
-        """Return a buffer whose rings end at event `seq`."""
+        """Return a buffer that contains this buffer's events up to event `seq`."""
         other = EventBuffer()
         other._all, other._normal, other._notable = self._all.prefix(seq), self._normal.prefix(seq), self._notable.prefix(seq)
         if self._last:

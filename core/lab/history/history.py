@@ -70,7 +70,8 @@ class History(TaskRunner):
             log: the writer of the event log.
             clock: a function that returns the CPU time of the process in seconds. The session uses the CPU time to determine how many
                 keyframes are worth their cost.
-            yield_policy: the function that returns the `should_yield` function of a task, which ends each slice of the task.
+            yield_policy: the function that returns the `should_yield` function for a task. A slice of the task ends when `should_yield`
+                returns True.
         """
         super().__init__(yield_policy)
         self.start = start
@@ -93,7 +94,7 @@ class History(TaskRunner):
 
     @staticmethod
     def of(spec: ClusterSpec, release: Release = CURRENT, seed: int = 0, clock: Callable[[], float] = no_time) -> History:
-        """Return a history of a cluster without a plan. For a large cluster, pass `time.process_time` as the clock."""
+        """Return the history of a cluster that does not follow a plan. For a large cluster, pass `time.process_time` as the clock."""
         return History(lambda sink: PlayableCluster(Cluster(spec, release, seed, sink)), clock=clock)
 
     def _retained_events(self) -> RetainedEvents:

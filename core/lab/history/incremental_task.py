@@ -47,7 +47,8 @@ class TaskRunner:
     Attributes:
         task: the running task; None if there is none.
         task_target: a description of the running task's target; None if there is no task.
-        yield_policy: the function that returns the `should_yield` function of a task, which ends each slice of the task.
+        yield_policy: the function that returns the `should_yield` function for a task. A slice of the task ends when `should_yield` returns
+            True.
     """
 
     def __init__(self, yield_policy: Callable[[IncrementalTask], ShouldYield]) -> None:

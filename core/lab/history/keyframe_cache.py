@@ -126,7 +126,7 @@ class KeyframeCache:
         self._looked_at = self._look_at = 0  # between these steps, no keyframe can be due
 
     def maybe_add(self, replay_run: ReplayRun, *, seen: bool = True) -> None:
-        """Add a keyframe if one is due. If `seen` is set, a screen shows the cluster moving, so the keyframe must be cheap."""
+        """Add a keyframe if one is due. If `seen` is set, a user is watching the cluster advance, so the keyframe must be cheap."""
         if self._off or self._has_near(replay_run.steps):
             return
         steps = replay_run.steps

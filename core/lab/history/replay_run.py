@@ -51,7 +51,7 @@ class StepIndex:
     __slots__ = ("_all", "_count")
 
     def __init__(self, seq: int = 0) -> None:
-        """Create an index that is empty or has one entry.
+        """Create a step index that is empty or has one entry.
 
         `seq` is the sequence number of the last event before the first step; 0 if there is none.
         """
@@ -62,7 +62,7 @@ class StepIndex:
         return self._count
 
     def append(self, seq: int) -> None:
-        """Add a step that ended at the given event. Indexes that see more entries of the shared list are not affected."""
+        """Add a step that ended at the given event. Other indexes that share the list do not change, even if they see more of its entries."""
         shared, count = self._all, self._count
         if count == len(shared):
             shared.append(seq)

@@ -262,7 +262,7 @@ class MetricsObserver:
             del self._partitions[tp]
 
     def _replica_deleted(self, now: int, event: events.ReplicaDeleted) -> None:
-        """Forget a partition whose topic was deleted, in case its leader reported something after the deletion."""
+        """If the partition's topic was deleted, forget the partition again, because its leader can report something after the deletion."""
         tp = TopicPartition(event.topic, event.partition)
         if tp in self._partitions and not self._partitions[tp].replicas:
             del self._partitions[tp]

@@ -26,7 +26,7 @@ class RequestCosts:
 
 
 COSTS: Final = RequestCosts()
-"""The default costs."""
+"""The default costs of a request."""
 
 
 class ThreadPool:

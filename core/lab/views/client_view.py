@@ -91,7 +91,7 @@ class ProcessView(ReprMixin):
         instance: the number of the current or last instance.
         running: whether the instance is running.
         step: the current step, or the last one of an instance that has ended.
-        input: the number of visible input records. This count and the following counts include the other processes of the group.
+        input: the number of visible input records. `input` and the following counts include the other processes of the group.
         processed: the number of input records whose output records are all visible.
         processed_twice, half_visible, never_processed: the numbers of input records that were processed twice, are half visible, or were
             never processed.

@@ -1,6 +1,7 @@
 """A `ClusterView` that is updated incrementally. Only the parts that events name as changed are rebuilt.
 
-An incremental view is for a screen that is drawn many times a second. All other code calls `Cluster.view()`, which builds the whole view.
+An incremental view is for a screen that is drawn many times a second. Code that needs only one view calls `Cluster.view()`, which builds
+the whole view.
 
 Every change to a cluster is recorded as an event, so the view of a partition that no event has named is still correct. Two kinds of values
 change without an event:

@@ -31,7 +31,7 @@ def service_views(cluster: ClusterNodes) -> tuple[ServiceView, ...]:
 
 
 def processing_of(worker: DelayWorker) -> Processing:
-    """Return what the account of processes needs to know about a worker."""
+    """Return what the processing account needs to know about a worker."""
     return Processing(worker.does.group, worker.does.source, worker.does.target, 1, worker.does.chained_topics)
 
 

@@ -54,7 +54,7 @@ Task = tuple[str, str, int, str]
 
 
 class Coordination:
-    """A node's part in coordination.
+    """Coordination on one node: the search for a master, elections, and the publication of cluster states.
 
     Attributes:
         term: the highest term that the node knows; stored on disk.
@@ -374,7 +374,7 @@ class Coordination:
             self._apply(self.accepted)
 
     def _apply(self, state: ClusterState) -> None:
-        """Put a cluster state in force on this node. Connections to nodes that are no longer part of the cluster are closed."""
+        """Apply a cluster state on this node. Close the connections to nodes that are no longer part of the cluster."""
         former, self.applied = self.applied, state
         for node in former.nodes:
             if node not in state.nodes and node != self._node.address:

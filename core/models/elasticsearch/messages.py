@@ -36,7 +36,7 @@ class JoinVote(NamedTuple):
     """The answer to `RequestJoin`.
 
     Attributes:
-        is_new: whether the node has not been part of a cluster since its process started. The copy on a new node has to recover.
+        is_new: whether the node has not been part of a cluster since its process started. If so, the shard copy on the node has to recover.
     """
 
     term: int

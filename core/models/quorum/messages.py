@@ -57,7 +57,7 @@ class AppendEntries(NamedTuple):
 
 
 class Appended(NamedTuple):
-    """The answer to the entries or the heartbeat from a leader.
+    """The answer to a leader's entries or heartbeat.
 
     Attributes:
         ok: whether the node accepted the message, which requires that its log contains the entry before the sent entries.

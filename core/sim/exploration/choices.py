@@ -3,7 +3,7 @@ event orders that differ from the agenda's.
 
 A message can arrive as soon as it is the oldest one on its connection, regardless of the network's delay. A node's timers fire one at a
 time, in order, each when it is due. Time advances only as far as the caller allows. Faults and other acts can happen whenever the caller
-offers them. Taking a choice has no effect beyond the choice itself, but can make more choices possible.
+offers them. Taking a choice does only what the choice describes, but afterwards more choices can be possible.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Codecs, which read, write, and create the objects of each class. A codec uses declared fields, or treats a class as a container.
+"""Codecs, which read, write, and create the objects of each class. A codec either uses the fields that a class declares, or treats the
+objects of the class as containers.
 
 The state of an object consists of the values of its fields. The state of a container consists of its items. A mutable object has a state of
 its own, and other states refer to it. An immutable value (number, tuple, frozen class, bound method) has no state of its own, but can refer
@@ -145,8 +146,8 @@ class FieldsCodec(Codec):
 
 
 class FewOfManyCodec(FieldsCodec):
-    """A codec for many classes, each of which has few objects. Reading the objects of all these classes together is faster than reading
-    them class by class.
+    """A codec for many classes, each of which has few objects. It is faster to read the objects of all the classes together than class by
+    class.
     """
 
     def __init__(self) -> None:
@@ -209,7 +210,9 @@ class DequeCodec(Codec):
 
 
 class AppendOnlyListCodec(Codec):
-    """The codec of append-only lists. A state holds a copy that all states share, and the length of the list."""
+    """The codec of append-only lists. A state consists of a copy of the items, which the states of a list share if possible, and of the
+    length of the list.
+    """
 
     leads = False
 

@@ -167,7 +167,7 @@ class _Writer:
         return self._object(cls)
 
     def _parts(self, values: Iterable[Any]) -> list[Form]:
-        """Return the forms of the given values. Most values are atoms."""
+        """Return the forms of some values. Most values are atoms, which are their own forms."""
         write = self.write
         return [value if type(value) in ATOMS else write(value) for value in values]
 
@@ -243,7 +243,7 @@ class _Writer:
         return ("dict", self._parts(keys), self._parts([each[key] for key in keys]))
 
     def _sorted(self, values: Iterable[Any]) -> list[Any]:
-        """Return the given values in an order that depends only on the forms of the values, not on their original order."""
+        """Return the given values, sorted so that the result depends only on the forms of the values, not on their original order."""
         values = list(values)
         if len(values) < 2:
             return values

@@ -23,7 +23,9 @@ from core.sim.state.fields import ATOMS, FieldValue
 Root = TypeVar("Root")
 
 Visit = Callable[[list[FieldValue]], bool]
-"""A function that visits values that can lead to objects, and returns whether a mutable object in the values can equal another object."""
+"""A function that visits values to find the objects that they refer to. The function returns whether the values contain a mutable object
+that can be equal to another object.
+"""
 
 PLACE: Final = 16
 """The number of list entries in a snapshot that take as much memory as one object's state."""
@@ -126,8 +128,8 @@ class Group:
         self._alike.setdefault(at - at % AT_ONCE, set()).add(at % AT_ONCE)
 
     def restore(self, states: list[State], *, in_step: bool) -> None:
-        """Write states back to the objects. If `in_step` is set, append-only lists have only grown since the states of this group were
-        recorded.
+        """Write states back to the objects. If `in_step` is set, no append-only list in this group has lost items since the group's states
+        were recorded.
         """
         former, self.states = self.states, states
         if isinstance(self.codec, AppendOnlyListCodec):
@@ -238,7 +240,7 @@ class Objects:
         return changed
 
     def _group(self, cls: type, found: int) -> Group:
-        """Return the group for the objects of a class, of which `found` objects were found."""
+        """Return the group for the objects of a class. `found` is the number of objects of this class that were found."""
         number = self._group_of.get(cls)
         if number is None:
             codec = codec_of(cls)
@@ -380,7 +382,7 @@ class Snapshots:
     def resume_from(self, objects: Objects) -> bool:
         """Record that a snapshot of the objects in this group is being restored. The next snapshot still shares states with the last one.
 
-        Return whether the snapshot that was taken or restored last also consists of these objects.
+        Return whether the last snapshot that was taken or restored contains the same objects.
         """
         in_step, self._in_step = self._in_step is objects, objects
         if self._objects is not None and self._objects is not objects:

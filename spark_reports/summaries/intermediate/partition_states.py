@@ -38,7 +38,7 @@ def offline() -> Column:
 def under_replicated() -> Column:
     """Return a condition that is true if a partition with a leader has fewer in-sync replicas than replicas.
 
-    The condition ignores replicas that a reassignment is adding. The simulation uses the equivalent
+    Replicas that a reassignment is adding do not count toward the number of replicas. The simulation uses the equivalent
     `core.kafka.health.is_under_replicated`.
     """
     return ~offline() & (F.size("isr") < F.size("replicas") - F.size("adding"))

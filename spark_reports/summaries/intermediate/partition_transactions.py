@@ -36,7 +36,7 @@ _END: Final = 2**62
 
 
 def partition_transactions(events: DataFrame, infrequent: DataFrame) -> DataFrame:
-    """Return the transactions of partitions.
+    """Return a row for each transaction in each partition.
 
     The rows are `session, topic, partition, producer_id, transactional_id, first_offset, marker_offset, seq, since_us, valid_from,
     valid_to`. `marker_offset` is null for a transaction that is open at the end. Only an open transaction has `transactional_id` and
@@ -90,8 +90,8 @@ def _transactional_batches(events: DataFrame, infrequent: DataFrame) -> DataFram
 
 
 def _of_newest_leader(rows: DataFrame, leaders: DataFrame) -> DataFrame:
-    """Return the rows that come from the broker that was the newest leader at the time of the row. Add the column `kept`, which says
-    whether all later leaders have the offset `at`.
+    """Return those rows whose broker was the newest leader at the time of the row. Add the column `kept`, which says whether all later
+    leaders have the offset `at`.
     """
     in_order = Window.partitionBy(*PARTITION).orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
     # The order is descending, because in ascending order Spark rescans all following rows for each row.

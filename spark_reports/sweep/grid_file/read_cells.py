@@ -121,7 +121,7 @@ _CHANGES: Final[dict[str, Change]] = {
     "replication-factor": _set_factor,
     "control-plane": _set_plane,
 }
-"""The words, other than Kafka's settings, that a cell can vary, in the order in which the values of a cell are applied."""
+"""The parameters, other than Kafka's settings, that can vary between cells, in the order in which their values are applied."""
 
 
 def read_cells(root: Fields, spec: ClusterSpec, producers: tuple[ProducerLoad, ...]) -> Iterator[Cell]:

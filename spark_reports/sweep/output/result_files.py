@@ -97,7 +97,7 @@ def write_html(path: Path, outcome: SweepResult) -> None:
 
 
 def _write_scenarios(directory: Path, outcome: SweepResult) -> int:
-    """Write the first losing seeds of each cell as scenarios, and return the number of scenarios."""
+    """For each cell, write the first seeds that lost acknowledged records as scenarios. Return the number of scenarios."""
     wanted: list[tuple[Cell, int]] = [(cell.cell, seed) for cell in outcome.cells for seed in cell.losing[:SCENARIOS]]
     if not wanted:
         return 0

@@ -57,7 +57,7 @@ class FetchManager:
         self.possibly_late.clear()
 
     def drop_parked(self) -> None:
-        """Drop all delayed fetches. The followers that sent them then send new fetches."""
+        """Drop all delayed fetches. The followers whose fetches were dropped then send new fetches."""
         for session in self.sessions.values():
             session.parked = None
 

@@ -80,7 +80,7 @@ class FetchSession(FollowerSession):
         purgatory: the component in which the session's delayed fetch waits.
         follower, fetcher: the ids of the follower and its fetcher.
         address: the follower's address on the network.
-        poll: the network's handle for the session's fetches.
+        poll: the long poll that carries the session's fetches.
         partitions: all partitions of the session, in the order in which they were added.
         dirty: the partitions that have something new to send, in order and without duplicates.
         last_fetch_time: the time when the last fetch that was not elided arrived, in µs.

@@ -149,7 +149,7 @@ class GroupConsumer(Consumer):
         return self.owner.next_correlation()
 
     def connection_lost(self, node: str) -> None:
-        """Drop the fetches from a broker. If a request to a coordinator was in flight to the broker, repeat the request."""
+        """Drop the fetches that are in flight to a broker. If a request to a coordinator was in flight to this broker, repeat the request."""
         super().connection_lost(node)
         if self.correlation and self.node == node:
             self.coordinator = ""

@@ -102,7 +102,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
         self._proceed()
 
     def _leave(self) -> None:
-        """End the instance, after it has left its group if it is a member of one."""
+        """If the instance is a member of a group, leave the group before the instance ends; otherwise, end the instance immediately."""
         if not self.consumer.leave():
             self.left_group()
 
@@ -149,7 +149,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
     # --- errors ----------------------------------------------------------------------------------------------------
 
     def _transaction_failed(self) -> bool:
-        """Handle an error in the transaction, if there is one. Return whether there was an error.
+        """If the transaction has an error, handle the error. Return whether the transaction had an error.
 
         A fatal error ends the instance; any other error aborts the transaction.
         """

@@ -276,8 +276,9 @@ class Sender(RecordAccumulator):
         )  # fmt: skip
 
     def _fail_batch(self, batch: ProducerBatch, error: str, log_start: int = -1) -> None:
-        """Handle an error for a batch: retry the batch after the backoff. If the error is final, or if the batch has no retries or no time
-        left, give up on the batch (`Sender#canRetry`)."""
+        """Retry a batch after the back-off. If the error is final, or if the batch has no retries or no time left, give up on the batch
+        (`Sender#canRetry`).
+        """
         now = self.journal.now
         backoff = self.backoff(batch.attempt)
         unsent = batch.connecting and error == errors.NETWORK_EXCEPTION
@@ -308,7 +309,7 @@ class Sender(RecordAccumulator):
                 self._muted.pop(TopicPartition(self.topic, partition), None)
 
     def other_leaders_changed(self, topic: str, partitions: list[int]) -> None:
-        """Retry batches immediately if a new leader for a partition of another topic is known."""
+        """Retry the batches for partitions of a topic other than the producer's own topic immediately, because new leaders are known."""
         if self.exponential_backoff:
             for partition in partitions:
                 self._muted.pop(TopicPartition(topic, partition), None)

@@ -409,12 +409,14 @@ class TransactionManager:
     # --- errors ----------------------------------------------------------------------------------------------------
 
     def fail(self, error: str) -> None:
-        """Make an error fatal."""
+        """Treat an error as fatal."""
         if self.state is not _S.FATAL_ERROR:
             self._transition(_S.FATAL_ERROR, error)
 
     def fail_transaction(self, error: str, *, bump: bool = False) -> None:
-        """Make an error abortable. If `bump` is true, the producer must get another epoch after the abort (`#abortableErrorIfPossible`)."""
+        """Treat an error as abortable. If `bump` is true, the producer must get another epoch after the abort
+        (`#abortableErrorIfPossible`).
+        """
         if (bump and not self.release.bumps_producer_epoch) or self._is_fatal(error):
             self.fail(error)
         elif self.state is _S.ABORTING_TRANSACTION and bump:

@@ -167,7 +167,7 @@ class HoldingProcess(ConsumingProcess):
 
     @abstractmethod
     def _forwarded(self, records: HeldRecords, batch: ProducerBatch) -> None:
-        """Record that records were appended to the topic of a batch."""
+        """Record that the records in a batch were appended to the batch's topic."""
 
     def _drop(self, batch: ProducerBatch, error: str) -> None:
         """Hold the records in a batch that the producer gave up on. The records are sent again after retry.backoff.ms, before records that

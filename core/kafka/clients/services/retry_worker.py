@@ -66,8 +66,8 @@ class RetryConfig(NamedTuple):
         blocking: the delays of blocking retries, in µs; empty if retries use topics.
         dead_letters: whether the target is the dead-letter topic.
         skips: whether records that fail for the last time are skipped, which requires that there is no dead-letter topic.
-        starts: the maximum number of tries that the worker starts for each record if it counts tries before it starts them; otherwise 0.
-        dead_letter_topic: the topic that receives the records whose last try failed; empty if there is none.
+        starts: if the worker counts each try before the try starts, the maximum number of tries for each record; otherwise 0.
+        dead_letter_topic: the dead-letter topic.
         handles_dead_letters: whether the worker reads the dead-letter topic itself.
     """
 

@@ -128,7 +128,7 @@ class ServiceWorker(HoldingProcess):
             self.kill("crashed")
 
     def _advance(self) -> bool:
-        """Do the next task in the current phase. Return whether another phase began."""
+        """Do the next task in the current phase. Return whether the worker entered another phase."""
         if self.crashing or self.busy:
             return False
         if self.failure and self.is_polling:
@@ -178,7 +178,7 @@ class ServiceWorker(HoldingProcess):
                 return True
 
     def _run(self) -> bool:
-        """If the worker is closing, end it; otherwise, poll and handle records. Return whether another phase began."""
+        """If the worker is closing, end it; otherwise, poll and handle records. Return whether the worker entered another phase."""
         self._complete_commit()
         if not self.closing:
             left = self.left
@@ -378,8 +378,7 @@ class ServiceWorker(HoldingProcess):
         self.consumer.error = errors.NONE
 
     def _count(self) -> bool:
-        """Commit the number of tries of the records that the worker is about to handle. Return whether another phase began. Only workers of
-        retry services count tries."""
+        """Commit the number of tries. Return whether the worker entered another phase. Only workers of retry services count tries."""
         return False
 
     def _committed(self) -> None:

@@ -27,7 +27,7 @@ def next_assignment(
         target_epoch: the epoch of the target assignment.
         target: the partitions in the member's target assignment.
         current_partition_epoch: a function that returns the epoch of a partition's owner; -1 if the partition has no owner.
-        owned: the partitions that the member reports that it owns; None if it does not report any.
+        owned: the partitions that the member reports as its own; None if the member reports nothing.
     """
     if member.state is MemberState.STABLE:
         if member.epoch == target_epoch:

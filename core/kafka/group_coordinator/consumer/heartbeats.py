@@ -121,7 +121,7 @@ def advance(
         group: the consumer group.
         member: the member before the request.
         updated: the member, updated from the fields in the request.
-        owned: the partitions that the member reports that it owns; None if it does not report any.
+        owned: the partitions that the member reports as its own; None if the member reports nothing.
         records: the list of records that earlier steps have produced, to which this function appends its own records.
         rules: the coordinator's settings.
         now: the current time, in µs.

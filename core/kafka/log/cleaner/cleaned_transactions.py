@@ -27,7 +27,7 @@ class CleanedTransactions:
         self.index: list[AbortedTransaction] = []
 
     def starting_anew(self, aborted: Iterable[AbortedTransaction]) -> CleanedTransactions:
-        """Return a new state that knows only the given aborted transactions and adds its entries to the same index."""
+        """Return a new state that knows only the given aborted transactions. The new state adds its index entries to this state's index."""
         anew = CleanedTransactions(aborted)
         anew.index = self.index
         return anew

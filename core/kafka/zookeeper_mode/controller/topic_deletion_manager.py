@@ -33,7 +33,7 @@ class TopicDeletionManager(ControllerComponent):
         self.queue.done()
 
     def enqueue(self, names: Iterable[str]) -> list[str]:
-        """Mark topics as being deleted (`#enqueueTopicsForDeletion`). Return the topics that were not marked before."""
+        """Mark topics as being deleted (`#enqueueTopicsForDeletion`). Return the topics that this call has marked."""
         context = self.context
         new = [name for name in names if name not in context.topics_to_delete and context.partitions_of(name)]
         for name in new:
