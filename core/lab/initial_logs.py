@@ -31,7 +31,9 @@ If a leader epoch has at most this many records, each record is in a separate ba
 """
 
 MOST_BATCHES: Final = 200_000
-"""The maximum number of batches of all partitions together, if each has a single leader epoch. Each batch takes about 300 bytes."""
+"""The maximum total number of batches in all partitions, if the log of each partition has a single leader epoch. Each batch takes about 300
+bytes.
+"""
 
 
 def place_logs(cluster: ClusterNodes) -> None:

@@ -93,8 +93,8 @@ class Computation:
     def _finish(self, summary: Summary) -> tuple[Table | None, Result | None]:
         """Compute and write the table of a summary. Return the table and the rows to show.
 
-        The rows are None if the report neither shows nor writes the table. The table is None if the log has no events that produce rows;
-        such a table is written but not kept. A table that is read more than once is cached.
+        The rows are None if the report neither shows nor writes the table. The table is None if the log has no events that produce rows; in
+        this case, an empty table is written but not kept. A table that is read more than once is cached.
         """
         if not summary.can_have_rows(self.inputs):
             return None, self._finish_empty(summary)

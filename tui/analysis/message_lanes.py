@@ -185,7 +185,7 @@ _SHORT: Final[dict[str, Callable[..., str]]] = {
 
 
 class Lane:
-    """The steps of one partition in event order. `update` adds new steps from the event buffer.
+    """The steps of the message diagram for one partition, in event order. `update` adds new steps from the event buffer.
 
     Attributes:
         steps: the newest steps, at most `MOST`.

@@ -1,4 +1,4 @@
-"""The handlers of actions, grouped by topic: acts and questions, playback, time travel, causes, saving, and help.
+"""The handlers of actions, grouped by purpose: acts and questions, playback, time travel, causes, saving, and help.
 
 Handlers do not depend on widgets.
 """

@@ -112,7 +112,7 @@ def number(value: float) -> str:
 
 
 def worst_first(lines: Sequence[MetricLine]) -> list[MetricLine]:
-    """Sort the metrics by grade, the worst first. Metrics with the same grade keep their order."""
+    """Sort the metrics by severity grade, the worst first. Metrics that have the same severity grade keep their order."""
     return sorted(lines, key=lambda line: line.grade)
 
 

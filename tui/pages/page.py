@@ -84,7 +84,7 @@ class Page:
     Attributes:
         screen: the interface to the main screen.
         name: the id of the page, which the action that opens the page also uses.
-        calm: whether the page can be updated less often than once per frame while only offsets change.
+        calm: whether the page can skip some frames while only offsets change.
         wide: whether the page shows the offsets of partitions other than the selected one.
         top: the index of the first line shown, for pages that scroll.
     """

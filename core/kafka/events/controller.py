@@ -94,13 +94,13 @@ _REPHRASED: Final = {
     " does without": " excludes it",
     " has it in a log directory that works": " has its replica in a working log directory",
 }
-"""The wordings that sentences use instead of certain phrases in logged reasons. The keys are the phrases with which the reasons in the log
-end, and the values replace these phrases.
+"""The wordings that sentences use for other reasons. Each key is a phrase at the end of a reason in the log, and its value is the phrase
+that sentences use instead.
 """
 
 
 def _because(reason: str) -> str:
-    """Return the wording of a reason for a sentence. The event logs contain the original wording of the reason."""
+    """Return a reason in the wording that sentences use. Logs keep the original wording."""
     if reason.endswith(" voters in touch"):
         return f"the controller can reach {reason.removesuffix(' in touch')}"
     for end, (one, several) in _BROKERS_DID.items():

@@ -151,7 +151,7 @@ class DurabilityAccount:
         return sum(account.duplicated for account in self.partitions.values())
 
     def losses(self) -> list[Loss]:
-        """Return the records that are lost now, by partition, offset, producer, and the event that caused the loss."""
+        """Return the ranges of offsets that are lost now, each with its partition, its producer, and the event that caused the loss."""
         return current_losses(self.partitions)
 
     def under_replicated_us(self, tp: TopicPartition) -> int:

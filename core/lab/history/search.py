@@ -41,7 +41,7 @@ class SearchTask:
 
         Args:
             replay_run: the run to move.
-            keyframe_cache: the cache that takes keyframes on the way.
+            keyframe_cache: the cache that takes keyframes during the search.
             destination: the future moment to find.
             watchpoint: the condition to find.
             level: the minimum level of the event to find.

@@ -112,7 +112,7 @@ class MetricsObserver:
         }
 
     def _controllers_at_start(self, spec: ClusterSpec) -> dict[str, None]:
-        """Return the active controllers at the start of the events, before any event names a controller.
+        """Return the controllers that are active at the start of a session, before any event names a controller.
 
         The result is the controller that never fails or, with ZooKeeper, the first running broker. In a quorum, there is no active
         controller at the start.

@@ -58,7 +58,7 @@ def uncommitted_us(cluster: ClusterNodes, leading: Partition) -> int:
 
 
 def reads_are_held(cluster: ClusterNodes, leading: Partition) -> bool:
-    """Return whether a transaction that no coordinator will end holds a leader's last stable offset below its high watermark.
+    """Return whether a hanging transaction, which no coordinator will end, holds a leader's last stable offset below the high watermark.
 
     While a coordinator that might know the transaction is down or is loading its log, the result is False, because the coordinator might
     end the transaction later.

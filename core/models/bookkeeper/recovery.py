@@ -55,7 +55,7 @@ class Recovery:
         self.rewritten = 0
 
     def ask(self) -> None:
-        """Send, or send again, the requests whose answers the recovery is waiting for."""
+        """Send or resend the requests whose answers the recovery is waiting for."""
         ledger = self.ledger
         for bookie in self._ensemble():
             if bookie not in self.fenced:

@@ -141,8 +141,8 @@ class _Writer:
         return (max(0, entry.time - self._now), self.write(entry.message))
 
     def _label(self, family: str, value: object) -> Form:
-        """Return the number of a label within its family. Values of 0 or less are not labels. If the value is a dict, its keys are the
-        labels.
+        """Return the number of a label within its family. Values of 0 or less are not labels. If the value is a dict, each of its keys is a
+        label.
         """
         if isinstance(value, dict):
             return ("dict", [(self._label(family, key), self.write(value[key])) for key in sorted(value)])

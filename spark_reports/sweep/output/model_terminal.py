@@ -68,10 +68,7 @@ def picture(outcome: ModelSweepResult) -> list[str]:
         start = min(max(x(cell.write_down.value), ends[line]), COLUMNS - len(text))
         field[line][start : start + len(text)] = text
         ends[line] = start + len(text)
-    lines = [
-        "Lower means a lower probability of loss, P(loss), and further left means less time without writes. "
-        "Each number names a system in the table."
-    ]
+    lines = ["Lower is safer (P(loss)), and further left is more available (no writes). Each number identifies a system in the table."]
     lines.append(
         f"The symbol after a number is the system's p99.9: {', '.join(f'{mark} {name}' for mark, name in zip(MARKS, CLASSES, strict=True))}."
     )

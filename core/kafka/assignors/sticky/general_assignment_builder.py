@@ -1,7 +1,8 @@
 """Sticky assignment for members that subscribe to different topics (`AbstractStickyAssignor.GeneralAssignmentBuilder`).
 
-Members initially keep the partitions that they own. Each partition that has no owner goes to the least loaded subscriber. Then partitions
-move as long as some member has at least two more partitions than another member that could take one of them.
+Members initially keep the partitions that they own. Each partition that has no owner goes to the least loaded subscriber. Afterwards, a
+partition moves from one member to another as long as the first member has at least two more partitions than the second, and the second
+member can take one of them.
 """
 
 from __future__ import annotations

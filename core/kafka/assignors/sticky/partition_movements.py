@@ -57,7 +57,7 @@ class PartitionMovements:
 
 
 class _Moved:
-    """A hash set of partitions. The first element in the set's iteration order is the same as in Java."""
+    """A hash set of partitions. The first element in iteration order is the same as the first element of the corresponding Java HashSet."""
 
     __slots__ = ("partitions", "size")
 

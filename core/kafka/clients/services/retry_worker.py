@@ -192,8 +192,9 @@ class RetryWorker(ServiceWorker):
         return False
 
     def _started_tries(self, records: HeldRecords) -> int:
-        """Return how many tries of the first record were started. For a partition that the worker has just got, this count comes from the
-        metadata of the committed offset."""
+        """Return how many tries were started for the first of the given records. After the worker got the partition, the metadata of the
+        committed offset contains this number.
+        """
         partition = records.partition
         if partition not in self.started:
             self.started[partition] = _tries_in(self.consumer.metadata.get(partition, ""))
@@ -224,7 +225,9 @@ class RetryWorker(ServiceWorker):
         return False
 
     def _metadata(self, offsets: tuple[OffsetToCommit, ...]) -> tuple[str, ...]:
-        """Return, for each offset, the unfinished records from this offset on and the numbers of their started tries."""
+        """Return the metadata for each committed offset: the unfinished records at or above the offset, each with the number of tries that
+        were started.
+        """
         texts = [
             ",".join(f"{start}:{tries}" for start, tries in self.started.get(tp.partition, {}).items() if start >= offset)
             for tp, offset, _ in offsets

@@ -31,7 +31,7 @@ class ClassicGroup:
         in_initial_delay: whether the group, which was empty before, is waiting for more members to join (group.initial.rebalance.delay.ms).
         new_member_added: whether a member has joined since the initial delay was last checked.
         next_id: the number of the next member ID.
-        phase: the number of the group's last delayed operation. Timers for earlier operations have no effect.
+        phase: the number of the group's last delayed operation. A timer that was set for an earlier operation of the group has no effect.
     """
 
     __slots__ = (

@@ -30,7 +30,7 @@ from core.kafka.group_coordinator.group_metadata_manager import GroupCache, Grou
 from core.kafka.group_coordinator.messages import NO_GENERATION
 
 NO_ERROR_YET: Final = ""
-"""The placeholder for the error in a failure response, whose error is not known until the failure occurs."""
+"""The placeholder for the error in a failure response that is prepared before the failure occurs."""
 
 
 class ClassicMembers:

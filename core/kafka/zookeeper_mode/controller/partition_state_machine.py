@@ -35,7 +35,7 @@ Kafka: `ControllerBrokerRequestBatch`.
 """
 
 Decide = Callable[[TopicPartition, PartitionRegistration], Decision | None]
-"""A function that decides how a partition changes. The function returns None if the partition does not change."""
+"""A function that decides the new leader and ISR of a partition. The function returns None if the partition does not change."""
 
 
 class PartitionStateMachine(ControllerComponent):
