@@ -53,7 +53,7 @@ def document() -> str:
 def _order(worst: Sequence[str]) -> str:
     """Return a sentence about the order of the worst rows."""
     columns = [f"`{name.removeprefix(LEAST)}` (lowest first)" if name.startswith(LEAST) else f"`{name}`" for name in worst]
-    return f"If the output shows only the worst rows, the rows are sorted worst first by {_joined(columns)}."
+    return f"If the output shows only the worst rows, it sorts them by {_joined(columns)}, worst first."
 
 
 def _joined(names: Sequence[str]) -> str:

@@ -336,7 +336,7 @@ def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str
         if identity in taken:
             raise InputError(f"{option}: {path} is {taken[identity]}; name another file")
         if identity is not None:
-            taken[identity] = f"the output of {option}" if not option.startswith("--") else f"the file of {option}"
+            taken[identity] = f"the output of {option}" if not option.startswith("--") else f"the file for {option}"
 
 
 def _check_output(option: str, path: Path) -> None:
@@ -362,7 +362,7 @@ def same_file(one: str | Path, other: str | Path) -> bool:
 def _identity(path: str | Path | None) -> object:
     """Return a value that is the same for all names of a file, including links.
 
-    Pipes and devices have the value None, because a command can read and write the same pipe or device at the same time.
+    For a pipe or a device, the value is None, because a command can read and write the same pipe or device at the same time.
     """
     if path is None or str(path) == "-":
         return None

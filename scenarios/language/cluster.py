@@ -270,7 +270,7 @@ def _read_topic_fields(fields: Fields, name: str) -> TopicSpec:
     if assignment and partitions is not None and not imported and count != len(assignment):
         raise fields.values["partitions"].error(f"{count} partitions, but 'replicas' places {len(assignment)}", "omit 'partitions'")
     if (imported or replicas is not None) and not assignment:
-        raise fields.error("there is no partition", "a topic has at least one partition")
+        raise fields.error("the topic has no partitions", "a topic has at least one partition")
     if assignment:
         count = len(assignment)
         placed_factor = len(assignment[0].replicas)

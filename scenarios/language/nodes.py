@@ -384,7 +384,7 @@ class _Builder:
                 raise key_node.error(f"expected a key, not {key_node.what()}", "a key must be a plain word")
             key = sys.intern(key_node.text)
             if key == "<<" and not key_node.quoted:
-                raise key_node.error("the merge key << is refused", "write the fields again instead")
+                raise key_node.error("the merge key << is refused", "repeat the fields instead of merging them")
             value = self.node(next(self.events), (path, key), depth + 1)
             if key in values:
                 self.document.add(key_node.error(f"'{shortened(key)}' appears twice", f"the key is already on line {keys[key].line}"))

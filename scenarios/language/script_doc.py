@@ -65,8 +65,8 @@ list items are numbered from 1.
 
 **Top level.** A script has these fields: `scenario` (its name), `about` (a description; `isrlab scenarios list` shows the first sentence),
 `releases` (the script runs under each release; by default, under the current one), `without` (guards that are switched off in every run),
-`seed`, `cluster`, `timeline` or `steps`, and `expect` (conditions to check at the end). A script can also consist of a
-`cluster` alone, for example to open it in the playground.
+`seed`, `cluster`, `timeline` or `steps`, and `expect` (conditions to check at the end). To open a cluster in the playground, a
+script needs only a `cluster`.
 
 **cluster.** A cluster has these fields:
 

@@ -58,9 +58,9 @@ When the step is due, its acts are executed, and its `expect` is checked. `under
 acts must be refused with a reason that contains the text. Without `refused`, the run fails if an act is refused. `note` describes what the step
 shows.
 
-**The end.** After the last step, all faults end, the load stops, and the system rests for 60 s (`rest: 20s` changes this). Then the last `expect` is
-checked. To find lost writes, dirty reads, and divergence, isrlab compares what clients were told with the data of the primary at the time of the
-check.
+**The end.** After the last step, all faults end, the load stops, and the system rests for 60 s (`rest: 20s` changes this). After this rest, the last
+`expect` is checked. To find lost writes, dirty reads, and divergence, isrlab compares what clients were told with the data of the primary at the
+time of the check.
 
 **expect.** A table has counts (`lost: 0`), servers (`n2: {visible: 49}`), the last read by a client (`r: {stale: 1}`; `r@2` is the client's second
 read), and the write of a version (`k@1: {outcome: ok, took: 3ms}`). For comparisons other than equality, write a string such as `"> 0"`. If you write

@@ -91,7 +91,7 @@ def lane_legend() -> str:
     marks = [
         ("u-stalled", "rebalance"),
         ("u-writes", "rebalance that did not complete"),
-        ("l0", "a consumer has the partition"),
+        ("l0", "a consumer owns the partition"),
         ("s-min", "no owner"),
     ]
     return f'<div class="legend">{"".join(swatch(*mark) for mark in marks)}</div>'

@@ -116,8 +116,8 @@ def _lag_curves(inputs: SummaryInputs) -> DataFrame:
 LAG_CURVES: Final = Summary(
     name="lag_curves",
     title="Lag of each group by partition over time",
-    notes=f"The session is divided into {POINTS} equal parts. `lag` is the last value in a part during which the lag changed, and "
-    f"`max_lag` is the greatest value in that part.",
+    notes=f"The session is divided into {POINTS} equal parts, and each part during which the lag changed has a row. In a row, `lag` is "
+    f"the last lag of the part, and `max_lag` is the greatest lag.",
     kinds=LAG_KINDS,
     columns=LAG_COLUMNS,
     schema=table_schema(names=("session", "group", "topic"), numbers=("partition", "at_us", "lag", "max_lag")),

@@ -88,7 +88,7 @@ def _scenario(arguments: argparse.Namespace, write: Any) -> int:
         if getattr(arguments, option) is None:
             raise InputError(f"--{option} is missing; to write one run as a scenario, use --cell C --seed N --scenario FILE")
     if arguments.grid is None:
-        raise InputError("name the grid of the run")
+        raise InputError("name the grid that contains the run")
     seed = seed_of(arguments.seed)
     path = None if arguments.scenario == "-" else arguments.scenario
     return int(write(arguments.grid, _number("--cell", arguments.cell, 1, 10**6), seed, path))

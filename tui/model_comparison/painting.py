@@ -27,8 +27,8 @@ WINDOW: Final = 40
 
 KEYS: Final = (
     ("Space n", "Space: play or pause; n: step 20 ms"),
-    ("k", "kill the process of the primary in all systems"),
-    ("z", "pause the process of the primary in all systems"),
+    ("k", "kill the primary's process in all systems"),
+    ("z", "pause the primary's process in all systems"),
     ("i", "cut the primary off, together with clients a and ra, in all systems"),
     ("s h", "repair everything: heal links, resume and start processes"),
     ("r w", "r: restart; w: restart with weaker or stronger settings"),

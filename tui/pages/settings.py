@@ -165,8 +165,8 @@ def consequences(known: KnownSetting, place: SettingsScope, view: ClusterView, s
         ]
     if name == "replica.fetch.wait.max.ms":
         return [
-            "Followers of idle partitions fetch at this interval. A follower learns the high watermark from the next answer, so its own "
-            "high watermark can lag by this much."
+            "Followers of idle partitions fetch at this interval. A follower learns the high watermark from the response to its next "
+            "fetch, so its own high watermark can be outdated by up to this interval."
         ]
     if name.endswith("throttled.rate"):
         return [
@@ -267,7 +267,8 @@ def _about(known: KnownSetting, place: SettingsScope, view: ClusterView, setting
 
 
 def edit_question(setting: Setting, value: str, place: SettingsScope) -> Question:
-    """Return a question that asks for the scope of a new value. Each answer contains the act that sets the value."""
+    """Return a question that asks for the scope of a new value. Each option of the question contains the act that sets the value for one
+    scope."""
     force = not setting.dynamic
     options = []
     if setting.scope == "topic" and place.topic is not None:
@@ -279,7 +280,7 @@ def edit_question(setting: Setting, value: str, place: SettingsScope) -> Questio
     about = (
         "Where does the change apply?"
         if setting.dynamic
-        else "Kafka reads this setting when a process starts. Here the change is forced, as if every broker had been restarted "
+        else "Kafka reads this setting when a process starts. isrlab forces the change, as if every broker had been restarted "
         "with it. Where does the change apply?"
     )
     return Question(f"{setting.name} = {value}", about, tuple(options))

@@ -47,8 +47,9 @@ PRODUCE_ERRORS: Final = Summary(
         "`acked` counts batches. `failed` counts attempts that received an error or timed out. `failed_per_million` is the number of "
         "failed attempts per million acknowledged and failed attempts, rounded down. `given_up` counts batches that failed and were not "
         "retried "
-        "again. Percentiles of the number of attempts until a batch was acknowledged or abandoned use the nearest-rank method. If no batch "
-        "was acknowledged or abandoned, the percentiles are empty. An `acks` of -1 means all. For the error codes, see the table `errors`."
+        "again. Percentiles of the number of attempts until a batch was acknowledged or the producer gave up on it use the nearest-rank "
+        "method. If no batch was acknowledged and the producers gave up on none, the percentiles are empty. An `acks` of -1 means all. "
+        "For the error codes, see the table `errors`."
     ),
     kinds=PRODUCED,
     columns=("topic", "acks", "attempt", "retry", "records"),

@@ -22,7 +22,7 @@ _PARTITION: Final = ("session", "topic", "partition")
 
 
 def _marks(condition: Column, reason: Column | str, what: tuple[str, ...]) -> Column:
-    """Return an array that pairs each element of `what` with the reason, or null if the condition does not hold."""
+    """Return an array that pairs each element of `what` with `reason`; null if `condition` is false."""
     why = F.lit(reason) if isinstance(reason, str) else reason
     return F.when(condition, F.array(*(F.struct(F.lit(one).alias("what"), why.alias("why")) for one in what)))
 
@@ -64,11 +64,10 @@ UNAVAILABILITY: Final = Summary(
         "reasons applies, even if the controller notices it later. If `what` is `writes`, clients cannot write with acks=all, either for "
         "a reason that also prevents reads, or because the ISR is under min.insync.replicas. If `what` is `stalled`, clients can write, "
         "but acks=all writes have to wait. A stall has "
-        "one of three reasons. The first reason is that an ISR member is down, paused, or cut off from the leader, so no record can be "
-        "committed; such a window counts even if no producer writes. The second reason is that the high watermark stays "
-        "below the log end for more than 1 s; such a window begins when the high watermark stops advancing. The third "
-        "reason is that a write waits for "
-        "the leader's slow disk for more than 1 s. Logs from earlier isrlab versions do not contain windows with the third reason. This "
+        "one of three reasons. If an ISR member is down, paused, or cut off from the leader, no record can be committed; this stall counts "
+        "even if no producer writes. If the high watermark stays below the log end for more than 1 s, the stall begins when the high "
+        "watermark stops advancing. A stall also occurs if a write waits for the leader's slow disk for more than 1 s; logs from earlier "
+        "isrlab versions do not contain stalls with this reason. This "
         "table does not cover full request "
         "queues, or the failure of one of "
         "several log directories."

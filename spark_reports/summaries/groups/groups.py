@@ -40,10 +40,10 @@ GROUPS: Final = Summary(
     notes=(
         "`max_consumers` is the greatest number of consumers that ran at the same time. `unfinished` counts the rebalances that another "
         "rebalance or "
-        "the end of the session interrupted. A partition has no owner while consumers of the group are running, but none of them has the "
-        "partition: "
-        "`max_unowned` is the greatest number of such partitions at the same time, `unowned_us` is the total time without an owner over "
-        "all partitions, and `longest_unowned_us` is the longest single period. A frozen or slow consumer still has its partitions."
+        "the end of the session interrupted. A partition has no owner if consumers of the group are running, but none of them owns the "
+        "partition. `max_unowned` is the greatest number of partitions without an owner at the same time, `unowned_us` is the total time "
+        "without an owner over all partitions, and `longest_unowned_us` is the longest single period. A frozen or slow consumer still has "
+        "its partitions."
     ),
     kinds=(*REBALANCE_KINDS, *OWNER_KINDS),
     columns=tuple(dict.fromkeys((*REBALANCE_COLUMNS, *OWNER_COLUMNS))),

@@ -59,7 +59,7 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
 
 DEGRADED: Final = Summary(
     name="degraded",
-    title="Time under-replicated, at min, under min, stalled, and offline by topic and by broker",
+    title="Time in each degraded state, by topic and by broker",
     notes=(
         "`by` says whether `name` is a topic or a broker. The partitions of a broker are those that have a replica on this broker. "
         "`some_us` is "

@@ -77,7 +77,7 @@ def model_notes(outcome: ModelSweepResult) -> list[str]:
     grid, cells = outcome.grid, outcome.cells
     notes = [
         "P(loss): the proportion of runs that lost an acknowledged write, with Wilson's 95% interval. Writes lost: the mean proportion of "
-        "acknowledged writes that a run lost, with bootstrap 95% bounds. Most: the number in the worst run.",
+        "acknowledged writes that a run lost, with bootstrap 95% bounds. Most: the number of writes that the worst run lost.",
         "Dirty: the mean proportion of reads that returned a row that no longer exists at the end. Stale: the mean proportion of reads "
         "that missed an acknowledged write.",
         "No writes, no reads: the mean proportion of the time during which probes failed. p50, p99, p99.9: the latency of "

@@ -164,7 +164,7 @@ def test_two_scenarios_of_one_name_do_not_share_a_log(exists: bool, here: Path, 
 
 def test_two_outputs_are_two_files(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "small.yaml", "--log", "both", "--junit", "./both"]) == 2
-    assert "--log: both is the file of --junit; name another file" in capsys.readouterr().err
+    assert "--log: both is the file for --junit; name another file" in capsys.readouterr().err
     check_outputs({"--log": "/dev/null", "--junit": "/dev/null"}, ["/dev/null"])
 
 

@@ -141,7 +141,7 @@ def test_more_than_there_are_replicas(release: str, words: str) -> None:
 def test_a_read_only_setting_is_forced_and_says_so() -> None:
     place = SettingsScope("orders", 2, Release.named("4.1"))
     question = edit_question(SETTINGS["replica.lag.time.max.ms"], "5000", place)
-    assert "Here the change is forced" in question.about
+    assert "isrlab forces the change" in question.about
     assert [(option.key, option.acts[0].force, option.acts[0].broker) for option in question.options] == [("c", True, None), ("b", True, 2)]  # type: ignore[attr-defined]
     question = edit_question(SETTINGS["min.insync.replicas"], "1", place)
     assert [option.label for option in question.options] == ["topic orders", "the whole cluster", "b2 only"]
