@@ -24,7 +24,7 @@ class Truncation(enum.IntEnum):
     HIGH_WATERMARK = 0
     """The follower truncates to its own high watermark (before 0.11)."""
     EPOCH = 1
-    """The follower sends OffsetsForLeaderEpoch once, and the response contains an end offset but no epoch (KIP-101, 0.11)."""
+    """The follower sends a single OffsetsForLeaderEpoch request. The response contains an end offset, but no epoch (KIP-101, 0.11)."""
     EPOCH_ROUNDS = 2
     """The response to OffsetsForLeaderEpoch also contains the epoch. The follower repeats OffsetsForLeaderEpoch until both logs contain the
     epoch in the response (KIP-279, 2.0)."""
@@ -297,8 +297,8 @@ class Release(ReprMixin):
         survives_failed_dir: a broker that has a failed log directory continues to use its other directories (KIP-112, 1.0). With KRaft, a
             broker can continue only since 3.7; before 3.7, a KRaft broker can have only one log directory (KIP-858).
         fences_periodically: the KRaft controller checks for stale brokers eight times per session timeout, so a broker can be fenced late
-            by up to an eighth of the timeout (KAFKA-17793, 4.0). Before 4.0, the controller checks when the oldest session might have
-            expired.
+            by up to an eighth of the timeout (KAFKA-17793, 4.0). Before 4.0, the controller checks at the time at which the oldest session
+            might have expired.
         elects_unclean_later: the KRaft controller periodically checks whether unclean leader election has been enabled (KAFKA-12670,
             3.9).
         elr_feature: the release has the feature `eligible.leader.replicas.version`, which can be turned on or off in a cluster (4.0,

@@ -30,8 +30,8 @@ class LogSpec(ReprMixin):
         leo: the log end offset.
         hw: the high watermark.
         log_start: the log start offset.
-        epochs: (leader epoch, start offset) pairs in ascending order, as in `leader-epoch-checkpoint`. The last epoch can start at the LEO
-            and have no records.
+        epochs: (leader epoch, start offset) pairs in ascending order, as in `leader-epoch-checkpoint`. The last entry can start at the LEO,
+            so that its epoch has no records.
     """
 
     broker: int

@@ -1,7 +1,7 @@
 """The committed offsets that groups start with (`ClusterSpec.groups`), as records in `__consumer_offsets`.
 
-The coordinators load these records when they start, as after a restart of the whole cluster. The records of a partition below the committed
-offset count as consumed before the start, so the group has not skipped them.
+The coordinators load the committed offsets when they start, as after a restart of the whole cluster. The records of a partition below the
+committed offset count as consumed before the start, so the group has not skipped them.
 """
 
 from __future__ import annotations

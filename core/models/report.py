@@ -109,7 +109,7 @@ class Report:
 def counts(
     account: Account, authority: str, final: Sequence[Row], places: Mapping[object, Row], copies: Iterable[Mapping[object, Row]], bytes_sent: int,
 ) -> Report:  # fmt: skip
-    """Return the counts for a final state.
+    """Count what happened to the clients' requests, given the final rows of the authoritative copy.
 
     Args:
         account: the account of the clients' requests.

@@ -55,7 +55,7 @@ class Agenda:
         at: the `order` of the entry that was taken last; END if nothing more is due now.
         max_per_moment: the maximum number of entries that can be scheduled at one moment.
         in_order: the number of entries that were scheduled with a fixed order.
-        moment: the time of the entry that was taken last, virtual µs; -1 before the first.
+        moment: the virtual time of the entry that was taken last, in µs; -1 if no entry has been taken.
         since: the number of entries that had been scheduled when `moment` began.
     """
 

@@ -12,11 +12,10 @@ tells the network only about itself:
 * The client, when it sends a request: "If the answer is empty, I immediately send the same request again" (`LongPoll.send_idle`).
 * The server, after it has answered a request or has let one wait: "I have nothing to say" (`LongPoll.fall_silent`).
 
-What a node tells the network about itself holds until the node withdraws it. Suppose that the client's and the server's statements hold,
-both nodes are running, and the link between them takes a fixed time in each direction. Under these conditions, the network knows each
-message of the cycle in advance. From then on, the poll is *elided*: none of its messages is in the agenda. From the time at which the
-elision began, the kernel calculates the position of the cycle's single message at any time, and the times at which the last request was
-sent and arrived.
+A statement holds until its node withdraws it. If the client's and the server's statements hold, both nodes are running, and the link
+between them takes a fixed time in each direction, the network knows each message of the poll in advance. From then on, the poll is
+*elided*: none of its messages is in the agenda. The kernel knows when the elision began, and can therefore calculate where the poll's
+single message is at any time, and when the last request was sent and arrived.
 
 The elision ends before anything can break the cycle: a node withdraws its statement, pauses, or dies, a link changes, or a connection is
 given up. The kernel then restores the state that it would have reached without elision. The kernel tells each node the time of its last
@@ -43,8 +42,8 @@ from core.sim.journal import Journal
 from core.sim.messages import Timer
 
 CLIENT_TIMERS: Final = -(1 << 96)
-"""The difference between the order of a poll in the agenda and the order of its client's timer, which makes the timers of clients come
-before the messages of all polls.
+"""The difference between a poll's order in the agenda and the order of its client's timer. The difference is so large that the timers of
+all clients come before the messages of all polls.
 """
 
 NOT_YET: Final = -1
@@ -110,7 +109,7 @@ class LongPoll:
         order: the number that orders the poll's empty messages and its server's timers among agenda entries that are due at the same time.
         client_end: the client while its statement that it repeats its request holds; None otherwise.
         server_end: the server that serves the polls; None if there is none.
-        silent: whether the server's statement that it has nothing to say holds.
+        silent: whether the server has stated that it has nothing to say, and has not withdrawn this statement.
         request: the request that the client sends again.
         left_at: the virtual time at which the client last sent `request`, in µs. `left_at` is not updated during an elision.
         allowed_wait: how long the server can let the request wait, in µs.
@@ -191,8 +190,7 @@ class LongPoll:
     # --- what the server says ---------------------------------------------------------------------------------------
 
     def serve(self, server: PolledServer) -> None:
-        """Set the server object that serves the polls from now on. Until the server calls `fall_silent`, it counts as having new data to
-        send."""
+        """Set the end that serves the polls from now on. The server counts as having new data to send until it calls `fall_silent`."""
         self.break_silence()
         self.server_end = server
 

@@ -65,7 +65,7 @@ _SHOWN: Final = 80
 
 @attrs.define
 class DescribeLine:
-    """A describe line with its line number, and its columns as (name as written, value)."""
+    """A line of `kafka-topics --describe` with its line number, and its columns as (name as written, value)."""
 
     line: int
     columns: list[tuple[str, str]]
@@ -116,10 +116,10 @@ def is_prompt(bare: str) -> bool:
 
 
 class _Splitter:
-    """A splitter that collects the describe lines of pasted text, line by line.
+    """A splitter that finds the output of `kafka-topics --describe` in pasted text, line by line.
 
     Attributes:
-        found: the describe lines that have been found so far.
+        found: the lines of `kafka-topics --describe` that have been found so far.
         previous: the line that the next line can continue.
         configs: the `Configs` column of `previous`, if the next line can continue this column.
         lone: a line that contains only `Topic: name`. The parser uses this line only if the next line continues it.

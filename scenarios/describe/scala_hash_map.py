@@ -1,6 +1,6 @@
 """The order in which an immutable map of Scala 2.13 (`scala.collection.immutable.HashMap`) returns its keys.
 
-Kafka's tools that are written in Scala print partitions in the order of such a map.
+Kafka's tools that are written in Scala print partitions in the iteration order of an immutable map.
 """
 
 from __future__ import annotations

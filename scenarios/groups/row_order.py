@@ -51,7 +51,7 @@ def unowned_in_order(tool: GroupsTool, tps: Collection[TopicPartition]) -> list[
 
 
 def groups_in_hash_order(names: Iterable[str]) -> list[str]:
-    """Return groups in the order of `--list`."""
+    """Return groups in the order in which `kafka-consumer-groups --list` prints them."""
     return hash_order(sorted(names), java_hash)
 
 

@@ -17,9 +17,8 @@ def subscriptions(
 ) -> dict[str, tuple[str, ...]]:
     """Return the topics of each member, by member ID. If the imported output shows no topics for the group, each member has an empty tuple.
 
-    There are two possible assumptions: all members subscribe to every topic of the group, or each member subscribes only to the topics
-    whose partitions it owns. The function uses the first assumption under which the assignor gives each member the partitions that the
-    imported output shows for that member.
+    Two subscriptions are possible: all members subscribe to every topic of the group, or each member subscribes only to the topics whose
+    partitions it owns. The function uses the first subscription with which the assignor produces the assignment in the imported output.
 
     Args:
         group: the group, with the partitions that its members own.

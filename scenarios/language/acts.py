@@ -90,7 +90,7 @@ NAMES: Final = "tuple[str, ...]"
 
 
 def read_acts(word: str, node: Node) -> tuple[Act, ...]:
-    """Read the acts that the entry `word: node` of a script describes. A short form can describe several acts.
+    """Read the acts in a script entry that consists of a word and its value, `node`. A short form can describe several acts.
 
     Raises:
         ScriptError: a field is missing, unknown, or invalid.

@@ -26,7 +26,7 @@ DURATIONS: Final = frozenset({
     "timeout", "os_flush", "net_timeout", "connect_retry", "apply_time", "write_timeout", "refresh_interval", "sync_interval", "check_interval",
     "check_timeout", "publish_timeout", "lease_period", "heartbeat", "election_min", "election_max", "latency",
 })  # fmt: skip
-"""The settings of models that contain durations in µs. Scripts write these settings as durations."""
+"""The model settings that contain a time in µs, which scripts write as a duration such as `300ms`."""
 
 ACKS: Final = {"0": 0, "1": 1, "all": -1}
 """The valid values of Kafka's acks setting."""

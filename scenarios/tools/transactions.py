@@ -61,7 +61,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
 
 
 def list_lines(cluster: Cluster, longer_than_ms: int | None = None) -> list[str]:
-    """Return the lines of `list`.
+    """Return the lines that `kafka-transactions list` prints.
 
     Args:
         cluster: the cluster that the tool examines.

@@ -20,7 +20,7 @@ INTERPRETED: Final = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "1",
 }
-"""The settings of the session for few rows, which interprets its query plans."""
+"""The settings of the session for small inputs, in which Spark interprets query plans instead of compiling them."""
 
 
 def spark_settings(master: str) -> dict[str, str]:

@@ -83,8 +83,8 @@ def line_schema(columns: Collection[str] | None = None) -> StructType:
 FREQUENT_KINDS: Final = frozenset(
     {"append", "consumed", "follower-append", "follower-fetched", "follower-high-watermark", "high-watermark", "produce-acked"}
 )
-"""The kinds of events that occur each time a client or a follower exchanges records with a leader. Nearly all events in a session are of
-these kinds."""
+"""The kinds to which nearly all events in a session belong: those that occur each time a client or a follower exchanges records with a
+leader."""
 
 LINE: Final = "line"
 """The name of the dataset column that contains the original text of a line, or null for an event whose line can be rebuilt exactly.

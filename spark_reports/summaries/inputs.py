@@ -24,7 +24,7 @@ class Lazy(Generic[T]):
         self._made: T | None = None
 
     def __call__(self) -> T:
-        """Return the value, which the first call computes."""
+        """Return the value. The first call computes the value."""
         with self._lock:
             if self._made is None:
                 self._made = self._make()

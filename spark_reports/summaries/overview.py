@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 @attrs.frozen
 class Figure:
-    """A figure for a session.
+    """The definition of a figure that is computed for each session.
 
     Attributes:
         table: the summary (or `sessions`) from which the figure is computed.
@@ -116,7 +116,7 @@ def overview(tables: Mapping[str, DataFrame], *, single_partition: bool) -> Data
     sessions, `session` is null.
 
     Args:
-        tables: the table `sessions` and the summaries of `SOURCES`, by name. Summaries without rows can be omitted.
+        tables: the table `sessions` and the tables of the summaries in `SOURCES`, by name. Summaries without rows can be omitted.
         single_partition: whether each table has one partition, so that no data needs to be shuffled.
     """
     parts = []

@@ -98,7 +98,7 @@ class Selection:
     def next_filter(self, view: ClusterView) -> str:
         """Switch to the next kafka-topics filter.
 
-        After the last filter, list all partitions again. Return a message that describes how the list is filtered or sorted now.
+        If the last filter is active, list all partitions again. Return a message that describes how the list is filtered or sorted now.
         """
         names = ["", *FILTERS]
         self.filter_name = which = names[(names.index(self.filter_name) + 1) % len(names)]

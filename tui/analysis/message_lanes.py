@@ -202,7 +202,7 @@ class Lane:
         self._leading = ""
 
     def update(self, event_buffer: EventBuffer) -> None:
-        """Add the steps for new events. Start again if the event buffer was replaced."""
+        """Derive steps from the new events. Start again if the event buffer was replaced."""
         ring = event_buffer.ring(self.level)
         if ring is not self._ring:
             self._ring, self._next = ring, 0

@@ -76,7 +76,7 @@ def _half(parts: Sequence[tuple[str, str]], other: Sequence[tuple[str, str]], pa
 def hidden_difference(parted: FirstDifference | None) -> list[str]:
     """If the displayed lines of two different events are the same, return a line with the fields in which the events differ.
 
-    For example, the times of the events can differ by a microsecond.
+    For example, two events can look the same although their times differ by a microsecond.
     """
     if parted is None or parted.here is None or parted.there is None:
         return []

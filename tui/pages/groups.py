@@ -198,8 +198,8 @@ def _time_lag(lag: tuple[int, bool] | None) -> str:
 
 
 def _stalled(each: OwnedPartition, now: int, *, narrow: bool) -> str:
-    """Return why no consumer is reading a partition, and until when. If a process has ended, the time is when the coordinator notices the
-    end of the process."""
+    """Return why no consumer is reading a partition, and until when. If a process has ended, the text says when the coordinator will notice
+    the end of the process."""
     if not each.stalled:
         return "·"
     ended = each.stalled.endswith(("dead", "frozen", "silent"))

@@ -81,7 +81,7 @@ def _number(name: str) -> int:
 
 
 def matching(entries: Sequence[ScenarioEntry], wanted: str) -> list[ScenarioEntry]:
-    """Return the entries in which every wanted word occurs in the name, the topic, or the description."""
+    """Return the entries in which every search word occurs in the name, the subject area, or the description."""
     return [entry for entry in entries if has_words(f"{entry.name} {entry.topic} {entry.about}", wanted)]
 
 

@@ -159,7 +159,7 @@ class TransactionsPage(Page):
         return paint_transactions(self._report, self.paint, (width, height), self._selected)
 
     def move(self, key: str) -> bool:
-        """Select another partition whose last stable offset is held back, here and in the overview."""
+        """Select another partition whose last stable offset is held back, both on this page and in the overview."""
         by = {"up": -1, "down": 1, "pageup": -8, "pagedown": 8, "home": -len(self._report.held)}.get(key)
         if by is None or not self._report.held:
             return False

@@ -68,8 +68,8 @@ class Group:
 
     Attributes:
         head: the event that is the cause, or the first consequence if the cause is not listed.
-        members: the events that are consequences of the cause.
-        alone: a separate group for each consequence; these groups are shown while there are fewer than `LEAST_FOLDED` consequences.
+        members: the direct and indirect consequences of the event.
+        alone: a separate group for each consequence, used while there are too few consequences to fold into one line.
         opened: whether the consequences are listed below their line.
     """
 

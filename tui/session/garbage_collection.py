@@ -16,7 +16,7 @@ IDLE_SECONDS: Final = 0.5
 """The number of seconds for which the session must be idle before a full collection runs."""
 
 _NEW: Final = 4
-"""The number of frames from one collection of new objects to the next."""
+"""The number of frames between two garbage collections of new objects."""
 
 _YOUNG: Final = 32
 """The number of frames after which surviving objects are frozen until the next full collection.

@@ -60,7 +60,7 @@ class Broker(BrokerContext):
     Attributes:
         voter: the controller in the same process (`process.roles=broker,controller`); None if the process is only a broker.
         channel: the connection to the active controller.
-        create_internal_topic: the function that tries again to create an internal topic if its creation was refused.
+        create_internal_topic: the function that retries the creation of an internal topic after a refusal.
     """
 
     __slots__ = (

@@ -76,8 +76,8 @@ class Disk:
         moved_starts: the partitions whose log start has moved since log starts were last checkpointed.
         log_starts_moved: whether any log start has ever moved. If no log start has ever moved, no segment lies below a log start.
         clean_shutdown: whether the clean-shutdown file exists.
-        deletions_applied: the offset in the metadata log up to which topic deletions have been applied to the disk. Kafka stores no such
-            offset, and instead compares the topic IDs in `partition.metadata`.
+        deletions_applied: the offset in the metadata log up to which topic deletions have been applied to the disk. Kafka compares the
+            topic IDs in `partition.metadata` instead of storing an offset.
         dirs: the log directories; the first one has the number 1.
     """
 

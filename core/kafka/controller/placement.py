@@ -60,7 +60,7 @@ class BrokerList(ReprMixin):
     _epoch: int = attrs.field(default=0, init=False)
 
     def initialize(self, random: RandomSource) -> None:
-        """Sort the brokers and draw the starting position."""
+        """Sort the brokers, and choose a random starting position."""
         if self.brokers:
             self.brokers.sort()
             self._offset = random.randrange(len(self.brokers))

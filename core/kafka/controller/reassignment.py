@@ -110,7 +110,8 @@ def dead_target_error(release: Release, tp: TopicPartition, replicas: Sequence[i
     """Return the error message for a reassignment to brokers that are not alive. If the reassignment is allowed in the given release, the
     error message is empty.
 
-    Kafka: `ReassignPartitionsCommand#verifyBrokerIds`; before 2.6, `parseAndValidate`; before 0.10.1, the controller's log.
+    Kafka: `ReassignPartitionsCommand#verifyBrokerIds`; before 2.6, `parseAndValidate`; before 0.10.1, an error message in the controller's
+    log.
     """
     dead = [replica for replica in replicas if replica not in live]
     if not dead or release.dead_target is DeadTarget.AWAITED:

@@ -131,7 +131,8 @@ class ReplicationControlManager(TopicRegistry):
     # --- AlterPartition --------------------------------------------------------------------------------------------
 
     def alter_partition(self, broker: int, item: AlterPartitionItem) -> str:
-        """Validate and commit an ISR that a leader proposes (`#alterPartition`, `#validateAlterPartitionData`). Return the error code."""
+        """Validate and commit an ISR that a leader proposes (`#alterPartition`, `#validateAlterPartitionData`). Return the error code of
+        the response."""
         error = self._validate(broker, item)
         if error != errors.NONE:
             self.journal.emit(events.AlterPartitionRefused.kind, broker, item.tp.topic, item.tp.partition, item.isr, error)

@@ -84,8 +84,8 @@ _BROKERS_DID: Final = {
     " registered anew": ("registered again", "registered again"),
     " shuts down": ("is shutting down", "are shutting down"),
 }
-"""How event sentences word a reason that begins with the names of brokers. The keys of the dict are the phrases with which the reasons in
-the log end. The values are the wordings for a single broker and for several brokers.
+"""The wordings that sentences use for reasons that begin with the names of brokers. Each key is the phrase with which a reason in the log
+ends. The values are the wordings for a single broker and for several brokers.
 """
 
 _REPHRASED: Final = {

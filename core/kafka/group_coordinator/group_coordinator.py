@@ -139,8 +139,8 @@ class GroupCoordinator:
         return OffsetCommit(self.broker, self.groups, sender, request, tp, cache.coordinator_epoch)
 
     def _commit_error(self, group: str, membership: GroupMembership, unknown: str, *, transactional: bool) -> str:
-        """Check a commit, and return its error, or NONE. `unknown` is the error to return if the commit contains a generation but its group
-        is unknown.
+        """Check a commit, and return the error that the check finds, or NONE. `unknown` is the error to return if the commit contains a
+        generation but its group is unknown.
         """
         if (error := self.groups.error_of(group)) != errors.NONE:
             return error

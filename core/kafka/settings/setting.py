@@ -140,7 +140,7 @@ class Setting(ReprMixin):
         return ",".join(given)
 
     def _ratio(self, text: str) -> float:
-        """Return a number from 0 to 1."""
+        """Parse a number from 0 to 1, and return it."""
         if not re.fullmatch(r"[0-9]{0,9}\.?[0-9]{1,18}", text.strip()) or not float(text) <= 1:
             raise ValueError(f"{self.name} takes a number from 0 to 1, not '{text[:80]}'")
         return float(text)

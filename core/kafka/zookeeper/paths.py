@@ -15,7 +15,7 @@ BROKER_IDS: Final = "/brokers/ids"
 TOPICS: Final = "/brokers/topics"
 """The path of the znode that has one child for each topic. The child contains the topic's replica assignment."""
 ISR_CHANGES: Final = "/isr_change_notification"
-"""The path of the znode whose sequential children contain the partitions whose leader has changed the ISR."""
+"""The path of the znode under which leaders announce ISR changes. Each sequential child contains the changed partitions."""
 LOG_DIR_EVENTS: Final = "/log_dir_event_notification"
 """The path of the znode whose sequential children contain the brokers that have a failed log directory."""
 CONFIG_CHANGES: Final = "/config/changes"
@@ -60,7 +60,7 @@ class ReplicaAssignment(NamedTuple):
 
 
 class ConfigChange(NamedTuple):
-    """A changed setting of a topic or a broker, or of the whole cluster if `topic` and `broker` are None."""
+    """A changed setting. If `topic` and `broker` are None, the setting applies to the whole cluster."""
 
     name: str
     value: str

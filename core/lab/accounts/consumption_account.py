@@ -81,7 +81,7 @@ class PartitionConsumption:
         repeats: the cases in which records were processed again, each with its cause.
         bounds: the committed offsets and the positions that auto.offset.reset gave, each with the sequence number of its event, in order.
         position_event: the sequence number of the last event that set the position of a member; 0 if there is none.
-        reported: the skipped offsets that events have reported, by leader epoch.
+        reported: the skipped offsets for which events have been emitted, by leader epoch.
         before: the offsets that the group consumed before the simulation started, by leader epoch.
     """
 

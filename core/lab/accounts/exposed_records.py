@@ -4,11 +4,11 @@ An active member of the ISR or the ELR can be elected. If unclean election is en
 
 Because the high watermark never passes the lowest LEO that the leader knows for any ISR member, the exposed records of most partitions
 change only with an ISR change, an election, a truncation, or the start or stop of a broker. The durability account looks for exposed
-records after every ISR change, election, truncation, start, and stop (`DurabilityAccount.check_exposure`). An advance of the high watermark
-can expose records only if a replica outside the ISR can be elected, or if a log was cut, because the leader can then overestimate the
-length of that log. For such a partition, a `_HighWatermarkWatcher` waits at the leader for the high watermark to advance, as a consumer's
-fetch does. Replicas that lack committed records are checked again when they receive records. Other partitions are checked only after one of
-the changes listed above.
+records after each of these changes (`DurabilityAccount.check_exposure`). An advance of the high watermark can expose records only if a
+replica outside the ISR can be elected, or if a log was cut, because the leader can then overestimate the length of that log. If an advance
+can expose records of a partition, a `_HighWatermarkWatcher` waits at the leader for the high watermark to advance, as a consumer's fetch
+does. Replicas that lack committed records are checked again when they receive records. Other partitions are checked only after one of the
+changes listed above.
 """
 
 from __future__ import annotations

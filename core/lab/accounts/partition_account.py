@@ -93,9 +93,7 @@ class PartitionAccount:
     deleted: bool = False
 
     def forget_records(self) -> None:
-        """Forget the records that are not lost, because the partition's topic was deleted. The total counts and times of the partition stay
-        the same.
-        """
+        """Because the partition's topic was deleted, forget its records that are not lost. The totals do not change."""
         lost = self.lost
         for held in (self.acked, self.read):
             for term, offsets in list(held.items()):

@@ -369,8 +369,8 @@ def _waiting(tp: TopicPartition, undecided: Iterable[OutputRecords], in_hand: It
 
 
 def _twice(outputs: list[OutputRecords], copies: int) -> list[Harm]:
-    """Return the cases of harm of kind `twice`, in which output is visible more than once. Each case gives the process and the event of the
-    later output.
+    """Return the cases of harm of kind `twice`, in which output is visible more than once. Each `Harm` contains the process and the event
+    that produced the later output.
     """
     part = SourceAccount(copies)
     return [

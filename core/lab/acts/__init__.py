@@ -2,7 +2,7 @@
 
 An act is plain data, which `Cluster.do` executes. The journal records each act as an `act` event with its fields as JSON, so a recorded
 session can be replayed or written as a script. Times are in µs. If an act names no `topic`, `broker`, or `partition`, it applies to all
-topics, brokers, or partitions. The name of a field is its word in the script language.
+topics, brokers, or partitions. In scripts, the fields of an act have the same names, with hyphens instead of underscores.
 """
 
 from __future__ import annotations

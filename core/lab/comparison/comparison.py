@@ -34,7 +34,7 @@ READ_EVERY: Final = 37 * US_PER_MS
 """The time between two reads by a client, in µs."""
 
 WARM_UP: Final = SECOND // 10
-"""How long clients have to find the leader before the load starts, in µs."""
+"""The time, in µs, that clients have for finding the leader before the load starts."""
 
 AFTER: Final = 4 * SECOND
 """How long the load continues after everything is repaired, in µs."""

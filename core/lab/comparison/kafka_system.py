@@ -140,7 +140,7 @@ class KafkaSystem:
             self.cluster.do(each)
 
     def translated(self, act: acts.Act) -> Iterable[kafka_acts.Act]:
-        """Return the laboratory's acts for an act of the other models.
+        """Return the Kafka acts that correspond to an act of the other models.
 
         Raises:
             ActRefused: the act makes no sense in Kafka.

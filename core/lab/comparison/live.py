@@ -46,7 +46,7 @@ SWITCHES: Final = frozenset({"semi-sync-off", "semi-sync-on"})
 """The kinds of events that report that MySQL has suspended or resumed semi-synchronous replication."""
 
 HIDDEN: Final = frozenset({"act", "link-cut", "link-healed"})
-"""The kinds of events that are left out of the latest important events, because the screen shows what the user did."""
+"""The kinds of events about the user's own actions, which the list of the latest important events omits."""
 
 NO_FAULT: Final = Fault("live", "the user decides", (), healed_at=END)
 

@@ -20,7 +20,7 @@ LOAD: Final = (
 """The acts of a scenario that the common workload replaces."""
 
 REPAIRED_AFTER: Final = 40 * SECOND
-"""The time from the last act until everything is repaired, in µs. By the time of the repair, the MySQL operator has already acted."""
+"""The time from the last act until everything is repaired, in µs. The MySQL operator acts before the repair."""
 
 
 @attrs.frozen

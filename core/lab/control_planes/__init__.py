@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ControlPlaneBuilder(Protocol):
-    """The interface of each module of this package."""
+    """The interface of the modules that build a control plane: `kraft`, `quorum`, and `zookeeper`."""
 
     def make_controller(self, cluster: ClusterNodes, /) -> QuorumController | ZooKeeperControlPlane:
         """Create the controller of a cluster that is being built."""

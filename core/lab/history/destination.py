@@ -47,7 +47,7 @@ class Destination(ReprMixin):
         what: a short description of the destination.
         seq: the event whose step is the destination; -1 if not given.
         position: the position of the destination; None if not given.
-        time: the virtual time of the destination, in µs; -1 if not given. The destination comes after everything that is due at that time.
+        time: the virtual time of the destination, in µs; -1 if not given. The destination comes after everything that is due at its time.
     """
 
     what: str = "that moment"

@@ -10,7 +10,7 @@ ShouldYield = Callable[[], bool]
 clock."""
 
 STEPS_PER_CHECK: Final = 64
-"""The number of steps between two calls of `ShouldYield`."""
+"""The number of steps between two calls to a `ShouldYield` function."""
 
 
 def never_yield() -> bool:

@@ -86,7 +86,7 @@ class Keyframe(ReprMixin):
     acted: tuple[int, int]
 
     def is_on_path_of(self, acts: Sequence[PlayedAct]) -> bool:
-        """Return whether a session with these acts passes through this keyframe."""
+        """Return whether a session that performs the given acts passes through the moment of this keyframe."""
         done = self.position.acts
         if tuple(acts[:done]) != self.acts:
             return False

@@ -90,7 +90,7 @@ class Playable(Protocol):
 
     @property
     def finished(self) -> bool:
-        """Whether the plan has ended."""
+        """Whether the plan that the cluster follows, such as a scenario, has ended."""
 
     def snapshot(self) -> PlayableSnapshot | None:
         """Return the current state as a value; None if the state cannot be captured."""

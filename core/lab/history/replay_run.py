@@ -45,7 +45,7 @@ class EventTap:
 class StepIndex:
     """An index of the last sequence number of every step or act that recorded events, in order.
 
-    All runs of a branch share one list of sequence numbers. Each index sees the part of the list up to its own position.
+    All runs of a branch share one list of sequence numbers. Each index uses only the part of the list up to its own position.
     """
 
     __slots__ = ("_all", "_count")

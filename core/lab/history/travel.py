@@ -24,9 +24,9 @@ class TravelTask:
 
     Attributes:
         destination: the moment to reach.
-        replay_run: the run that the session adopts when the task reaches the destination.
-        event_buffer: the events that the session adopts when the task reaches the destination.
-        events_known: whether the events on the way are in memory, so that the run does not send them again.
+        replay_run: the run that the session adopts on arrival.
+        event_buffer: the events that the session adopts on arrival.
+        events_known: whether the events up to the destination are already in memory, so that the run does not send them again.
         in_place: whether the task changes the cluster that the screen shows.
         found: the last moment at which `watchpoint` was triggered; None if there is none.
         new_events: the events that the log does not have yet.

@@ -43,8 +43,8 @@ class MemberReport:
         member_id: the member ID; empty if the coordinator does not know the client.
         doing: what the consumer is doing, such as `processing`, `dead`, or `frozen`.
         stalled: whether the member currently reads nothing from its partitions.
-        until: the time at which the member continues, or at which the coordinator removes it, in µs; NEVER if no deadline is running.
-        then: what happens to the member at the time `until`.
+        until: the time at which the member continues, or at which the coordinator removes it, in µs; NEVER if there is no deadline.
+        then: what happens at the time `until`.
         partitions: the partitions that the member owns according to the coordinator or, if no coordinator answers, according to the member
             itself.
     """
@@ -69,7 +69,7 @@ class OwnedPartition:
         log_end: the high watermark; NO_OFFSET if the partition has no leader that answers.
         last_stable: the last stable offset; NO_OFFSET if the partition has no leader that answers.
         stalled: why no member gets new records from the partition; empty if a member gets new records.
-        until: the time at which the stall ends or is detected, in µs; NEVER if no deadline is running.
+        until: the time at which the stall ends or is detected, in µs; NEVER if there is no deadline.
     """
 
     tp: TopicPartition
@@ -99,7 +99,7 @@ class GroupReport:
         coordinator: the broker that coordinates the group; NO_LEADER if no broker coordinates it.
         coordinator_partition: the partition of `__consumer_offsets` that stores the group.
         waits: what the whole group is waiting for; empty if the group is not waiting.
-        until: the latest time at which the group stops waiting, in µs; NEVER if no deadline is running.
+        until: the latest time at which the group stops waiting, in µs; NEVER if there is no deadline.
         members: the members of the group.
         partitions: the partitions that the group reads.
     """

@@ -36,7 +36,7 @@ def processing_of(worker: DelayWorker) -> Processing:
 
 
 def _sharing(cluster: ClusterNodes, worker: ServiceWorker) -> list[ServiceWorker]:
-    """Return the workers that share the topic of a worker."""
+    """Return the workers of a worker's service that are in the same group and read the same topic."""
     does = worker.does
     return [each for each in cluster.workers(does.service) if (each.does.group, each.does.source) == (does.group, does.source)]
 

@@ -66,6 +66,6 @@ class SemiSync:
         return positions[count - 1] if len(positions) >= count else 0
 
     def released(self) -> list[int]:
-        """Return the places of the waiting commits that enough replicas have acknowledged, in order."""
+        """Return the positions of the waiting commits that enough replicas have acknowledged, in order."""
         enough = self.acknowledged()
         return [index for index in self.waiting if index < enough]

@@ -21,8 +21,8 @@ class Choice(NamedTuple):
 
     Attributes:
         name: the name of the choice. The name is the same in every run, and unique among the choices of one moment.
-        entry: the entry that is handed to a node; None for an act.
-        act: the act that the caller offered; None for an entry.
+        entry: the agenda entry that is handed to a node; None for an act.
+        act: the act that the caller offered; None for an agenda entry.
     """
 
     name: str
@@ -73,7 +73,7 @@ def take(simulation: Simulation, choice: Choice) -> None:
 
 
 def name_of(entry: Entry) -> str:
-    """Return the name of the choice for an entry."""
+    """Return the name of the choice for an agenda entry."""
     message = entry.message
     if entry.sender != entry.node:
         return f"{entry.sender} → {entry.node}: {'reply ' if entry.connection & 1 else ''}{type(message).__name__}"

@@ -1,7 +1,7 @@
 """The fields that hold an object's state: those that its class declares with slots or attrs, and those in its `__dict__`.
 
-Snapshots and fingerprints read objects only through this module, so no field can be forgotten. A table that maps classes to `Declared`
-values says how fingerprints treat special fields. A field that no table names is plain state.
+Snapshots and fingerprints read objects only through this module, so no field can be forgotten. A table of `Declared` by class says how
+fingerprints treat special fields. A field that is not in this table is plain state.
 """
 
 from __future__ import annotations

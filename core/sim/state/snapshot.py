@@ -162,8 +162,9 @@ class Objects:
         """Find the objects that can be reached from the roots.
 
         Args:
-            roots: the objects from which all other objects can be reached.
-            former: objects of the same roots, whose states at the last snapshot are kept; None to read everything.
+            roots: the objects from which all other objects are found.
+            former: the objects that were found earlier from the same roots, with their states at the last snapshot, which are kept; None to
+                read all objects.
         """
         self.roots = roots
         self._found: dict[type, list[object]] = {}

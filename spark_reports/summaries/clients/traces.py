@@ -47,7 +47,8 @@ _RECORD: Final = (*PARTITION, "offset")
 
 
 def chosen_records(inputs: SummaryInputs) -> DataFrame:
-    """Return the records to trace: `session, topic, partition, offset, why`. Each row is the first record in an interval of harmed records."""
+    """Return the records to trace: `session, topic, partition, offset, why`. Each row is the first record in the offset range of an event
+    in `HARMS`."""
     ranks = F.create_map(*(F.lit(each) for rank, kind in enumerate(HARMS) for each in (kind, rank)))
     words = F.create_map(*(F.lit(each) for pair in HARMS.items() for each in pair))
     found = inputs.events_of(HARMS).select(

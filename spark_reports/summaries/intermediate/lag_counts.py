@@ -28,7 +28,7 @@ def lag_counts(events: DataFrame) -> DataFrame:
 
     Computing the lag requires sorting about half of all events. To save time, events are shuffled only once, and hashes replace names:
     `of_topic` is a hash of session and topic, and another hash identifies the partition. With 10^5 partitions, two partitions have the same
-    hash in one of 3·10^9 sessions.
+    hash in about one session out of 3·10^9.
     """
     known = events.where(F.col("kind").isin(*LAG_KINDS)).selectExpr(
         "xxhash64(session, topic, partition) AS of_partition",

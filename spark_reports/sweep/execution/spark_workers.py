@@ -81,7 +81,7 @@ class SparkWorkers:
 
 
 def _only(grid: AnyGrid, cells: set[int]) -> AnyGrid:
-    """Return a copy of a grid that contains only the needed cells, and not the text of the grid. The needed cells keep their numbers."""
+    """Return a copy of a grid without its text and with only the needed cells, which keep their numbers."""
     import attrs
 
     if isinstance(grid, ModelGrid):

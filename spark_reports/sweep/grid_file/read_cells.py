@@ -161,7 +161,7 @@ def read_cells(root: Fields, spec: ClusterSpec, producers: tuple[ProducerLoad, .
 
 
 def _read_axes(node: Node) -> tuple[list[tuple[str, Node]], ...]:
-    """Return the values of each word in `vary`."""
+    """Return the values of each parameter in `vary`."""
     fields = as_fields(node, "write a list of values for each word, for example {acks: [1, all]}")
     with node.document.together():
         return tuple(fields.tried(partial(_read_axis, word=word), []) for word in fields.values)

@@ -118,9 +118,8 @@ def _loads(load: ProducerLoad, acts_of_faults: list[tuple[int, FaultAct]], aroun
     """Return the loads of a producer over an episode. Close to the time of an act, batches are small and frequent. Farther from acts,
     batches are larger and less frequent. The number of records per second is the same throughout the episode.
 
-    A load with larger batches begins half a batch interval after the previous load ends. The first batch of such a load stands for the
-    records from half a batch interval before the batch to half a batch interval after it, so that on average no record is counted twice or
-    left out.
+    A load with larger batches begins half a period after the previous load ends. The first batch of a load with larger batches stands for
+    the records from half a period before the batch to half a period after it, so that on average no record is counted twice or left out.
     """
     fine = _merged([(time - around.near, time + around.near) for time, _ in acts_of_faults])
     medium = _merged([(time - around.near, time + around.soon) for time, _ in acts_of_faults])

@@ -9,9 +9,9 @@ from typing import Final
 class MemberAssignmentBalancer:
     """Sorts subscribers by their number of partitions, and keeps two ranges of them: the least loaded and the most loaded subscribers.
 
-    All members in the range of the least loaded members have the same number of partitions. When each of the least loaded members has
-    received one more partition, their range is extended to include the members that already had that many partitions. When each of the most
-    loaded members has given up one partition, the range of the most loaded members is extended in the same way.
+    All members in the range of the least loaded members have the same number of partitions. When all of the least loaded members have
+    received one more partition, the members that already had that many partitions join the range. When each of the most loaded members has
+    given up one partition, the range of the most loaded members is extended in the same way.
 
     Attributes:
         imbalance: the initial difference in the number of partitions between the most loaded and the least loaded subscriber.

@@ -107,7 +107,8 @@ class DelayedProduces:
         self.timer_due = -1
 
     def add(self, write: DelayedWrite) -> None:
-        """Delay a write. Each write waits for a higher offset than the writes before it, unless it repeats an earlier write."""
+        """Add a write to the purgatory. Each write waits for a higher offset than the writes before it, unless it repeats an earlier
+        write."""
         waiting = self.waiting
         at = len(waiting)
         while at and waiting[at - 1].required_offset > write.required_offset:

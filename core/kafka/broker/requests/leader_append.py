@@ -96,7 +96,8 @@ def append_as_coordinator(
 
 
 def _transaction_error(partition: Partition, batch: BatchFields, guard: int) -> str:
-    """Return the error for one of the broker's own transactional batches, or NONE. The sequence numbers of the batch are not checked.
+    """Check the producer epoch and the verification of one of the broker's own transactional batches, and return the error that the check
+    finds, or NONE. The sequence numbers of the batch are not checked.
 
     Kafka: `ProducerAppendInfo#maybeValidateDataBatch` with `AppendOrigin.COORDINATOR`. Transaction markers are checked before
     `_transaction_error` is called.

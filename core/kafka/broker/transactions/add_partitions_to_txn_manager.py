@@ -134,7 +134,7 @@ class AddPartitionsToTxnManager:
         self.verify(request, ProduceVerification(self, sender, request))
 
     def verify(self, batch: TransactionalBatch, completion: VerificationCompletion) -> None:
-        """Ask the coordinator about a batch."""
+        """Ask the coordinator whether the transaction of a batch includes the partition."""
         producers = self.hosted.online[batch.tp].producer_state()
         known = producers.entries.get(batch.producer_id)
         if known is not None and batch.producer_epoch < known.epoch and self.broker.release.verifies_current_epoch:

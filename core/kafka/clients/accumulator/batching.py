@@ -80,7 +80,7 @@ class Batching:
         return size
 
     def release(self, batch: BufferedBatch) -> None:
-        """Release the memory of a batch that was acknowledged or given up (`BufferPool#deallocate`)."""
+        """Release the memory of a batch that was acknowledged or abandoned (`BufferPool#deallocate`)."""
         self.available += batch.buffer
 
     def sent(self, batch: BufferedBatch, now: int) -> int:

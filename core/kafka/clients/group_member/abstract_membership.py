@@ -122,7 +122,7 @@ class AbstractMembership:
         raise NotImplementedError
 
     def ensure_active_group(self) -> None:
-        """Join the group if necessary, and take over an assignment."""
+        """Join the group if necessary, and apply a new assignment."""
         raise NotImplementedError
 
     def poll(self) -> None:

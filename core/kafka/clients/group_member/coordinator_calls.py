@@ -152,7 +152,7 @@ class CoordinatorCalls:
             node: the broker.
             failed: called with the detail and the error if the connection breaks.
             detail: an argument for `failed` that identifies what was requested.
-            timeout: the time after which the request fails, in µs; request.timeout.ms if it is 0.
+            timeout: the time after which the request fails, in µs; 0 for request.timeout.ms.
         """
         correlation = self.client.next_correlation()
         self.in_flight[correlation] = Call(node, failed, detail)

@@ -26,7 +26,7 @@ DAYS_BEFORE: Final = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
 """The number of days in a year before each month."""
 
 DAYS_TO_1970: Final = 719_162
-"""The number of days between January 1 of the year 1 and January 1, 1970."""
+"""The number of days from January 1, 0001, to January 1, 1970."""
 
 
 class Target(NamedTuple):

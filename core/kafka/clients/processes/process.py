@@ -204,8 +204,8 @@ class Process(ConsumingProcess):
     def _check_input(self) -> None:
         """Make the durability account check whether input records were processed twice, only partly, or never.
 
-        Records that were not processed exactly once can occur only in the first rounds after a start or after a return to the committed
-        offsets.
+        Records that are not processed exactly once can result only from the first rounds after the process starts or returns to the
+        committed offsets.
         """
         if self.checks:
             self.checks -= 1

@@ -295,7 +295,7 @@ class Producer(Sender):
                 self.blocked_since = since  # the same call to send() is still waiting
 
     def _block_timed_out(self, since: object) -> None:
-        """Make a call to send() that blocked for max.block.ms fail with a TimeoutException, and continue with the next call."""
+        """Fail a call to send() with a TimeoutException, because it blocked for max.block.ms, and continue with the next call."""
         if self.blocked_since < 0 or since != self.blocked_since:
             return
         call = self._calls[0]
@@ -339,7 +339,7 @@ class Producer(Sender):
         self.send_all()
 
     def has_incomplete_batches(self) -> bool:
-        """Return whether some records are neither acknowledged nor given up."""
+        """Return whether some records are incomplete: neither acknowledged nor abandoned."""
         return bool(self._waiting or self._calls) or super().has_incomplete_batches()
 
     def abort_batches(self, error: str, *, unsent_only: bool) -> None:

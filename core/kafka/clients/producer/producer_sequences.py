@@ -176,7 +176,7 @@ class ProducerSequences:
         """Record that a batch was given up (`TransactionManager#handleFailedBatch`).
 
         Args:
-            batch: the batch that was given up.
+            batch: the batch that the producer gave up on.
             error: the error that made the producer give up the batch.
             known_lost: whether it is certain that the leader did not append the batch. If `known_lost` is true, the batch's sequence
                 numbers can be used again.

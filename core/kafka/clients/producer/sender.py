@@ -315,7 +315,7 @@ class Sender(RecordAccumulator):
                 self._muted.pop(TopicPartition(topic, partition), None)
 
     def _expire(self, batch: ProducerBatch, *, in_retry: bool) -> None:
-        """Give up on a batch whose delivery.timeout.ms has elapsed (`Sender#sendProducerData`).
+        """Expire a batch whose delivery.timeout.ms has elapsed (`Sender#sendProducerData`).
 
         If a batch expires during a retry, the producer sends nothing new to the partition until it knows whether the batch was appended. As
         in Kafka, the producer does not wait for the outcome of a batch that expires during its first attempt.
@@ -403,7 +403,7 @@ class Sender(RecordAccumulator):
         return False
 
     def abort_batches(self, error: str, *, unsent_only: bool) -> None:
-        """Give up all batches or only those without sequence numbers, which were never sent (`RecordAccumulator#abortUndrainedBatches`)."""
+        """Abort all batches, or only those without sequence numbers, which were never sent (`RecordAccumulator#abortUndrainedBatches`)."""
         if not unsent_only:
             for correlation in list(self.in_flight):
                 batch = self._remove_in_flight(correlation)

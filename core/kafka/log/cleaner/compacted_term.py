@@ -142,15 +142,16 @@ class CompactedTerm(Term):
         return found
 
     def first_since(self, start: int, end: int, timestamp: int) -> int:
-        """Return the first offset in [start, end) of a record at or after a timestamp in µs; -1 if there is none."""
+        """Return the offset of the first record in [start, end) whose timestamp is at or after the given time, in µs; -1 if there is
+        none."""
         for each in self.retained_within(start, end):
             if each.offsets and each.batch.timestamp >= timestamp:
                 return each.offsets[0]
         return -1
 
     def offset_within(self, start: int, end: int, limit: int) -> int:
-        """Return the end offset of the last whole batch that ends within the first `limit` bytes of this term. Include at least one batch
-        after `start`."""
+        """Return the end offset of the last whole batch that ends within the first `limit` bytes of this term. Return at least the end of
+        the first batch after `start`, even if this batch exceeds the limit."""
         ends = self.ends
         first = bisect_right(ends, start)
         number = max(bisect_right(self.totals, limit) - 1, first)
