@@ -34,7 +34,7 @@ class ProcessStarted(Event, kind="process-started", level=NOTABLE):
     server: str
 
     def sentence(self) -> str:
-        return f"{self.server} starts again from what is on its disk"
+        return f"{self.server} restarts with the data on its disk"
 
 
 class WriteSent(Event, kind="write-sent", level=DETAIL):

@@ -26,7 +26,7 @@ class GroupsImport:
     Attributes:
         groups: the groups in order of appearance.
         places: for each group and partition, the place in the pasted text that names them first, as `source:line`.
-        log_ends: the log end offset of each partition for which the pasted text shows this offset; the largest one if rows differ.
+        log_ends: the log end offset of each partition, if the pasted text shows the offset. If rows differ, the largest offset is used.
         notes: a note for each part of the pasted text that could not be used.
         source: the name of the source of the first text that was parsed.
     """

@@ -15,7 +15,7 @@ from scenarios.groups.facts import Group, Member
 def subscriptions(
     group: Group, assignors: Sequence[str], counts: Mapping[str, int], release: Release, notes: list[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the topics of each member, by member ID. If the imported output shows no topics for the group, each member has an empty tuple.
+    """Return the topics of each member, by member ID. If the imported output shows no topics for the group, the tuples are empty.
 
     Two subscriptions are possible: all members subscribe to every topic of the group, or each member subscribes only to the topics whose
     partitions it owns. The function uses the first subscription with which the assignor produces the assignment in the imported output.

@@ -172,8 +172,8 @@ class Standing:
         seen: the (seq, step) for which the condition of the step was last evaluated.
         notes: the notes of the executed steps, as in `Run.notes`.
         recorded: the events that conditions use, by kind.
-        checks: copies of `Run.expectations`, each with its index among the script's expectations, or -1 for a failure that belongs to none
-            of them.
+        checks: copies of `Run.expectations`, each with its index in the script. The index is -1 if a failure belongs to no expectation of
+            the script.
     """
 
     index: int

@@ -1,4 +1,4 @@
-"""Sweeps. A sweep runs every cell of a grid of settings with many seeds. Each seed draws random faults.
+"""Sweeps. A sweep runs every cell of a grid of settings with many seeds. A seed determines the random faults of a run.
 
 A sweep shows how many records each cell loses and how available the cell is. `grid` describes a sweep, and `grid_file` reads it.
 `simulation` draws the faults of a seed and simulates runs. `execution` distributes the runs over processes or Spark, and keeps finished

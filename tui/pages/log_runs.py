@@ -32,7 +32,7 @@ LOST: Final = "✖"
 EXPOSED: Final = "◬"
 
 MOST_CELLS: Final = 6
-"""The maximum number of cells per offset, which applies when there are few records."""
+"""The maximum width of an offset, in terminal cells, which applies when there are few records."""
 
 
 @attrs.frozen

@@ -29,7 +29,7 @@ _OLD: Final = 5_000
 
 
 _CLUSTERS: Final = 8
-"""The number of replaced clusters after which a full collection runs without waiting for an idle moment."""
+"""The number of clusters that time travel can replace before a full collection runs without waiting for an idle moment."""
 
 
 class GarbageCollection:

@@ -69,7 +69,7 @@ class OffsetPending(Event, kind="offset-pending", source="GroupMetadata#onTxnOff
 
 
 class OffsetMaterialized(Event, kind="offset-materialized", source="GroupMetadata#completePendingTxnOffsetCommit", level=NOTABLE):
-    """A transaction was committed, so its offset is now the committed offset of the group."""
+    """A transaction was committed, so the offset that it contains is now the committed offset of the group."""
 
     broker: int
     group: str

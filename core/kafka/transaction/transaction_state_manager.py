@@ -53,7 +53,8 @@ class Coordinator(Protocol):
 
 
 class CoordinatorCache:
-    """The IDs in one partition of `__transaction_state`, as loaded in the leader epoch `coordinator_epoch` (`TxnMetadataCacheEntry`)."""
+    """The transactional.ids in one partition of `__transaction_state`, as loaded in the leader epoch `coordinator_epoch`
+    (`TxnMetadataCacheEntry`)."""
 
     __slots__ = ("coordinator_epoch", "entries")
 
@@ -191,7 +192,7 @@ class TransactionStateManager:
         return cache
 
     def unload(self, partition: int) -> bool:
-        """Drop the transactional.ids in a partition of `__transaction_state`. Return False if the IDs were not loaded
+        """Drop the transactional.ids in a partition of `__transaction_state`. Return False if the partition was not loaded
         (`#removeTransactionsForTxnTopicPartition`)."""
         cache = self.caches.pop(partition, None)
         if cache is None:

@@ -129,7 +129,7 @@ def _unregister(cluster: ClusterNodes, act: acts.Unregister) -> find.CheckThenDo
 
 
 def _update_feature(cluster: ClusterNodes, act: acts.UpdateFeature) -> find.CheckThenDo:
-    """Change a feature level. After the first change, clients ask for the feature levels each time they open a connection."""
+    """Change a feature level. After the first change of a feature level, clients ask for the levels each time they open a connection."""
     if act.upgrade_type and act.upgrade_type not in UPGRADE_TYPES:
         raise ActRefused(f"there is no upgrade type {act.upgrade_type}; use {', '.join(UPGRADE_TYPES)}")
     if cluster.zookeeper:

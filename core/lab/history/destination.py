@@ -70,7 +70,7 @@ class Destination(ReprMixin):
         return due is None or due > self.time
 
     def is_known(self, known: RetainedEvents) -> bool:
-        """Return whether the retained events reach this moment."""
+        """Return whether the events in memory include the destination."""
         if self.position is not None:
             return self.position.place <= known.place
         if self.seq >= 0:

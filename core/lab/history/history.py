@@ -234,8 +234,8 @@ class History(TaskRunner):
     # --- back ------------------------------------------------------------------------------------------------------
 
     def travel(self, destination: Destination, then: Callable[[], None] | None = None) -> None:
-        """Go to a destination on this branch by the shorter route. When the session reaches the destination, call `then`, unless the
-        session moved forward to it.
+        """Go to a destination on this branch by the shorter route. When the session reaches the destination, `then` is called. If the
+        session only moves forward, `then` is not called.
         """
         ahead = (
             not destination.reached(self.replay_run)

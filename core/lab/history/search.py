@@ -20,7 +20,8 @@ STEPS_PER_KEYFRAME_OFFER: Final = 32
 
 
 class SearchTask:
-    """A search that moves a run forward until it succeeds. Exactly one of `destination`, `watchpoint`, and `level` is given.
+    """A search that succeeds when a run that it moves forward reaches the wanted moment. Exactly one of `destination`, `watchpoint`, and
+    `level` is given.
 
     Attributes:
         found: whether the search has succeeded.

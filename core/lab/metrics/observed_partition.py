@@ -42,7 +42,7 @@ class ObservedPartition:
     idempotent: dict[str, tuple[int, int]] = attrs.field(factory=dict)
 
     def appended(self, base: int, end: int, size: int) -> None:
-        """Record the size of a batch. Batches that a former leader appended at or above `base` are removed."""
+        """Record the size of a batch, and forget the batches that a former leader appended at or above `base`."""
         while self.ends and self.ends[-1] > base:
             self.ends.pop()
             self.totals.pop()

@@ -94,7 +94,8 @@ class RecordTrace:
         return self._cluster
 
     def attach(self, cluster: ClusterNodes) -> None:
-        """Begin to observe a cluster that has just been built. The logs of the cluster can already contain records."""
+        """Begin to observe a cluster that has just been built. When observation begins, the logs of the cluster can already contain
+        records."""
         self._cluster = cluster
         cluster.account.record_observer = self
         self._compare_replicas((0, cluster.now, 0, ""))

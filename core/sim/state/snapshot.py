@@ -73,8 +73,7 @@ class Group:
         return places, present
 
     def add(self, found: list[object], visit: Visit) -> int:
-        """Read new objects, and visit the values that refer to other objects. Return how many list entries are not shared with the last
-        snapshot."""
+        """Read new objects, and visit the values that they refer to. Return how many places are not shared with the last snapshot."""
         values = [value for value in chain.from_iterable(map(self.codec.read_final, found)) if type(value) not in ATOMS]
         if values:
             visit(values)

@@ -15,7 +15,7 @@ _COUNTS: Final = ("shrinks", "expands", "dropped", "readmitted", "left", "entere
 
 
 def _counted(what: str) -> Callable[[Column], Column]:
-    """Return a function that creates a struct for a broker. Each struct increases the broker's count `what` by one."""
+    """Return a function that creates a struct for a broker. The struct counts one event in the broker's column `what`."""
     return lambda broker: F.struct(broker.cast("long").alias("broker"), F.lit(what).alias("what"))
 
 

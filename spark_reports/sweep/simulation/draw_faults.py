@@ -1,4 +1,4 @@
-"""Draws the faults of a seed and turns them into acts.
+"""Draws random faults from a seed, and turns them into acts.
 
 Each kind of fault has its own random streams, one for times and one for targets (`random.Random(f"{seed}:faults:…")`). Each fault uses the
 same number of random draws, regardless of its target. Therefore, a seed has the same faults in every cell with the same number of

@@ -98,7 +98,7 @@ class KafkaConsumer(Client):
     @property
     @abstractmethod
     def calls_consumer(self) -> bool:
-        """Whether the application is in poll() or in a commit, which read from the network."""
+        """Whether the application is in poll() or in a commit, both of which read from the network."""
 
     @abstractmethod
     def commit_ended(self, kind: CommitKind, error: str) -> None:
@@ -219,8 +219,8 @@ class KafkaConsumer(Client):
             self._losing = False
 
     def connection_forgotten(self, node: str) -> None:
-        """Make all topic readers handle the next message from a broker, because one of the readers no longer considers the broker
-        connected.
+        """Forget the connection to a broker, because a topic reader no longer considers it established. All topic readers then handle the
+        next message from the broker.
         """
         self.connections.pop(node, None)
 

@@ -2,8 +2,8 @@
 `ConsumerHeartbeatRequestManager`).
 
 The background thread sends heartbeats and receives the assignment. The application gives up partitions and takes over new ones in poll(),
-and each call to poll() runs one callback. When the application has taken over the new partitions, the background thread immediately sends a
-heartbeat that tells the coordinator which partitions the consumer owns.
+where each call runs one callback. As soon as the application has accepted its new partitions, the background thread sends a heartbeat that
+tells the coordinator which partitions the consumer owns.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class Owner(Protocol):
         """A new correlation ID that no other request from the member has."""
 
     def connection_forgotten(self, node: str, /) -> None:
-        """Handle a connection that a reader no longer considers established."""
+        """Forget the connection to a broker, because a reader no longer considers it established."""
 
     def shared_connection_lost(self, node: str, /) -> None:
         """Handle the end of a connection to a broker: the connection broke, or the reader closed it."""

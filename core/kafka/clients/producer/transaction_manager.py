@@ -40,7 +40,7 @@ from core.kafka.transaction.messages import (
 _S = ProducerTransactionState
 
 ABORTED: Final = "TransactionAbortedException"
-"""The error for a batch that is dropped by an abort before it is sent."""
+"""The error for a batch that an abort drops before the producer sends the batch."""
 
 FATAL_FROM_LEADERS: Final = frozenset({errors.PRODUCER_FENCED, errors.UNSUPPORTED_VERSION})
 """The errors for a batch after which the producer can no longer be used (`TransactionManager#maybeTransitionToErrorState`)."""

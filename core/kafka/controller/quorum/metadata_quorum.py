@@ -139,8 +139,7 @@ class MetadataQuorum:
         self.controller.heartbeats, self.controller.last_contact = voter.active.heartbeats, voter.active.last_contact
 
     def report_no_majority(self, voter: KafkaRaftClient, in_touch: int) -> None:
-        """Report that a voter cannot reach a majority. After the first report, ignore further reports until there is an active controller
-        again."""
+        """Report that a voter cannot reach a majority. Emit only one event until there is an active controller again."""
         if not self.majority_lost and in_touch < self.majority and self.active() is None:
             self.majority_lost = True
             self.journal.emit(events.NoMajority.kind, voter.name, in_touch, len(self.voters), self.majority)
