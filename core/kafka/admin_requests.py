@@ -13,7 +13,7 @@ class ElectionMode(enum.StrEnum):
     """The kind of election, which determines the replicas that can be elected (Kafka: `PartitionChangeBuilder.Election`)."""
 
     ONLINE = "ONLINE"
-    """Keep the current leader if it can still lead. Otherwise, elect the first ISR member that can lead."""
+    """Keep the current leader if it can still lead; otherwise, elect the first ISR member that can lead."""
     UNCLEAN = "UNCLEAN"
     """Elect a leader as for ONLINE, but if no ISR member can lead, elect any active replica, even one that lacks committed records."""
     PREFERRED = "PREFERRED"

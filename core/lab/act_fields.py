@@ -51,7 +51,7 @@ MAX_VALUES: Final[dict[str, int]] = {
     "broker": MAX_BROKER_ID, "follower": MAX_BROKER_ID, "leader": MAX_BROKER_ID, "to": MAX_BROKER_ID, "loss_ppm": MAX_LOSS_PPM,
     "duplicate_ppm": MILLION, "reorder_ppm": MILLION, "drift_ppm": MAX_DRIFT_PPM, "delay": MAX_DISK_DELAY,
 }  # fmt: skip
-"""The largest values of fields that have their own limits."""
+"""The largest allowed value of each field that has its own upper limit."""
 
 
 def min_value(name: str) -> int:

@@ -18,7 +18,7 @@ from core.kafka.ids import TopicPartition
 from core.sim.units import SECOND
 
 INTERVALS: Final = 10
-"""The number of commits in a window."""
+"""The number of commits in Burrow's evaluation window."""
 
 
 REFRESH: Final = 10 * SECOND

@@ -70,7 +70,7 @@ class WriteEnded(Event, kind="write-ended", words={"outcome": ("ok", "fail", "un
 
 
 class ReadEnded(Event, kind="read-ended", level=DETAIL, words={"outcome": ("ok", "fail", "unknown")}):
-    """A read ended. The last four columns say by how many versions the value violates each guarantee."""
+    """A read ended. Each of the last four columns gives the number of versions by which the value violates a guarantee."""
 
     client: str
     key: str

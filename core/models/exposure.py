@@ -115,8 +115,8 @@ class Exposure:
         self._event = -1
 
     def _changed(self) -> bool:
-        """Record the primary, the copies that could replace the primary, and the rows that these copies have received. Return whether safe
-        rows might have become unsafe.
+        """Record the primary, the copies that could replace the primary, and the rows that these copies have received. Return whether rows
+        that were safe might now be exposed.
         """
         system = self._system
         primary, others = system.authority(), system.electable()

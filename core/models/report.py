@@ -59,7 +59,7 @@ class Report:
         lost_rows: the acknowledged rows that are lost.
         exposed: the highest number, at one moment, of acknowledged writes that were missing from every copy that could replace the primary
             (`Exposure`); 0 if this was not observed.
-        exposed_us: the sum of the durations for which the individual writes were exposed, versions · µs.
+        exposed_us: the sum, over all writes, of the time for which each write was exposed, in µs.
         authority: the authoritative server. If there is no authoritative server, the data is not available, and nothing counts as lost or
             dirty.
     """

@@ -17,10 +17,10 @@ between them takes a fixed time in each direction, the network knows each messag
 *elided*: none of its messages is in the agenda. The kernel knows when the elision began, and can therefore calculate where the poll's
 single message is at any time, and when the last request was sent and arrived.
 
-The elision ends before anything can break the cycle: a node withdraws its statement, pauses, or dies, a link changes, or a connection is
-given up. The kernel then restores the state that it would have reached without elision. The kernel tells each node the time of its last
-request. The kernel then puts the message that is in transit into the agenda, or makes the server let the request wait. The simulation
-continues as if every message had been sent. Elision does not change the events; it only makes a run faster.
+The elision ends before the cycle of messages can be broken: when a node withdraws its statement, pauses, or dies, when a link changes, or
+when a connection is given up. The kernel then restores the state that it would have reached without elision. The kernel tells each node the
+time of its last request. The kernel then puts the message that is in transit into the agenda, or makes the server let the request wait. The
+simulation continues as if every message had been sent. Elision does not change the events; it only makes a run faster.
 
 For exact results, the order of entries that are due at the same time must not depend on when they were scheduled. Therefore, the
 empty messages of long polls and their timers have fixed places in the agenda: before everything else that is due at that time,

@@ -269,7 +269,7 @@ def split_settings(text: str) -> tuple[list[tuple[str, str]], list[str]]:
 
 
 def _may_follow(keys: set[str]) -> frozenset[str]:
-    """Return the columns that can begin the continuation of a wrapped line. `keys` are the columns that the line already has."""
+    """Return the columns with which the continuation of a wrapped line can begin. `keys` are the columns that the line already has."""
     own = keys - _EITHER
     if own & _ROW_COLUMNS:
         return _ROW_COLUMNS - {"partition"}
@@ -294,7 +294,7 @@ class _OpenConfigs:
         return cls(line, not value, value.endswith(","), "=" in value.rpartition(",")[2])
 
     def take(self, piece: str) -> str | None:
-        """Append a piece to the column.
+        """Append a piece of text to the open column.
 
         Decide whether the next piece of text continues the column. Return an empty string if the piece certainly continues the column, a
         note if the piece probably continues the column, or None if the piece does not continue the column.

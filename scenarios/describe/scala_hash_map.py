@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def scala_hash_order(keys: Iterable[T], hash_of: Callable[[T], int]) -> list[T]:
-    """Return keys in the order in which a map iterates over them. `keys` must be in insertion order, without duplicates.
+    """Return keys in the order in which a Scala map iterates over them. `keys` must be in insertion order, without duplicates.
 
     Args:
         keys: the keys.

@@ -51,7 +51,7 @@ def _bucket(report: AuditReport, start: int | None) -> str:
 
 def _counts(row: TierRow, names: Sequence[str]) -> list[str]:
     """Return the counts of one pipeline tier: the log, a producer, or a consumer. Only consumers have unread, pending, and skipped records.
-    Only consumers and the log have duplicates.
+    Duplicates are counted only in the log and for consumers.
     """
     nothing = {PRODUCED: names[1:5], ACKED: names[1:5], STORED: names[2:5]}.get(row.tier, ())
     return ["" if name in nothing else str(getattr(row, name)) for name in names]

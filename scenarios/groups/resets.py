@@ -42,8 +42,8 @@ def reset(
 ) -> Printed:
     """Return what a dry run prints.
 
-    The tool goes through the groups in the order of a hash table. The tool refuses to reset a group that has members, and continues with
-    the next group.
+    The tool processes the groups in the order in which a hash table iterates over them. The tool refuses to reset a group that has members,
+    and continues with the next group.
 
     Args:
         tool: the version of Kafka's tool, which determines the output format.

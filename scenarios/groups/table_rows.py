@@ -1,7 +1,7 @@
 """Finds the tables of `kafka-consumer-groups --describe` in pasted text, and splits their rows into cells.
 
-Kafka pads the cells, so a cell begins where its title begins, and names can contain spaces. If spaces have been lost, a row is split at its
-spaces instead.
+Kafka pads the cells, so a cell begins where its title begins, and names can contain spaces. If the pasted text has lost the padding, a row
+is split at its remaining spaces instead.
 """
 
 from __future__ import annotations

@@ -307,7 +307,7 @@ def read_topic_config(node: Node, lenient: bool = False) -> tuple[tuple[str, str
 def _read_config(fields: Fields, name: str, lenient: bool) -> str:
     value = fields.values[name]
     if isinstance(value, (Fields, Items)):
-        raise value.error(f"expected a single value, not {value.what()}", "write the config's value")
+        raise value.error(f"expected a single value, not {value.what()}", "write a single value for the setting")
     if name in TOPIC_SETTINGS:
         return render_value(_read_setting(fields, name, "topic"))
     if name in SETTINGS and name not in KAFKA_TOPIC_CONFIGS:

@@ -99,7 +99,8 @@ A topic has `partitions` and `replication-factor`, or `replicas` (the brokers of
 `config` and `topic-id`.
 
 To start from the state of a real cluster, a partition in the list `partitions` can also have `leader-epoch` and, for all its replicas,
-`leo`, `hw`, `log-start`, and `epochs` (the entries of leader-epoch-checkpoint). `logs` lists, for each broker, the values that differ:
+`leo`, `hw`, `log-start`, and `epochs` (the entries of leader-epoch-checkpoint). If a broker's log has other values,
+`logs` lists them by broker:
 `{{replicas: [1, 2, 3], isr: [1, 2], leader: 1, leader-epoch: 7, leo: 60, epochs: [[0, 0], [7, 40]], logs: {{3: {{leo: 50, hw: 45, epochs: [[0, 0]]}}}}}}`.
 By default, the HW equals the LEO, and all records belong to the current leader epoch. isrlab treats the records below the leader's HW as
 acknowledged.

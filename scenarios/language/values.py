@@ -41,7 +41,7 @@ def as_fields(node: Node, remedy: str) -> Fields:
 
 
 def as_items(node: Node, remedy: str) -> Items:
-    """Return a node as a list. If the node is not a list, raise an error."""
+    """Return a YAML node as a list. If the node is not a list, raise an error."""
     if not isinstance(node, Items):
         raise node.error(f"expected a list, not {node.what()}", remedy)
     return node

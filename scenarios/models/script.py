@@ -136,7 +136,9 @@ def read_model_script(root: Fields, source: str) -> ModelScenario:
         if fault is not None:
             for word in ("clients", "timeline", "rest"):
                 if word in root.values:
-                    raise root.key_error(word, f"'{word}' is not allowed with 'fault'", "a fault has its own clients and acts")
+                    raise root.key_error(
+                        word, f"'{word}' is not allowed with 'fault'", f"omit '{word}', because the fault brings its own clients and acts"
+                    )
         return ModelScenario(
             name=root.read("scenario", as_text, FilePath(source).stem),
             about=root.read("about", as_text, ""),

@@ -44,7 +44,7 @@ def _latency(share: float) -> Callable[..., Any]:
     response.
 
     For a batch that the producer gave up on, the time until the producer gave up is used. For a batch that is still waiting after
-    `STALL_BOUND`, the time that it has waited so far is used. If only acknowledged batches counted, the percentile would be too low.
+    `STALL_BOUND`, the time that it has waited so far is used. A percentile over acknowledged batches alone would be too low.
     """
 
     def read(moment: Moment, client: str) -> Any:

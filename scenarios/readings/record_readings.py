@@ -11,8 +11,8 @@ from scenarios.readings.reading import NUMBER, Moment, Reading
 
 
 def _account(name: str) -> Callable[..., Any]:
-    """Return a function that reads a count of the durability account for the whole cluster, for a partition or, for `acked`, for a
-    producer.
+    """Return a function that reads a count from the durability account: the count of the whole cluster, of a partition, or (only `acked`)
+    of a producer.
     """
 
     def read(moment: Moment, subject: TopicPartition | str | None = None) -> Any:

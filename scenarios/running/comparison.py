@@ -24,7 +24,7 @@ from scenarios.running.runner import Result, Run, Sink
 class Outcome:
     """The result of a run, and its final values as (name, value).
 
-    The values are the durability account, and for each partition its leader, its ISR, and the LEO and the HW of its replicas.
+    The values are those in the durability account and, for each partition, the leader, the ISR, and the LEO and HW of each replica.
     """
 
     result: Result

@@ -120,8 +120,8 @@ def _cards(report: Report) -> str:
     neutral = [count("records_acknowledged", "records acknowledged", "records"), count("elections", "leaders elected", "elections")]
     known = {result.name for result in report.tables if result.rows}
     if "group_lag" in known:
-        most = f", and at most {figure('max_group_lag'):,} in one partition before" if figure("max_group_lag") > figure("group_lag") else ""
-        neutral.append((figure("group_lag"), f"{figure('group_lag'):,}", f"records by which groups lag at the end{most}", "group_lag"))
+        most = f"; earlier, up to {figure('max_group_lag'):,} in one partition" if figure("max_group_lag") > figure("group_lag") else ""
+        neutral.append((figure("group_lag"), f"{figure('group_lag'):,}", f"records of lag over all groups at the end{most}", "group_lag"))
     if "groups" in known:
         neutral.append(count("rebalances", "rebalances", "groups"))
         neutral.append(time("longest_unowned_us", "unowned_us", "longest time for which a partition had no owner in its group", "groups"))

@@ -91,7 +91,7 @@ LINE: Final = "line"
 """
 
 DATASET_HEADER: Final = "log-header"
-"""The kind of the dataset row that contains the first line of the log, and whose `seq` is 0."""
+"""The kind of the dataset row that contains the first line of the log. In this row, `seq` is 0."""
 
 DATASET_TAIL: Final = "log-tail"
 """The kind of the dataset row with the text after the last event: an end line, an incomplete line, or nothing."""

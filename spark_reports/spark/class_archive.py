@@ -1,4 +1,4 @@
-"""Java's archive of Spark's classes: a file that halves the work of starting Spark and of preparing the queries of a report.
+"""Java's archive of Spark's classes: with this file, Spark needs half the work to start and to prepare a report's queries.
 
 At every start, Java loads, verifies, and links about twenty thousand Spark classes, which takes longer than a small report. Java can keep
 the linked classes in a file: an AOT cache since Java 25 (JEP 483, 514), or a class data sharing archive in earlier versions (JEP 350). If

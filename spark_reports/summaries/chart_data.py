@@ -75,8 +75,8 @@ def _curves(inputs: SummaryInputs) -> DataFrame:
 CURVES: Final = Summary(
     name="curves",
     title="High watermark and log end of each partition's leader",
-    notes=f"The session is divided into {POINTS} equal parts, and a row has the last values of its part. If a value did not change within "
-    "a part, its cell is empty.",
+    notes=f"The session is divided into {POINTS} equal parts, and each row contains the last values in its part. If a value did not change "
+    "within a part, its cell is empty.",
     kinds=("append", "became-leader", "high-watermark"),
     columns=("topic", "partition", "to_offset", "offset", "new_offset", "high_watermark"),
     schema=table_schema(names=("session", "topic"), numbers=("partition", "at_us", "log_end", "high_watermark")),

@@ -1,6 +1,6 @@
 """Questions for administrative tasks: reassignment, log directories, deleting records, creating topics, and consumers.
 
-Each answer contains the acts to perform and a note. If an answer cannot be chosen now, it also contains the reason.
+Each answer contains the acts to perform and a note. An answer that the user cannot choose now also contains the reason.
 """
 
 from __future__ import annotations
@@ -73,7 +73,12 @@ def reassign(context: ActionContext) -> Question:
         if selected in now and now[0] != selected:
             order = (selected, *(b for b in now if b != selected))
             options.append(
-                (f"prefer b{selected}: {list(order)}", (acts.Reassign(p.tp, order),), "no data moves; to elect it, press e", None)
+                (
+                    f"prefer b{selected}: {list(order)}",
+                    (acts.Reassign(p.tp, order),),
+                    f"moves no data; to make b{selected} the leader, press e",
+                    None,
+                )
             )
     return Question(
         f"Reassign {p.tp}", f"Current replicas: {list(now)}. The replica to replace or remove is on b{leaves}.", numbered(options)

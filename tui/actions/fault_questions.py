@@ -1,6 +1,6 @@
 """Questions about faults: power loss, disks, slow and lossy links, held messages, and controllers.
 
-Each answer contains the acts to perform and a note. If the user cannot choose an answer now, it also contains the reason.
+Each answer contains the acts to perform and a note. An answer that the user cannot choose now also contains the reason.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def power_loss(context: ActionContext) -> Question:
     )
     return Question(
         f"The machine of b{one} loses power",
-        "How much of the unflushed tail of its logs is lost? Screen 2 shows how long the tail is.",
+        "How much of the unflushed tail of its logs is lost? Screen 2 shows the length of the unflushed tail.",
         options,
     )
 

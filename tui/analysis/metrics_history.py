@@ -77,7 +77,7 @@ class Metric(ReprMixin):
 
 
 _LED: Final = ("led", "under-replicated", "under-min", "at-min", "reassigning")
-"""The partition counts that are kept separately for each leading broker."""
+"""The partition counts that are kept separately for each leader."""
 
 
 @attrs.frozen(repr=False)

@@ -42,7 +42,7 @@ class AnsweredOnce(AScreen[Result]):
         return not self.query("Input, OptionList")
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
-        """Answer with `result`, and close the screen. If the screen is already answered, or if another screen is above it, do nothing."""
+        """Answer with `result`, and close the screen. If the user has already answered, or if another screen is above this one, do nothing."""
         if self._answered or self.app.screen is not self:
             return AwaitComplete()
         self._answered = True
@@ -70,7 +70,7 @@ class TypeAheadScreen(AnsweredOnce[Result]):
             self.take_key(event)
 
     def pressed_ahead(self, event: events.Key) -> bool:
-        """Handle a key that the application passes to this screen. Return whether the screen uses the key."""
+        """Handle a key that the application passes to this screen, and return whether the screen uses it."""
         if self._stands and self.is_abandoned:
             return False
         if self._stands:

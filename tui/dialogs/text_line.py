@@ -68,7 +68,7 @@ class TextLineDialog(Answered[str | None]):
             self.query_one(Input).focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show the error in the current text. If the line is empty, show no error."""
+        """Show what is wrong with the current text. If the line is empty, show nothing."""
         text = event.value.strip()
         self.query_one("#wrong", Static).update(plain_text((self._wrong(text) or "") if text else "", self.paint.warn))
 

@@ -72,7 +72,7 @@ class Prompts:
             text: the initial text.
             wrong: a function that returns a message about an error in the text, or None if the text is valid.
             then: the function that is called with the text when the text is valid.
-            travels: whether `then` goes to another moment of the session and leaves the session paused.
+            travels: whether `then` goes to another moment of the session, where the session stays paused.
         """
         session = self.session
         playing = session.playback.playing

@@ -17,7 +17,7 @@ FRAMES: Final = 20
 """The default number of frames per second while the session plays or a task runs."""
 
 MOST_FRAMES: Final = 60
-"""The maximum number of frames per second. Textual itself does not draw more often."""
+"""The maximum number of frames per second, which is also Textual's own limit."""
 
 SLOW_FRAMES: Final = 2
 """The number of frames per second on a slow link."""

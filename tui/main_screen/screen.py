@@ -368,7 +368,7 @@ class MainScreen(Screen[None]):
             self.actions.menu(f"{message.partition}", (CLUSTER, CLIENTS))
 
     def on_event_log_picked(self, message: EventLog.Picked) -> None:
-        """Lay out the panels again after another event was selected."""
+        """Lay out the panels again, because another event was selected."""
         self.rearrange()
 
     def on_footer_chosen(self, message: Footer.Chosen) -> None:

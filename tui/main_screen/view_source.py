@@ -12,7 +12,7 @@ from core.lab.views.cluster_view import ClusterView
 from tui.session.session import Session
 
 MOST_EXACT: Final = 500
-"""The maximum number of partitions in a cluster whose view is exact while the session is idle."""
+"""If a cluster has at most this number of partitions, its view is exact while the session is idle."""
 
 MAX_AT_ONCE: Final = 150
 """In a larger cluster, the maximum number of partitions that one frame updates in addition to those on the screen."""

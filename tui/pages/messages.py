@@ -60,7 +60,7 @@ class _Canvas:
                 self.styles[at + number] = style
 
     def strip(self, width: int, under: Style | None) -> Strip:
-        """Return the finished line."""
+        """Return the line, with everything that was drawn on it, as a strip."""
         row, at = Row(), 0
         while at < len(self.cells):
             stop = at
@@ -272,7 +272,7 @@ class MessagesPage(Page):
         return False
 
     def move(self, key: str) -> bool:
-        """Select another event. After the last event, follow the newest event again."""
+        """Select another event. Moving down from the last event makes the page follow the newest event again."""
         lane = self._update()
         if key in ("left", "right") or lane is None:
             return False

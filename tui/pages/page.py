@@ -50,7 +50,7 @@ class PageSession(Protocol):
 
 
 class PageContext(Protocol):
-    """The interface through which a page uses the main screen. The main screen implements and documents each member."""
+    """The interface through which a page uses the main screen. The main screen implements and documents each member of this interface."""
 
     @property
     def session(self) -> PageSession: ...

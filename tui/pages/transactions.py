@@ -61,8 +61,8 @@ def explanation(held: HeldPartition, owner: TransactionView | None) -> list[str]
             f"The transaction of producer ID {held.producer_id} has been open since offset {held.first_offset:,}. No running coordinator knows it "
             f"now: {names} of __transaction_state ha{'s' if len(numbers) == 1 else 've'} no coordinator, because the leader is down or is "
             f"still loading its log. When the coordinator is back, it ends the transaction as usual.",
-            "If the transaction is idle for longer than 15 minutes, kafka-transactions find-hanging lists it anyway, because the tool asks only running "
-            "brokers. Don't abort it by hand before the coordinator is back.",
+            "If the transaction is idle for longer than 15 minutes, kafka-transactions find-hanging lists it as hanging, because the tool asks only "
+            "running brokers. Don't abort it by hand before the coordinator is back.",
         ]
     if held.hanging:
         return [

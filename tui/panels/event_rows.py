@@ -23,7 +23,7 @@ LEAST_FOLDED: Final = 4
 TOGETHER: Final = SECOND
 """Consequences that occur within this virtual time, in µs, after the first event of a line are folded into the line.
 
-Later consequences get their own lines.
+After this time, consequences get their own lines.
 """
 
 _MOST_JOINED: Final = 4_096

@@ -20,7 +20,7 @@ SPEEDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 5
 """The speeds that the speed keys select, in virtual seconds per wall second."""
 
 AS_FAST_AS_IT_CAN: Final = math.inf
-"""The speed that uses up the whole budget of every frame."""
+"""The speed at which the simulation uses the whole time budget of every frame."""
 
 FRAME_BUDGET: Final = 0.012
 """The maximum time that the simulation can use in one frame, in seconds."""

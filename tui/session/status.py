@@ -14,7 +14,7 @@ class SessionStatus(ReprMixin):
 
     Attributes:
         playing: whether virtual time advances on its own.
-        moving: whether frames can change anything, because the session is playing or a task is running.
+        moving: whether the next frame can differ from this one, because the session is playing or a task is running.
         speed: the number of virtual seconds per wall second.
         reached: the actual speed if it is lower than `speed`, otherwise None.
         task_target: the target of the running task in words, or None.

@@ -51,7 +51,7 @@ class TopicMetadata(NamedTuple):
 
 
 Topics: TypeAlias = Mapping[str, TopicMetadata]
-"""The topics that have metadata. Server-side assignors assume that the topics are in the order of their IDs."""
+"""The metadata of each known topic, by topic name. Server-side assignors assume that the topics are in the order of their IDs."""
 
 Members: TypeAlias = Sequence[Member]
 

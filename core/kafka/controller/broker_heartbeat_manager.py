@@ -227,8 +227,8 @@ class BrokerHeartbeatManager:
             want_shut_down: whether the broker asks to shut down.
             metadata_offset: the last offset of the metadata log that the broker has read.
             registration_offset: the offset of the broker's registration record, which the broker must read before it can be unfenced.
-            has_leaderships: a function that returns whether the broker leads any partition. This function is called only if the next state
-                depends on it.
+            has_leaderships: a function that returns whether the broker leads any partition; called only if the next state depends on the
+                result.
 
         Raises:
             ValueError: the broker is not registered.

@@ -185,7 +185,7 @@ class MetadataLog:
         return history[1][i - 1] if i else None
 
     def changed_partitions(self, broker: int, start: int, end: int) -> dict[TopicPartition, int]:
-        """Return the partitions that the records in [start, end) change and that have a replica on the broker before or after the change.
+        """Return the partitions that the records in [start, end) change, if the broker has a replica before or after the change.
 
         The partitions are in the order in which the records first change them. Each partition maps to the sequence number of the event for
         the partition's last change.

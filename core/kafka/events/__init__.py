@@ -2,9 +2,9 @@
 
 The journal stores an event as a plain tuple `(seq, time, cause, kind, *columns)`. `seq` is the number of the event in its session, starting
 with 1, and `time` is the virtual time in µs. `cause` is the `seq` of the event that led to this one; 0 means that a node's own timer led to
-it. `kind` is the name of the event's kind. The columns follow in the order of the class's fields. A column has the same type in all kinds
-that have it, so that all kinds fit in one wide table. Offsets have the same meaning as in Kafka, and `to_offset` is exclusive. If an event
-has no ID of some type, the column for this ID contains -1.
+it. `kind` is the name of the event's kind. After `kind`, the tuple contains the kind's columns, in the order of the fields of its class. A
+column has the same type in all kinds that have it, so that all kinds fit in one wide table. Offsets have the same meaning as in Kafka, and
+`to_offset` is exclusive. If an event has no ID of some type, the column for this ID contains -1.
 """
 
 from __future__ import annotations

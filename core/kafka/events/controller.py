@@ -169,7 +169,7 @@ class LeaderElected(
 
 
 class PartitionOffline(Event, kind="partition-offline", source="PartitionChangeBuilder#electLeader", level=NOTABLE):
-    """No replica of a partition can lead. The partition serves no requests until a member of the ISR or the ELR returns."""
+    """A partition has no replica that can become its leader. The partition serves no requests until a member of the ISR or the ELR returns."""
 
     topic: str
     partition: int

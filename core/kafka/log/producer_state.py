@@ -126,8 +126,7 @@ class ProducerStateManager:
 
         Args:
             transactional: whether the batch is part of a transaction.
-            verified: whether to accept a batch that opens a transaction without a guard, which is the case if this broker does not verify
-                transactions.
+            verified: whether a batch can open a transaction without a guard, as on a broker that does not verify transactions.
             guard: the verification number of the batch; NO_GUARD if the batch needed no verification.
         """
         entry = self.entries.get(producer_id)
@@ -144,8 +143,8 @@ class ProducerStateManager:
         return data_batch_error(entry, verification, epoch, first_sequence, self.release, transactional=transactional)
 
     def validate_marker(self, producer_id: int, epoch: int, coordinator_epoch: int, *, must_rise: bool = False) -> str:
-        """Return the error for a marker, or NONE. With `must_rise`, the marker's epoch must be greater than that of an open transaction
-        (KIP-1228).
+        """Check a transaction marker, and return the error, or NONE. With `must_rise`, the marker's epoch must be greater than that of an
+        open transaction (KIP-1228).
         """
         return marker_error(self.entries.get(producer_id), epoch, coordinator_epoch, must_rise=must_rise)
 

@@ -169,7 +169,7 @@ class _HighWatermarkWatcher:
     partition: Partition
 
     def complete_if_enough(self) -> None:
-        """Check the partition after an advance of the high watermark. Stop waiting if no watcher is needed."""
+        """Check the partition after an advance of the high watermark. Stop waiting if the partition no longer needs a watcher."""
         tp = self.partition.tp
         self.exposure.check(tp)
         if not self.exposure.needs_watcher(self.partition, [broker for broker, _ in self.exposure.electable(tp)]):

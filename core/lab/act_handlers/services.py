@@ -29,7 +29,7 @@ def _delay_configs(cluster: ClusterNodes, act: acts.StartDelayService) -> tuple[
     """Return the name and the configuration of each worker.
 
     Raises:
-        ActRefused: a word or number of the act is wrong, or the release has no transactions.
+        ActRefused: a field of the act has an invalid value, or the release has no transactions.
     """
     try:
         delays = [level_us(level) for level in act.levels]

@@ -2,8 +2,8 @@
 
 A record is identified by its producer and a counter: the producer's records are numbered from 0 in the order in which it first sends them
 or gives up on them without sending them. A batch is therefore an interval of counters, and a set of records is an `OffsetSet` of counters.
-The audit stores nothing for individual records, and logs do not contain the identities. The producer and the number of a batch determine
-the identities of the batch's records.
+The audit stores nothing for individual records, and event logs do not contain the identities of records. The producer and the number of a
+batch determine the identities of the batch's records.
 """
 
 from __future__ import annotations

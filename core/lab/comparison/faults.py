@@ -69,7 +69,7 @@ FAULTS: Final = (
 
 
 def fault_named(name: str) -> Fault:
-    """Return a fault.
+    """Return the fault with the given name.
 
     Raises:
         KeyError: there is no fault with this name.

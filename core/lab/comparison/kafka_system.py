@@ -234,7 +234,7 @@ class KafkaSystem:
         return tuple(name for name in names if name != leader and alive[name])
 
     def holds(self, server: str, row: Row) -> bool:
-        """Return whether a broker's log has a row."""
+        """Return whether a broker's log contains the given row."""
         return self.replicas.index.has(self._log(server), row)
 
     def copy_state(self, server: str) -> tuple[int, int]:

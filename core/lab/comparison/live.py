@@ -1,5 +1,6 @@
-"""Several systems that run in lockstep with the common workload. A user chooses the faults, and each system has a frozen view of what it
-has done."""
+"""Several systems that run in lockstep with the common workload. A user chooses the faults. A frozen view of each system shows what the
+system has done so far.
+"""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ def _variant(
     reads: str,
     tolerances: Callable[[int], Sequence[Tolerance]],
 ) -> Variant:
-    """Return a variant that has three servers, unless it is resized."""
+    """Return a variant with three servers, which can also be built with another number of servers."""
     return Variant(name, title, model, partial(build, 3), reads, tolerances, partial(partial, build))
 
 

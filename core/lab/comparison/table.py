@@ -16,7 +16,7 @@ COLUMNS: Final = ("acked", "lost", "dirty", "stale", "own", "back", "no write", 
 """The titles of the columns that count harm to clients."""
 
 COPY_COLUMNS: Final = ("exposed", "exposed·s", "sent", "per write", "1 loss", "2 losses")
-"""The titles of the columns for the risks and costs of the copies."""
+"""The titles of the columns for the exposure of writes, the replication traffic, and the number of copies that are needed."""
 
 MEANINGS: Final = (
     "lost: acknowledged writes that are missing from the final data",
@@ -94,7 +94,9 @@ def text_table(variants: Sequence[Variant], reports: Sequence[Report]) -> list[s
 
 
 def copy_table(variants: Sequence[Variant], reports: Sequence[Report]) -> list[str]:
-    """Return the lines of the table of the copies, with a row for each system."""
+    """Return the lines of the table that shows the exposure of writes, the replication traffic, and the number of copies that are needed,
+    with a row for each system.
+    """
     return _aligned(
         [("", *COPY_COLUMNS), *((each.name, *copy_cells(each, report)) for each, report in zip(variants, reports, strict=True))]
     )

@@ -58,7 +58,7 @@ class Branch(ReprMixin):
     origin: str = ""
 
     def on_event(self, event: EventTuple) -> None:
-        """Record an event the first time it happens."""
+        """Record an event unless the branch has already recorded it."""
         seq = event[0]
         if seq > self.seen:
             self.seen = seq

@@ -157,7 +157,7 @@ class EventBuffer:
         return before is None or refused[1] - before > REFUSAL_SERIES_GAP
 
     def retains_after(self, seq: int) -> bool:
-        """Return whether no ring has dropped an event after `seq`."""
+        """Return whether every ring still has all of its events after `seq`."""
         return all(ring.first == 0 or ring.at(ring.first)[0] <= seq for ring in (self._all, self._normal, self._notable) if ring.total)
 
     def prefix(self, seq: int) -> EventBuffer:

@@ -444,7 +444,7 @@ class History(TaskRunner):
         return mark
 
     def open_recording(self, old: RecordedSession, *, read_only: bool = False, at: int = -1) -> None:
-        """Start to replay a recorded session. `continue_task` runs the slices.
+        """Start to replay a recorded session. Each call of `continue_task` runs a slice of the replay.
 
         Args:
             old: the recorded session to replay.

@@ -54,16 +54,16 @@ MAX_REPLICAS_OF_FIRST_KEYFRAME: Final = 20_000
 """The number of replicas above which the first keyframe needs more than 60 MB and is taken only when a move through time needs it."""
 
 CPU_SHARE_OF_LARGE_CLUSTER: Final = 0.003
-"""The share of CPU time for keyframes while a screen shows a large cluster. Taking a keyframe of a large cluster takes longer than one
-frame of the screen.
+"""The share of CPU time that a session can spend on keyframes while a screen shows a large cluster. Taking a keyframe of a large cluster
+takes longer than one frame of the screen.
 """
 
 MAX_KEYFRAMES_OF_LARGE_CLUSTER: Final = 4
 """The maximum number of keyframes of a large cluster. In a cluster with 30,000 replicas, each keyframe needs about 40 MB."""
 
 CPU_SHARE_WHILE_TRAVELLING: Final = 0.2
-"""The share of CPU time for keyframes while the session travels through time. Keyframes that are taken during a move through time make the
-next move faster.
+"""The share of CPU time that a session can spend on keyframes while it travels through time. Keyframes that are taken during a move through
+time make the next move faster.
 """
 
 
@@ -111,7 +111,8 @@ class KeyframeCache:
     def __init__(self, clock: Callable[[], float] = no_time) -> None:
         """Create an empty cache.
 
-        `clock` returns the CPU seconds of the process. Without a clock, only the number of steps determines when a keyframe is due.
+        `clock` returns the CPU time that the process has used, in seconds. Without a clock, only the number of steps determines when a
+        keyframe is due.
         """
         self._clock = clock
         self.keyframes: list[Keyframe] = []

@@ -112,7 +112,7 @@ class PlayableClusterSnapshot(ReprMixin):
 
 @attrs.define(repr=False)
 class PlayableCluster(ReprMixin):
-    """A playable cluster that follows no plan."""
+    """A playable cluster without a plan such as a scenario."""
 
     cluster: ClusterLike
     stepwise: bool = False

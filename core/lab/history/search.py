@@ -58,7 +58,7 @@ class SearchTask:
         self.found = self._is_found()
 
     def on_event(self, event: EventTuple, level: int) -> None:
-        """Handle an event and its level."""
+        """Pass an event to the watchpoint, and end the search if the event has the required level."""
         if self._level is not None and level >= self._level:
             self.found = True
         if self._watchpoint is not None:

@@ -47,14 +47,15 @@ class TravelTask:
 
         Args:
             start: the function that builds the `Playable` in its initial state.
-            acts: the acts of the branch.
+            acts: the acts that were performed on the branch, which the task performs again.
             destination: the moment to reach.
             keyframe_cache: the cache of the session's keyframes.
             known: the events of the branch that are in memory.
             watchpoint: receives every event, and is checked after every step that recorded events.
             new_after: the sequence number after which events are collected in `new_events`; None to collect none.
-            shown: the cluster on the screen. If the destination is near, the task moves `shown` itself, without pausing; if it is far, the
-                task reuses a cluster that was shown earlier. If `shown` is None, the task always builds a new cluster.
+            shown: the cluster on the screen. If the destination is near, the task moves this cluster to it without pausing. If the
+                destination is far, the task reuses a cluster that was shown earlier. If `shown` is None, the task always builds a new
+                cluster.
         """
         self.destination = destination
         self._keyframe_cache = keyframe_cache

@@ -73,7 +73,7 @@ class HeldPartition:
         transactional_id: the transactional ID that has the producer ID; empty if no transactional ID has it.
         hanging: whether no coordinator will ever end the transaction.
         missing_coordinators: if no running coordinator knows the transaction, the partitions of `__transaction_state` that no broker
-            coordinates now. When the coordinator of one of these partitions is running again, it might know the transaction.
+            coordinates now. A coordinator that is down or still loading its log might know the transaction.
     """
 
     tp: TopicPartition

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 _versions: Final = itertools.count()
 
 ROUND_ROBIN: Final = 2
-"""The number of partitions that each call rebuilds although no event has named them."""
+"""The number of additional partitions that each call rebuilds, even though no event has named them."""
 
 
 def _topic_at(kind: str) -> int:
-    """Return the index of the topic in the tuple of an event kind; 0 if the kind names no partition. In the tuple, the partition number
-    comes directly after the topic.
+    """Return the index of the topic in the tuple of an event kind; 0 if the kind names no partition. An event tuple contains the partition
+    number directly after the topic.
     """
     columns = list(KINDS[kind].columns)
     return 4 + columns.index("topic") if "topic" in columns and "partition" in columns else 0

@@ -60,7 +60,8 @@ class Writer(Server):
         failed: the bookies that the writer no longer uses.
         recovery: the recovery of another writer's ledger; None if there is none.
         found: the ledgers that existed before this writer's own ledger, while the writer is taking over.
-        rows, engine: the confirmed entries of all ledgers, and the rows that reads return.
+        rows: the confirmed entries of all ledgers.
+        engine: the rows that reads return.
     """
 
     __slots__ = (

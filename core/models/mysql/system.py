@@ -20,8 +20,8 @@ class PromoteAtOnce(acts.Act):
     """Make a replica the source without waiting until its relay log is applied.
 
     Attributes:
-        drop_relay_log: whether the replica drops the transactions that it has received but not applied (RESET REPLICA). If False, the
-            replica applies these transactions later.
+        drop_relay_log: whether the replica drops the transactions that it has received but not applied (RESET REPLICA), instead of applying
+            them later.
     """
 
     word = "promote-at-once"

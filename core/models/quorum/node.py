@@ -276,7 +276,7 @@ class QuorumNode(Server):
             self._stored(about)
 
     def _stored(self, about: tuple[str, int, int, int, int, int]) -> None:
-        """Acknowledge entries of the leader that are now on this follower's disk."""
+        """Acknowledge the leader's entries that are now on this follower's disk."""
         leader, term, end, reads_round, commit, cuts = about
         if cuts == self.log.cuts:
             self.log.written = max(self.log.written, end)

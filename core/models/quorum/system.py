@@ -46,7 +46,7 @@ class Quorum(ReplicationSystem):
             server.begin()
 
     def elect_first(self) -> None:
-        """Have the first node lead a steady system, in which its empty entry is stored and committed on all nodes."""
+        """Make the first node the leader, and run until all nodes have stored and committed its empty entry."""
         settings = self.settings
         self.node("n1").start_election()
         self.run_until(2 * settings.heartbeat)

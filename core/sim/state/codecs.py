@@ -285,7 +285,7 @@ def codec_of(cls: type) -> Codec:
 
 
 def parts_of(value: FieldValue) -> Sequence[FieldValue] | None:
-    """Return the values that an immutable value leads to; None if the value can change and therefore has a state.
+    """Return the values that an immutable value contains or refers to; None if the value is mutable and therefore has a state of its own.
 
     Raises:
         TypeError: the value is a closure, which can refer to any object.

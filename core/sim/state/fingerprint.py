@@ -137,7 +137,7 @@ class _Writer:
         return ("t", time - self._now) if type(time) is int else self.write(time)
 
     def due(self, entry: Entry) -> Form:
-        """Return the form of an entry without its node. An overdue entry counts as due now."""
+        """Return the form of an entry in the agenda, without the node that handles it. An overdue entry counts as due now."""
         return (max(0, entry.time - self._now), self.write(entry.message))
 
     def _label(self, family: str, value: object) -> Form:

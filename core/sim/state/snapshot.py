@@ -140,7 +140,7 @@ class Group:
 
 
 def _replaced(places: set[int], states: list[State], others: list[State]) -> list[int]:
-    """Return those of the given places at which the two lists of states are equal, but hold different objects."""
+    """Of the given places, return those at which the two lists contain equal states that refer to different objects."""
     if places and max(places) >= len(others):
         places = {at for at in places if at < len(others)}
     each = chain.from_iterable
@@ -154,7 +154,7 @@ class Objects:
 
     Attributes:
         groups: the groups of objects that are read together.
-        first: the number of objects when the simulation was first read. Objects that become unreachable are kept until `pruned` is called.
+        first: the number of objects when this `Objects` was created. Objects that become unreachable are kept until `pruned` is called.
     """
 
     def __init__(self, roots: tuple[object, ...], former: Objects | None = None) -> None:
@@ -380,7 +380,8 @@ class Snapshots:
             return Snapshot(root, self, objects, changed)
 
     def resume_from(self, objects: Objects) -> bool:
-        """Record that a snapshot of the objects in this group is being restored. The next snapshot still shares states with the last one.
+        """Record that a snapshot of the objects in this group is being restored, so that the next snapshot still shares unchanged states
+        with the last one.
 
         Return whether the last snapshot that was taken or restored contains the same objects.
         """

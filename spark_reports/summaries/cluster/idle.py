@@ -1,7 +1,7 @@
 """The share of time that each broker's network threads and request handler threads are idle, computed with the same model as the idle
 metrics.
 
-The cost of a request is the same as in `core.lab.metrics.request_queue`. The numbers of threads are those at the start of the session. Time
+The cost of a request is the same as in `core.lab.metrics.request_queue`. The thread counts are those at the start of the session. Time
 advances in steps of five seconds, the interval of Kafka's meters. In each step, the threads do as much work as they can, and the remaining
 work waits for the next step. The work that is waiting after a step equals the work that has arrived since the queue was last empty, minus
 the capacity of the threads since then: `W(i) - C(i) - min(0, W(j) - C(j), …)`, where W is the total work and C is the total capacity so

@@ -1,4 +1,4 @@
-"""Counts the frequent events in one pass, grouped by all columns that summaries distinguish.
+"""Counts the frequent events in one pass, grouped by all columns whose values summaries distinguish.
 
 A million events become about ten thousand rows of counts, which stay in memory. All summaries that need only counts read the rows of counts
 instead of scanning all events.

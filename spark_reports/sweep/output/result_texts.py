@@ -14,7 +14,7 @@ HEADINGS: Final = ("runs", "P(loss)", "95%", "lost acked/run", "lost read/run", 
 
 
 def varied_words(outcome: SweepResult) -> list[str]:
-    """Return the words in the grid whose values the cells vary, in order. If the cells have their own names, return an empty list."""
+    """Return the keywords of the grid whose values vary between cells, in order. If the cells have their own names, return an empty list."""
     cells = [cell.cell for cell in outcome.cells]
     words = [[word for word, _ in cell.values] for cell in cells]
     return words[0] if all(each == words[0] for each in words) else []

@@ -150,7 +150,7 @@ def _draw_arrivals(fault: Fault, number: int, spec: ClusterSpec, seed: int, hori
 
 
 def _apply(broken: _BrokenParts, arrival: _Arrival) -> None:
-    """Apply a fault to the cluster, whose state depends on the earlier faults."""
+    """Apply a fault. Its effect depends on the state in which earlier faults have left the cluster."""
     fault, time, end = arrival.fault, arrival.time, arrival.time + arrival.lasts
     brokers = [each.id for each in broken.spec.brokers]
     broker = brokers[int(arrival.target * len(brokers))] if arrival.broker is None else arrival.broker

@@ -65,7 +65,7 @@ class ModelSweepResult:
 
     @property
     def runs(self) -> int:
-        """The number of runs of all systems."""
+        """The total number of runs over all systems."""
         return sum(cell.runs for cell in self.cells)
 
 

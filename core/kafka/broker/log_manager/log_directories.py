@@ -178,7 +178,7 @@ class LogDirectories:
     # --- a slow disk -----------------------------------------------------------------------------------------------
 
     def slow_down(self, delay: int) -> None:
-        """Make each new write take `delay` µs. If `delay` is 0, new writes take no time. The change does not affect pending writes."""
+        """Make each new write take `delay` µs. If `delay` is 0, new writes take no time. Pending writes keep their delay."""
         broker = self.broker
         broker.withdraw_idle_fetches()
         self.slow = delay

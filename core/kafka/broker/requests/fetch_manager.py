@@ -198,7 +198,7 @@ class FetchManager:
 
         Args:
             taken: the dirty partitions that were taken from the session.
-            entries: the partitions in `taken` to read.
+            entries: those partitions in `taken` whose logs are read.
             arrives: True if the fetch has just arrived; False if a delayed fetch is being completed, in which case only the log is read,
                 and the result is never None.
             sends: whether the response is sent to the follower. If the response is not sent, `sent_high_watermark` and `sent_log_start` of
@@ -433,8 +433,9 @@ class FetchManager:
         self.complete_fetch(session)
 
     def arm_expiry(self, session: FetchSession) -> None:
-        """Arm a timer that completes the delayed fetch at its deadline. If the armed timer fires earlier, it arms the next timer when it
-        fires."""
+        """Arm a timer that completes the delayed fetch at its deadline. If a timer is already armed for an earlier time, that timer arms
+        the next one when it fires.
+        """
         if session.timer_due < 0 or session.timer_due > session.deadline:
             session.timer_due = session.deadline
             expiry = Timer("fetch-expiry", (session.follower, session.fetcher))

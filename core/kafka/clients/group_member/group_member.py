@@ -114,7 +114,7 @@ class GroupMember(KafkaConsumer):
     def kill(self, how: str = "killed", error: str = "", frozen_at: int | None = None) -> None:
         """End the process abruptly. `how` is the value of the column `how` in the event `member-ended`.
 
-        `frozen_at` is the time, in µs, since which a frozen process has done nothing; None if the process is not frozen.
+        `frozen_at` is the time at which the process froze, in µs; None if the process is not frozen.
         """
         journal = self.journal
         if self.phase is Phase.PROCESSING:

@@ -77,7 +77,7 @@ class MemberRemoval(Client):
             self.done, self.error = True, response.error
 
     def metadata_updated(self) -> None:
-        """Do nothing, because a removal needs no metadata."""
+        """Do nothing, because the removal of a member needs no metadata."""
 
     def connection_lost(self, node: str) -> None:
         """Fail the requests to a broker."""

@@ -124,7 +124,7 @@ class DelayWorker(ServiceWorker):
     # --- dead letters ----------------------------------------------------------------------------------------------
 
     def _give_up(self, batch: ProducerBatch, error: str, *, known_lost: bool = False) -> None:
-        """Give up a batch. If the destination topic never accepts the batch's records, send them to the dead-letter topic immediately."""
+        """Give up on a batch. If the destination topic never accepts the batch's records, send them to the dead-letter topic immediately."""
         records, backs_off_until = self.sending.get(batch.id), self.backs_off_until
         super()._give_up(batch, error, known_lost=known_lost)
         if error == errors.REQUEST_TIMED_OUT and self.topic_deleted:

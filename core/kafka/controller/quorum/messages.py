@@ -27,7 +27,7 @@ class FenceStaleBroker(NamedTuple):
 
 
 class PeriodicWrite(NamedTuple):
-    """A write that runs a periodic task of the active controller, either `balance` or `unclean`."""
+    """A write with which the active controller runs a periodic task, either `balance` or `unclean`."""
 
     task: str
 

@@ -219,7 +219,7 @@ class ClassicGroup:
         return errors.NONE if member_id in self.members else errors.UNKNOWN_MEMBER_ID
 
     def commit_error(self, membership: GroupMembership, *, transactional: bool) -> str:
-        """Return the error for a commit, or NONE (`#validateOffsetCommit`)."""
+        """Check a request to commit offsets, and return the error, or NONE (`#validateOffsetCommit`)."""
         if self.state is GroupState.DEAD:
             return errors.COORDINATOR_NOT_AVAILABLE
         member_id, generation, instance_id = membership

@@ -20,7 +20,7 @@ TIMER: Final = "group-write-timeout"
 
 
 class Stored(Protocol):
-    """The step that follows a write."""
+    """The step that follows the write of a group's record."""
 
     def group_stored(self, cache: GroupCache, group: ClassicGroup, error: str, /) -> None:
         """Take the step, because the record is committed or the write has failed."""

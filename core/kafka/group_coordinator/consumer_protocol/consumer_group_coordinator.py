@@ -118,8 +118,9 @@ class ConsumerGroupCoordinator:
         return self.changes.policy() in UPGRADES and classic.protocol_type == "consumer" and len(classic.members) <= most
 
     def _metadata(self, topics: Collection[str]) -> SubscriptionMetadata:
-        """Return the topic metadata for the first record of an upgraded group. In releases that store topic metadata in a separate record,
-        the result is empty."""
+        """Return the topic metadata for the first record of an upgraded group, or an empty tuple in releases that store topic metadata in a
+        separate record.
+        """
         return () if self.broker.release.stores_subscription_metadata else topic_metadata(topics, self.changes.rules())
 
     def _accept(
