@@ -302,7 +302,7 @@ class LongPoll:
         return Stage.WAIT, began + self.there + self.back + self.wait
 
     def waits_until(self) -> int:
-        """Return the latest time until which an elided request waits at the server; -1 if no request is waiting."""
+        """Return the time at which the wait of an elided request at the server ends at the latest; -1 if no request is waiting."""
         stage, due = self.stage()
         return due if stage is Stage.WAIT else -1
 

@@ -78,7 +78,7 @@ class Network:
             so the ticket changes when a process at either end dies.
         disconnects: how many times the opener of a connection has closed the connection, by (opener, other end).
         zero_latency: whether messages take no time on any link, as in by-hand mode.
-        lose_next: the directions that permanently lose their next message, in by-hand mode.
+        lose_next: the directions of links in which the next message is lost for good, in by-hand mode.
         polls: the long polls over the network. The elision of a poll ends before a link or connection changes.
     """
 

@@ -40,8 +40,8 @@ def parse_describe(text: str, source: str = "<stdin>") -> DescribeImport:
     """Return the topics that the given text describes, with notes of the form `source:line: ...` about the parts that could not be used.
 
     Rows are in order of partition numbers, and topics in order of appearance. If the summary line of a topic is missing because a filter
-    omits it, the topic is built from its rows. If the rows of a topic are missing, the topic has only its summary line. If some rows are
-    missing, a note lists the gaps.
+    omits it, the topic is built from its rows. If the rows of a topic are missing, only the data in its summary line is known. If some rows
+    are missing, a note lists the gaps.
 
     Raises:
         DescribeError: the pasted text has no describe line, a truncated line, a number out of range, or a contradiction.

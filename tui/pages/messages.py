@@ -40,7 +40,7 @@ def columns_of(brokers: Sequence[int]) -> list[str]:
 
 
 def centres(count: int, width: int) -> list[int]:
-    """For each column, return the cell in which its vertical line is drawn."""
+    """Return the position of the vertical line of each column, in cells."""
     each = max(4, (width - TIME) // count)
     return [TIME + number * each + (each // 2 if number == 0 else each // 2 - 1) for number in range(count)]
 

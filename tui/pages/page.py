@@ -1,7 +1,7 @@
 """The base of all pages. A page is shown between the header and the footer. All keys of the overview also work on a page.
 
 A page is not a widget. A page returns its lines for a given size, handles keys and clicks, and keeps track of the selected event. The
-widget `PagePanel` shows the open page. Tests can therefore check a page without a widget, by its lines alone.
+widget `PagePanel` shows the open page. Therefore, tests can check the lines of a page without a widget.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ class Columns(ReprMixin):
     numbers: int
     """The width of a replica's offsets in cells; 0 if only marks are shown."""
     both: bool
-    """Whether both HW and LEO are shown, or only LEO."""
+    """Whether the HW is shown in addition to the LEO."""
     brokers: tuple[int, ...]
     """The brokers that have their own columns; empty if replicas appear in their assigned order."""
     places: int

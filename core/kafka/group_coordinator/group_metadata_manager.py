@@ -1,8 +1,8 @@
 """The groups that a broker coordinates, and their log (Kafka: `GroupMetadataManager`, `OffsetMetadataManager`).
 
-A broker coordinates the groups in those partitions of `__consumer_offsets` that it leads. When the broker becomes the leader, it loads the
-groups from its log. Until the groups are loaded, the broker responds with COORDINATOR_LOAD_IN_PROGRESS. When the broker is no longer the
-leader, it drops the groups.
+A broker coordinates the groups in those partitions of `__consumer_offsets` that it leads. When the broker becomes the leader of such a
+partition, it loads the groups from its log. Until the groups are loaded, the broker responds with COORDINATOR_LOAD_IN_PROGRESS. When the
+broker no longer leads the partition, it drops the groups.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The records that can be read from a replica's log: runs of terms between the first offset on disk and the LEO.
+"""The records that can be read from a replica's log, from the first offset on disk to the LEO, as runs of one term each.
 
 A run is a pair (start offset, term), which means that the replica has the term's records from the start offset up to the start of the next
 run. An append only extends the last run, so it takes as long to append ten million records as to append ten.

@@ -13,7 +13,7 @@ from core.sim.journal import Journal
 def compare_with_leader(journal: Journal, tp: TopicPartition, account: PartitionAccount) -> None:
     """Compare the acknowledged or read records with the leader's log, and report lost and recovered records.
 
-    Records that the log lacks are removed from `committed`.
+    Records that the leader's log lacks are removed from `account.committed`.
     """
     log = account.log
     assert log is not None

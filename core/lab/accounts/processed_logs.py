@@ -59,7 +59,7 @@ class StableLog:
     def is_prefix_of(self, log: ReplicaLog) -> bool:
         """Return whether all records that were read are still in the stable part of a log.
 
-        Return False after a truncation, if the start of the log has moved, or if a new leader has a lower high watermark.
+        Return False if the log was truncated, if its start has moved, or if a new leader has a lower high watermark.
         """
         count = len(self.terms)
         if log.log_start != self.log_start or log.last_stable_offset() < self.end or log.terms[:count] != self.terms:

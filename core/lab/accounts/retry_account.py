@@ -70,7 +70,7 @@ class RetryAccount:
         self.reported = {}
 
     def of(self, service: str) -> RetryService:
-        """Return the results of a service."""
+        """Return the results of the retry service with the given name."""
         found = self.services.get(service)
         if found is None:
             found = self.services[service] = RetryService()

@@ -204,7 +204,9 @@ class MessageAudit:
             runs.append(Run(log.leo, MAX_LONG, runs[-1].term))
 
     def leader_changed(self, tp: TopicPartition, log: ReplicaLog) -> None:
-        """Remove from `committed` the records that a new leader's log lacks. Records below the start of this log were deleted on purpose."""
+        """Remove from `committed` the records that a new leader's log lacks. Records below the start of the new leader's log were deleted
+        on purpose.
+        """
         self.cut.pop(tp, None)
         present: dict[Term, OffsetSet] = {}
         for run in log.runs():

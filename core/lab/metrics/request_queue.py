@@ -17,7 +17,7 @@ from core.lab.metrics.meter import TICK, Meter
 
 @attrs.frozen
 class RequestCosts:
-    """The fixed cost and the cost per byte of a request, in ns of network thread time and handler thread time."""
+    """The time that network threads and handler threads spend on each request and on each byte of a request, in ns."""
 
     network_request: int = 40_000
     network_byte: int = 8

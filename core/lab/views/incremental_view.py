@@ -12,7 +12,7 @@ change without an event:
   is rebuilt when that time has elapsed.
 
 A caller can defer the offsets of partitions that are not shown, and can limit the number of partitions that one call rebuilds. Later calls
-rebuild the remaining partitions.
+rebuild the partitions that exceed this limit.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ class IncrementalView:
             shown: the partitions whose offsets must be exact; None for all. Partitions that are not in `shown` keep the offsets of an
                 earlier view.
             most: the maximum number of changed partitions to rebuild in addition to `also`; None for no limit. Later calls rebuild the
-                remaining partitions.
+                other partitions.
         """
         partitions = self.cluster.controller.replication.partitions
         known = len(partitions) == len(self._views) and all(tp in self._index for tp in self._changed)

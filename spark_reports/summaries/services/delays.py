@@ -1,4 +1,4 @@
-"""How accurately delay services observed the requested delays, by worker."""
+"""How accurately delay services kept to the requested delays, by worker."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def _end_with_parent() -> None:
 
 @contextlib.contextmanager
 def _terminal_signals_blocked() -> Iterator[None]:
-    """Prevent the signals that Ctrl-C and a terminal hangup send from reaching the processes that start in this block.
+    """Block the signals of Ctrl-C and of a terminal hangup for all processes that start in this block.
 
     Only the parent process handles the signals, and then stops the processes that it has started. Signals that arrive during the block
     reach the parent when the block ends.

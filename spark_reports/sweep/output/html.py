@@ -25,7 +25,7 @@ TOP: Final = 20
 BOTTOM: Final = 50
 
 _STEPS: Final = (0.001, 0.01, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400)
-"""Possible distances between the lines of the time axis, in seconds."""
+"""The possible intervals between the grid lines of the time axis, in seconds."""
 
 STYLE: Final = """
 :root { color-scheme: light dark; --ink: #1b2430; --soft: #66707c; --line: #d5dae0; --paper: #fff; --bad: #b3261e; --good: #1d6f42; --point: #2457a6 }

@@ -1,4 +1,4 @@
-"""Simulates one run: one cell of the grid with one seed. The result is a row of numbers."""
+"""Simulates one run, which is one cell of the grid with one seed, and returns a row of numbers."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class ConsumingProcess(Producer, metaclass=ABCMeta):
     # --- the life of the instance ----------------------------------------------------------------------------------
 
     def _go_live(self) -> None:
-        """Start the instance, and give its consumer the same configuration, unless the consumer has its own as a member of a group."""
+        """Start the instance. Its consumer gets the instance's configuration unless the consumer is a member of a group and has its own."""
         consumer = self.consumer
         self.running = True
         self.network.alive[self.address] = True

@@ -150,8 +150,9 @@ class ConsumerGroup:
         return [member for member in self.members.values() if member.classic is not None]
 
     def supports_classic_protocols(self, names: tuple[str, ...]) -> bool:
-        """Return whether all members that use the classic protocol support the same one of the given assignors
-        (`#supportsClassicProtocols`)."""
+        """Return whether at least one of the given assignors is supported by all members that use the classic protocol
+        (`#supportsClassicProtocols`).
+        """
         supported = [frozenset(member.classic.names()) for member in self.members.values() if member.classic is not None]
         return any(all(name in each for each in supported) for name in names)
 

@@ -60,8 +60,8 @@ class LeaderElections(ControllerComponent):
     def imbalanced(self) -> list[TopicPartition]:
         """Return the partitions whose leadership should move to the preferred replica (`#checkAndTriggerAutoLeaderRebalance`).
 
-        A broker's partitions are included if other brokers lead more than the allowed share of the partitions that prefer this broker. The
-        result is empty while any partition is being reassigned.
+        The partitions whose preferred leader is a given broker are included if other brokers lead more than the allowed share of these
+        partitions. The result is empty while any partition is being reassigned.
         """
         if any(assignment.adding or assignment.removing for assignment in self.context.assignments.values()):
             return []
