@@ -52,7 +52,7 @@ def test_files_entries_and_the_steps_of_a_lookup(capsys: pytest.CaptureFixture[s
     assert len(steps) == 4
     assert "00000000000000000990.index has 10 entries. After 5 comparisons" in steps[1]
     assert steps[3].startswith("4. A fetch gets 3000 bytes, starting at position 24000, because a fetch returns at most that many bytes")
-    assert "Batch 1230: 15 records, 1500 bytes; in format v2, 1696 bytes uncompressed, of which the header has 61." in lines
+    assert "Batch 1230: 15 records, 1500 bytes; in format v2, 1696 bytes uncompressed, including the header of 61 bytes." in lines
     assert [line.split()[0] for line in lines[-3:]] == ["sendfile", "read+write", "TLS"]
     assert "the CPU copies 9000 bytes (300 per record)" in lines[-1]
 

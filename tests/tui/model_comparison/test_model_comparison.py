@@ -81,7 +81,7 @@ def test_the_screen_fits_and_shows_as_many_systems_as_it_can(views: tuple[LiveVi
 def test_help_and_history_fit(killed: LiveComparison, views: tuple[LiveView, ...], width: int, height: int) -> None:
     help_text = " ".join(" ".join(text_of(Scene(views, help=True), width, height)).split())
     assert "kill the primary's process" in help_text
-    assert "acknowledged writes took" in help_text
+    assert "the maximum latency of acknowledged writes" in help_text
     history = text_of(Scene(views, history=killed.runs[0].history_of_harm()), width, height)
     assert any("b2 leads t-0 in epoch 1" in line for line in history)
 

@@ -73,7 +73,7 @@ def test_the_page_says_who_owns_what_and_what_stands_still_until_when(shown: dic
     assert "1 of 1 stalled" in dead, "the coordinator has not noticed it, but partitions are stalled"
     assert "1 of 1 stalled" in rebalance
     assert "has no coordinator: b" in headless
-    assert "The controller notices the silence at 00:5" in headless
+    assert "The controller notices it at 00:5" in headless
     assert "is silent, noticed at 01:0" in leaderless
     assert "HW waits for b" in leaderless, "consumers get no new records of the other partitions until the ISR shrinks"
     assert "are stalled" in leaderless
