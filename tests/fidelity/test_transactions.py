@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from tests.fidelity.comparison import Comparison
 from tests.fidelity.table import Table
 from tests.fidelity.transactions.comparison import TRANSACTION_MEASURES, best_comparison, compare_transactions, error_of
 from tests.fidelity.transactions.explained import DIFFERENT, TRANSACTIONS_EXPLAINED
@@ -20,18 +22,22 @@ COMPARED: Final = 2_216
 """The minimum number of values in all recordings that are compared."""
 
 
+@cache
+def compared(file: Path) -> Sequence[Comparison]:
+    """Return the comparisons of a recording with its replay."""
+    return best_comparison(read_transactions(file))
+
+
 @pytest.mark.parametrize("file", DRILLS, ids=lambda file: file.stem)
 def test_the_model_does_what_the_real_cluster_did(file: Path) -> None:
-    recording = read_transactions(file)
-    comparisons = best_comparison(recording)
-    differing = {one.name for one in comparisons if not one.agrees}
-    assert differing == {name for name in {**TRANSACTIONS_EXPLAINED, **DIFFERENT} if f": {recording.name} " in name}
+    differing = {one.name for one in compared(file) if not one.agrees}
+    assert differing == {name for name in {**TRANSACTIONS_EXPLAINED, **DIFFERENT} if f": {read_transactions(file).name} " in name}
 
 
 def test_everything_is_compared() -> None:
     table = Table()
     for file in DRILLS:
-        table.add("all", compare_transactions(read_transactions(file)))
+        table.add("all", compared(file))
     assert {measure for _, measure in table.counts} == set(TRANSACTION_MEASURES)
     assert table.total().compared >= COMPARED
 

@@ -9,7 +9,7 @@ from tests.fuzz.key_bursts import run
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_bursts_of_keys_end_nothing(seed: int) -> None:
-    report = run(4.0, seed)
+    report = run(2.0, seed)
     assert not report.failures, str(report)
     assert report.cases > 20, str(report)
 

@@ -31,6 +31,9 @@ CALLS = [
 ]
 """A command line for each way of printing."""
 
+PRINTING = [["scenarios", "list", "-l"], ["keys"], ["describe", "b2-high-watermark"]]
+"""Command lines that print many characters that are not in ASCII."""
+
 
 def isrlab(words: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a shell command in which `$@` stands for isrlab with the given arguments."""
@@ -112,9 +115,10 @@ def test_what_an_encoding_lacks_is_spelled_out(locale: dict[str, str], tmp_path:
     done = isrlab('"$@"', "run", "★.yaml", **locale)
     assert done.returncode == 2
     assert done.stderr.startswith((r"isrlab: \u2605.yaml: cannot be read", r"isrlab: \udce2\udc98\udc85.yaml: cannot be read"))
-    for arguments in (["scenarios", "list", "-l"], ["keys"], ["describe", "b2-high-watermark"], ["--help"]):
-        done = isrlab('"$@"', *arguments, **locale)
-        assert (done.returncode, done.stderr) == (0, "")
+    code = f"from tui.cli import main\nfor arguments in {PRINTING}: assert main(arguments) == 0\nmain(['--help'])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, env={**os.environ, **locale}, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.isascii()
 
 
 def test_streams_are_guarded_for_as_long_as_a_command_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,11 +13,14 @@ from core.sim.units import SECOND
 from scenarios.running.watchpoint_parser import parse_watchpoint
 from tests.core.lab.history.sessions import SMALL
 
+RATE = 4
+"""The rate of the load, in records per second. A view is built after each event, which takes much longer than the event."""
+
 
 def a_life() -> History:
     """Return a session under load in which broker 2 dies at 5 s and returns at 20 s."""
     history = History.of(SMALL, seed=7)
-    history.do(Load("orders", 20, acks="all"))
+    history.do(Load("orders", RATE, acks="all"))
     history.run_until(5 * SECOND)
     history.do(Kill(2))
     history.run_until(20 * SECOND)
@@ -64,7 +67,7 @@ def last_moments() -> dict[str, int]:
             watch.on_event(event)
 
     cluster = Cluster(SMALL, CURRENT, 7, sink)
-    cluster.do(Load("orders", 20, acks="all"))
+    cluster.do(Load("orders", RATE, acks="all"))
     acts, seen = [(5 * SECOND, Kill(2)), (20 * SECOND, Start(2))], 0
     moments: dict[str, int] = {}
     build = Cluster.view
