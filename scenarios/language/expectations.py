@@ -108,7 +108,7 @@ def read_guards(node: Node) -> tuple[str, ...]:
             raise item.error(f"guard {guard} appears twice", "name each guard once")
         found.append(guard)
     if not found:
-        raise node.error("the list has no guards", "for example [maximal-isr]")
+        raise node.error("the list is empty", "name at least one guard, for example [maximal-isr]")
     return tuple(found)
 
 

@@ -216,7 +216,7 @@ def _releases(node: Node) -> tuple[str, ...]:
         return (read_release(node),)
     found = each(node, "write a list of releases", read_release)
     if not found:
-        raise node.error("the list has no releases", 'for example ["0.10.2", "4.3"]')
+        raise node.error("the list is empty", 'name at least one release, for example ["0.10.2", "4.3"]')
     for number, item in enumerate(node):
         if found[number] in found[:number]:
             raise item.error(f"release {found[number]} appears twice", "name each release once")

@@ -143,7 +143,11 @@ def _play(reader: LogReader, events: list[tuple[Any, ...]], lines: list[bytes], 
     if holding.count == len(events) and cluster.now < end.t:
         cluster.run_until(end.t - 1)
     if holding.count > len(events):
-        raise _Differs(len(events) + 2, f"the end at {format_duration(end.t)}", f"{holding.count - len(events)} more events before that")
+        raise _Differs(
+            len(events) + 2,
+            f"no more events before the end at {format_duration(end.t)}",
+            f"{holding.count - len(events)} more events before that",
+        )
 
 
 def _missing(holding: _Holding, at: int, events: list[tuple[Any, ...]]) -> None:

@@ -93,7 +93,7 @@ def _meaning(number: int, replicas: int, *, capped: bool) -> str:
 def acks(context: ActionContext) -> Question:
     """Ask which acks setting a producer should use."""
     options: list[Option] = []
-    words = (("0", "waits for nothing"), ("1", "waits for the leader's append"), ("all", "waits for the whole ISR"))
+    words = (("0", "does not wait"), ("1", "waits for the leader's append"), ("all", "waits for the whole ISR"))
     producers = sorted(context.view.producers, key=lambda p: (p.rate == 0, p.name))
     for number, producer in enumerate(producers):
         for value, note in words:

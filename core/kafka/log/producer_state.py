@@ -204,7 +204,7 @@ class ProducerStateManager:
     def _end_transaction(self, entry: ProducerStateEntry, batch: Batch) -> CompletedTransaction | None:
         """Apply a marker (`ProducerAppendInfo#appendEndTxnMarker`). If the marker begins a new epoch, sequence numbers begin at 0 again."""
         marker = batch.marker
-        assert marker is not None, "a control batch has a marker"
+        assert marker is not None, "a control batch must contain a transaction marker"
         self.verifications.pop(batch.producer_id, None)
         entry.change_epoch(batch.producer_epoch)
         entry.coordinator_epoch = marker.coordinator_epoch

@@ -61,7 +61,7 @@ class KafkaSystem:
 
     Attributes:
         cluster: the simulated Kafka cluster.
-        account: the account of the clients' requests and their outcomes.
+        account: the clients' requests and how they ended.
         replicas: the answers of the replicas to reads.
         dead_for_good: the brokers whose machines are permanently lost.
         traffic: the traffic between brokers, and between brokers and the controller.
@@ -174,8 +174,8 @@ class KafkaSystem:
             case acts.Promote(_, accept_data_loss):
                 if not accept_data_loss:
                     raise ActRefused(
-                        "Kafka's controller elects the leader from the ISR; only an unclean election can take another replica, "
-                        "which needs accept_data_loss"
+                        "Kafka's controller elects the leader from the ISR; only an unclean election can elect another replica; to allow it, "
+                        "set accept_data_loss"
                     )
                 return [kafka_acts.Elect("unclean", TP)]
             case _:

@@ -78,7 +78,9 @@ class Elasticsearch(ReplicationSystem):
         if act.server not in state.nodes:
             raise ActRefused(f"{act.server} is not part of the cluster")
         if not act.accept_data_loss:
-            raise ActRefused(f"the copy of {act.server} is stale: its promotion loses acknowledged writes unless accept_data_loss is given")
+            raise ActRefused(
+                f"the copy of {act.server} is stale, and its promotion can lose acknowledged writes; to promote it anyway, set accept_data_loss"
+            )
 
     def promote(self, act: acts.Promote) -> None:
         self.node(self.master()).coordination.allocate_stale_primary(act.server)

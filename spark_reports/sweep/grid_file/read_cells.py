@@ -133,7 +133,7 @@ def read_cells(root: Fields, spec: ClusterSpec, producers: tuple[ProducerLoad, .
         if listed is not None:
             rows = list(listed.tried(lambda node: each(node, "write a list of cells", _read_row), ()))
             if not rows:
-                raise listed.error("the list has no cells", "add one, or omit 'cells'")
+                raise listed.error("the list is empty", "add a cell, or omit 'cells'")
         count = len(rows)
         for axis in axes:
             count *= len(axis)
@@ -171,7 +171,7 @@ def _read_axis(fields: Fields, word: str) -> list[tuple[str, Node]]:
     _check_word(fields, word)
     values = as_items(fields.values[word], "write a list of values, for example [1, 2]")
     if not values.nodes:
-        raise values.error("the list has no values", "write at least one value")
+        raise values.error("the list is empty", "write at least one value")
     return [(word, value) for value in values]
 
 

@@ -121,7 +121,7 @@ def test_all_mistakes_of_a_grid_are_reported() -> None:
     text = TEXT.replace("acks: [1, all]", "acks: [1, most, all]\n  ackss: [1]\n  racks: []")
     with pytest.raises(ScriptMistakes) as caught:
         read_grid(text, "g")
-    assert [wrong.problem for wrong in caught.value.mistakes] == ["unknown word 'ackss'", "the list has no values"]
+    assert [wrong.problem for wrong in caught.value.mistakes] == ["unknown word 'ackss'", "the list is empty"]
     with pytest.raises(ScriptMistakes) as caught:
         read_grid(TEXT.replace("acks: [1, all]", "acks: [1, most, all, every]"), "g")
     assert [wrong.problem for wrong in caught.value.mistakes] == ["unknown word 'most'", "unknown word 'every'"]
