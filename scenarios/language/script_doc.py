@@ -112,13 +112,13 @@ start them with `join-group`.
 otherwise the step fails). A step without `at`, `wait`, and `until` is due immediately. isrlab runs the act of the step and then checks its
 `expect`. `note` describes what the step shows. `under` limits the step to some releases: `{{before: "0.11"}}`, `{{since: "2.0"}}`, a list,
 or the guards in force: `{{with: maximal-isr}}`, `{{without: maximal-isr}}`. If the pace is `by-hand`, the list is called `steps`. Each
-fetch, answer, and fencing is then an act, and time advances only with `wait`. On a timeline, the act `pace: by-hand` starts a sequence of
-by-hand steps, and `pace: timeline` ends the sequence. On a timeline, each by-hand step needs a time (`at`).
+fetch, each answer, and each fencing of a broker is then an act, and time advances only with `wait`. On a timeline, the act `pace: by-hand`
+starts a sequence of by-hand steps, and `pace: timeline` ends the sequence. On a timeline, each by-hand step needs a time (`at`).
 
-**expect.** An expectation is a condition, a table, or a list of both. In a list, `{{expect: ..., under: ..., note: ...}}` limits an
-expectation to some releases. A table has partitions (`orders-0: {{leader: 2, isr: [1, 2], hw: 5}}`), replicas within partitions (`1: 15/4`
-is LEO/HW on broker 1, or `1: {{leo: 15, epochs: [[0, 0]]}}`), brokers (`b2: {{state: stopped}}`), clients (`app: {{failed: 0}}`), and
-counts (`lost: 0`). For comparisons other than equality, write a string such as `"<= 5"`.
+**expect.** An expectation is a condition, a table, or a list of conditions and tables. In a list, `{{expect: ..., under: ..., note: ...}}`
+limits an expectation to some releases. A table has partitions (`orders-0: {{leader: 2, isr: [1, 2], hw: 5}}`), replicas within partitions
+(`1: 15/4` is LEO/HW on broker 1, or `1: {{leo: 15, epochs: [[0, 0]]}}`), brokers (`b2: {{state: stopped}}`), clients
+(`app: {{failed: 0}}`), and counts (`lost: 0`). For comparisons other than equality, write a string such as `"<= 5"`.
 
 **Conditions.** A condition consists of comparisons (`== != < <= > >=`) of readings with values or other readings. Join comparisons with
 `and`, `or`, `not`, and parentheses. `[1, 2]` is a set of brokers. If you compare a set with a number, the condition uses the size of the

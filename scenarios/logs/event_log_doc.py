@@ -32,7 +32,7 @@ The log of a session is a JSON Lines file in UTF-8, with one object per line. Ea
 `scenario` is null for a session without a scenario. `settings` contains the cluster-wide Kafka settings that the cluster was created with.
 `cluster` is the whole cluster in the format of a script: brokers, topics with their placement, network, and pace.
 
-**Every other line** is an event.
+**All other lines**, except the end line, are events.
 
 ```json
 {{"seq": 1, "t": 0, "cause": 0, "kind": "topic-created", "topic": "orders", "topic_id": "", "partitions": 1, "replication_factor": 3}}
@@ -58,8 +58,8 @@ killed. If the last line has no newline and is not a complete object, the proces
 an incomplete last line and skip it. Any other malformed line is an error.
 
 **Compression.** If the file name ends in `.zst`, the log is a sequence of Zstandard frames, one per flush. After decompression
-(`zstd -dc`), the log has the same bytes as an uncompressed log. All commands read both formats, and detect the format by the first bytes.
-If the process was killed, readers can read everything that was flushed, and also the existing part of an incomplete last frame.
+(`zstd -dc`), the log has the same bytes as an uncompressed log. All commands read both formats, and detect the format from the first bytes
+of the file. If the process was killed, readers can read everything that was flushed, and also the existing part of an incomplete last frame.
 
 **Parquet.** `isrlab log convert` converts logs to a Parquet dataset and back, byte for byte. A session is a directory (`session=NAME`) of
 files whose rows are sorted by `seq`. The dataset has the columns of all kinds. A column is null if the kind of the row does not have it.
@@ -72,12 +72,14 @@ original text only if isrlab would format the event differently.
 example, the line names a broker that does not exist, a topic that no earlier line creates, a partition that the topic does not have, or a
 number out of range, such as offset −5.
 
-**Versions.** isrlab reads version {VERSION} of the format, which is the first version, and refuses newer versions. A new kind or a
-new column changes the version only if an older program would misinterpret the log. An older program refuses an unknown kind, and reports
-its line number. If the version changes, this page lists the changes, and logs of all older versions remain readable.
+**Versions.** isrlab reads version {VERSION} of the format, which is the first version, and refuses newer versions. A new kind or a new
+column changes the version only if an older version of isrlab would misinterpret the log. An older version rejects an event whose kind it
+does not know, and reports the number of the line. If the version changes, this page lists the changes, and logs of all older versions
+remain readable.
 """
 
-_KINDS: Final = """The source of a kind is the Kafka method, setting, or KIP that the event follows, or the part of isrlab that records the event.
+_KINDS: Final = """For each kind of event, the source is the Kafka method, setting, or KIP that the event is modeled on, or the part of
+isrlab that records the event.
 """
 
 
