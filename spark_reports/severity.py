@@ -74,7 +74,7 @@ def sorted_rows(rows: Sequence[tuple[object, ...]], columns: Sequence[str], wors
 
 
 def in_words(worst: Sequence[str]) -> str:
-    """Return a text that describes the order of severity."""
+    """Return a description of the order of severity."""
     words = [
         name.removeprefix(LEAST).removesuffix("_us").replace("_", " ") + (", lowest first" if name.startswith(LEAST) else "")
         for name in worst

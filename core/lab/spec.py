@@ -47,8 +47,8 @@ class Pace(enum.StrEnum):
     TIMELINE = "timeline"
     """Virtual time advances automatically. Fetchers, heartbeats, and checks run automatically."""
     BY_HAND = "by-hand"
-    """In by-hand mode, each fetch, response, fencing, and check is a separate step. All other messages arrive immediately. Virtual time
-    advances only with the act `wait`.
+    """In by-hand mode, each fetch, each response, each fencing of a broker, and each check is a separate step. All other messages arrive
+    immediately. Virtual time advances only with the act `wait`.
     """
 
 

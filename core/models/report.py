@@ -112,7 +112,7 @@ def counts(
     """Count what happened to the clients' requests, given the final rows of the authoritative copy.
 
     Args:
-        account: the account of the clients' requests.
+        account: the clients' requests and how they ended.
         authority: the authoritative server; empty if there is none.
         final: the rows of the authoritative copy.
         places: the rows of the authoritative copy, by offset, sequence number, or GTID.

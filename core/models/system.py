@@ -36,7 +36,7 @@ class ReplicationSystem(Simulation):
         model: the name of the model.
         traffic: the traffic between the servers.
         servers, clients: the servers and clients, by name.
-        account: the account of the clients' requests.
+        account: the clients' requests and how they ended.
         dead_for_good: the servers whose machines are permanently lost.
     """
 

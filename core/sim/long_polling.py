@@ -18,9 +18,9 @@ between them takes a fixed time in each direction, the network knows each messag
 single message is at any time, and when the last request was sent and arrived.
 
 The elision ends before the cycle of messages can be broken: when a node withdraws its statement, pauses, or dies, when a link changes, or
-when a connection is given up. The kernel then restores the state that it would have reached without elision. The kernel tells each node the
-time of its last request. The kernel then puts the message that is in transit into the agenda, or makes the server let the request wait. The
-simulation continues as if every message had been sent. Elision does not change the events; it only makes a run faster.
+when a connection is abandoned. The kernel then restores the state that it would have reached without elision. The kernel tells each node
+the time of its last request. The kernel then puts the message that is in transit into the agenda, or makes the server let the request wait.
+The simulation continues as if every message had been sent. Elision does not change the events; it only makes a run faster.
 
 For exact results, the order of entries that are due at the same time must not depend on when they were scheduled. Therefore, the
 empty messages of long polls and their timers have fixed places in the agenda: before everything else that is due at that time,
@@ -42,8 +42,8 @@ from core.sim.journal import Journal
 from core.sim.messages import Timer
 
 CLIENT_TIMERS: Final = -(1 << 96)
-"""The difference between a poll's order in the agenda and the order of its client's timer. The difference is so large that the timers of
-all clients come before the messages of all polls.
+"""The number that is added to a poll's `order` to get the place of its client's timers in the agenda. The number is so far below 0 that the
+timers of all clients come before the messages of all polls.
 """
 
 NOT_YET: Final = -1
@@ -118,7 +118,7 @@ class LongPoll:
         there, back, wait: how long each stage of the cycle takes, in µs.
         began: the time at which the first skipped answer would have been sent. If the elision began with a request, `began` is the time of
             the empty answer that would have triggered that request.
-        elided_at: the time at which the elision began, virtual µs.
+        elided_at: the virtual time at which the elision began, in µs.
         cause: the sequence number of the event that caused all messages of the cycle.
     """
 
@@ -279,15 +279,15 @@ class LongPoll:
         return NOT_YET if began <= self.began else began - self.wait
 
     def sent_at(self) -> int:
-        """Return the time at which the last elided request left; `NOT_YET` if no elided request has left."""
+        """Return the time at which the last skipped request left the client; `NOT_YET` if no skipped request has left yet."""
         return self._sent_at(*self._cycle()) if self.elided else NOT_YET
 
     def arrived_at(self) -> int:
-        """Return the time at which the last elided request arrived; `NOT_YET` if no elided request has arrived."""
+        """Return the time at which the last skipped request arrived at the server; `NOT_YET` if no skipped request has arrived yet."""
         return self._arrived_at(*self._cycle()) if self.elided else NOT_YET
 
     def is_regular(self, within: int) -> bool:
-        """Return whether the poll is elided, at most `within` µs pass between its requests, and an elided request has arrived."""
+        """Return whether the poll is elided, at most `within` µs pass between its requests, and a skipped request has arrived."""
         return self.elided and self.there + self.back + self.wait <= within and self.arrived_at() != NOT_YET
 
     def stage(self) -> tuple[Stage | None, int]:
@@ -302,7 +302,7 @@ class LongPoll:
         return Stage.WAIT, began + self.there + self.back + self.wait
 
     def waits_until(self) -> int:
-        """Return the time at which the wait of an elided request at the server ends at the latest; -1 if no request is waiting."""
+        """Return the latest time at which the server stops letting a skipped request wait; -1 if no request is waiting."""
         stage, due = self.stage()
         return due if stage is Stage.WAIT else -1
 

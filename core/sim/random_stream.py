@@ -25,6 +25,6 @@ class RandomStream(Random):
         return super().getrandbits(k)
 
     def random(self) -> float:
-        """Return a random number of 53 bits that is at least 0 and less than 1."""
+        """Return a random number with 53 bits of precision that is at least 0 and less than 1."""
         self.drawn += 2
         return super().random()

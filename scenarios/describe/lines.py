@@ -1,7 +1,7 @@
 """Finds the lines of `kafka-topics --describe` in pasted text, and splits them into columns.
 
 Prompts and command lines are skipped. Color codes, Windows line endings, quote marks, and log prefixes are removed, and spaces in place of
-tabs are accepted. A wrapped line is joined to the line that it continues. Every other line is ignored, and a note reports it.
+tabs are accepted. A wrapped line is joined to the line that it continues. All other lines are ignored, and notes report them.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def batch_sentence(life: Life) -> str:
 
 
 def outcome(trace: RecordTrace, life: Life) -> str:
-    """Return a text that says where a record is now and how long each part of its history took."""
+    """Return text that says where a record is now and how long each part of its history took."""
     holders = trace.holders(life)
     where = f"Now on {', '.join(f'b{broker}' for broker in holders)}" if holders else "Now on no broker"
     lost = "; LOST" if life.is_lost else ""

@@ -39,4 +39,6 @@ class GroupsImport:
 
 
 class GroupsError(InputError):
-    """The error for a text that describes no group. The message has the form `source:line: problem; remedy`."""
+    """The error that is raised if pasted text describes no group, or if no cluster can have the groups that it describes. The message has
+    the form `source:line: problem; remedy`.
+    """

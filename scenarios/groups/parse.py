@@ -92,7 +92,7 @@ class _Reader:
         self._named = ""
 
     def read(self, text: str, source: str) -> None:
-        """Read a text, and collect the groups that it describes."""
+        """Read pasted text, and collect the groups that it describes."""
         self._source, self._named = source, ""
         table: Table | None = None
         in_command = found_row = False

@@ -1,4 +1,4 @@
-"""Parses watchpoints as people type them.
+"""Parses watchpoints in the form in which users type them.
 
 lost > 0                     a condition of the script language: stop when it becomes true
 isr(orders-0) changes        stop when a reading changes

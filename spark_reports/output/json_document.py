@@ -3,8 +3,8 @@
 The form is `{"isrlab": "report", "version": 1, "totals": …, "tables": …, "summaries": {name: [row, …]}}`.
 
 `totals` contains the figures for all sessions together, computed from all rows. For each table, `tables` contains the number of `rows` and
-the number of rows that are `shown`. If there are more rows than can be shown, only the worst rows are shown. `order` names the columns that
-define the worst rows. A leading `-` in the name of a column means that the smallest value is the worst.
+the number of rows that are `shown`. If there are more rows than can be shown, only the worst rows are shown. `order` names the columns by
+which the rows are sorted to find the worst ones. A leading `-` in the name of a column means that the smallest value is the worst.
 """
 
 from __future__ import annotations

@@ -76,7 +76,9 @@ def joined(states: Sequence[Row]) -> int:
 
 
 def _room(lanes: int) -> int:
-    """Return the maximum number of bars in a stripe of a chart with the given number of lanes."""
+    """Return the maximum number of bars in a stripe of `timeline`, given the number of lanes. Each partition has a lane, and each lane has
+    three stripes: the leader, the ISR, and the availability.
+    """
     return max(12, SEGMENTS // (3 * max(1, lanes)))
 
 

@@ -29,9 +29,9 @@ def remote_lines_to_rows(
 ) -> DataFrame:
     """Return the events of the given kinds from all logs, with the given columns, and every unusable line.
 
-    The result has the columns `session` and `bad`, the fields that all events have, and those of `columns` that frequent kinds have. The
-    remaining columns are in `rest`, which is null for frequent kinds. `bad` is true for a line that is not JSON, has a field with a wrong
-    type, has an unknown kind, or lacks one of `columns` that its kind requires.
+    The result has the columns `session` and `bad`, the fields that all events have, and those of `columns` that events of frequent kinds
+    have. The remaining columns are in `rest`, which is null for events of frequent kinds. `bad` is true for a line that is not JSON, has a
+    field with a wrong type, has an unknown kind, or lacks one of `columns` that its kind requires.
 
     Args:
         staging: a directory on this machine for links with plain names, which are needed because Spark interprets some characters in paths;

@@ -19,7 +19,7 @@ class Result:
         rows: all rows, sorted by the keys, or the worst rows, worst first, if `more` is not 0; values are str, int, bool, or None.
         more: the number of rows that the table has in addition to `rows`.
         by_row: whether the first column contains the name of a figure; if so, this name determines the unit of the values in the row.
-        worst: the columns that define the worst rows (`severity`).
+        worst: the columns by which the rows are sorted to find the worst ones (`severity`).
     """
 
     name: str

@@ -22,7 +22,7 @@ from core.sim.units import SECOND
 from tui.analysis.per_state_cache import cached_per_state
 
 FIRST_STEP: Final = SECOND // 5
-"""The initial interval between samples, in virtual µs. The interval doubles whenever there are more than `MOST` samples."""
+"""The initial interval between samples, in µs of virtual time. The interval doubles whenever there are more than `MOST` samples."""
 
 MOST: Final = 2_000
 """The maximum number of samples of a metric."""

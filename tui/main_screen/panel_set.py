@@ -80,7 +80,7 @@ class PanelSet:
 
     @property
     def shows_everything(self) -> bool:
-        """Whether the inspector shows the partition, the broker, and the event one below another."""
+        """Whether the inspector stacks the partition, the broker, and the event vertically."""
         return self.layout is not None and self.layout.size is SizeClass.WIDE and not self.layout.scenario
 
     def place(self, layout: Layout) -> None:

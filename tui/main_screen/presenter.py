@@ -217,7 +217,7 @@ class Presenter:
             paint: the palette.
             width: the width of a line in cells.
             rows: the number of lines that will be visible; 0 for all.
-            everything: whether to show the partition, the broker, and the event one below another.
+            everything: whether to stack the partition, the broker, and the event vertically.
         """
         context = self.context(frame)
         if everything:
@@ -240,7 +240,7 @@ class Presenter:
         return paint_partition(p, frame.view, paint, width, rows, left=left, unclean=unclean)
 
     def _everything_in_full(self, frame: Frame, context: ActionContext, paint: Palette, width: int) -> tuple[str, list[Strip], str]:
-        """Paint the partition, the broker, and the event one below another. If no event is selected, paint the last notable event."""
+        """Paint the partition, the broker, and the event, stacked vertically. If no event is selected, paint the last notable event."""
         lines: list[Strip] = []
 
         def section(title: str, content: list[Strip], note: str = "") -> None:

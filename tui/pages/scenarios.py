@@ -58,7 +58,7 @@ class ScenarioEntry:
 
 
 def topic_of(name: str) -> str:
-    """Return the subject area of a scenario, according to its ID."""
+    """Return the subject area that the first letter of a scenario's ID stands for; `OTHER` if the scenario's name contains no ID."""
     first = name.partition("-")[0]
     return TOPICS.get(first[:1], OTHER) if first[1:].isdecimal() else OTHER
 

@@ -105,7 +105,7 @@ def _complete_delayed_operations(partition: Partition) -> None:
 
 
 def stop_partition(partition: Partition) -> None:
-    """Complete the operations that are waiting at a removed partition (`ReplicaManager#completeDelayedOperationsWhenNotPartitionLeader`)."""
+    """Complete the operations that are waiting on a removed partition (`ReplicaManager#completeDelayedOperationsWhenNotPartitionLeader`)."""
     if partition.is_leader:
         partition.broker.account.leadership_ended(partition.tp, partition.log)
         partition.leader = NO_LEADER
@@ -115,7 +115,7 @@ def stop_partition(partition: Partition) -> None:
 
 
 def mark_offline(partition: Partition) -> None:
-    """Fail the operations that are waiting at a partition whose log directory failed (`Partition#markOffline`)."""
+    """Fail the operations that are waiting on a partition whose log directory failed (`Partition#markOffline`)."""
     if partition.is_leader:
         partition.broker.account.leadership_ended(partition.tp, partition.log)
     _refuse_delayed_produce(partition, errors.KAFKA_STORAGE_ERROR)

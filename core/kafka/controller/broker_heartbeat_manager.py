@@ -1,6 +1,6 @@
 """The heartbeat state of brokers: which brokers are alive, and which state each broker enters next (Kafka: `BrokerHeartbeatManager`).
 
-The heartbeat state is kept in memory only; it is not in the metadata log. All times are virtual µs that the caller passes in.
+The heartbeat state is kept in memory only; it is not in the metadata log. All times are virtual times, in µs, that the caller passes in.
 """
 
 from __future__ import annotations

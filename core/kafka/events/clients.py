@@ -175,7 +175,7 @@ class DuplicateDropped(Event, kind="duplicate-dropped", source="ProducerStateEnt
 class ProducerEpochBumped(
     Event, kind="producer-epoch-bumped", source="TransactionManager#requestIdempotentEpochBumpForPartition", level=NOTABLE
 ):
-    """An idempotent producer started a new epoch with sequence 0 in a partition, because it does not know whether a batch was appended."""
+    """An idempotent producer started a new epoch with sequence 0 in a partition, because it did not know whether a batch had been appended."""
 
     producer: str
     topic: str

@@ -381,8 +381,8 @@ def _twice(outputs: list[OutputRecords], copies: int) -> list[Harm]:
 
 
 def _half(outputs: list[OutputRecords], missing: OffsetSet) -> list[Harm]:
-    """Return the cases of harm of kind `half`, in which output is only partly visible. Each case names the process that wrote the last
-    visible output, and the event of that output.
+    """Return the cases of harm of kind `half`, in which output is only partly visible. Each `Harm` contains the process and the event that
+    produced the last visible output.
     """
     found = []
     for each in reversed(outputs):

@@ -13,7 +13,7 @@ from core.models.tolerance import CopiesNeeded
 from core.sim.units import format_duration
 
 COLUMNS: Final = ("acked", "lost", "dirty", "stale", "own", "back", "no write", "no read", "median", "longest")
-"""The titles of the columns that count harm to clients."""
+"""The titles of the columns that show how clients are affected."""
 
 COPY_COLUMNS: Final = ("exposed", "exposed·s", "sent", "per write", "1 loss", "2 losses")
 """The titles of the columns for the exposure of writes, the replication traffic, and the number of copies that are needed."""
@@ -27,7 +27,7 @@ MEANINGS: Final = (
     "no write, no read: how long probes found no server that answered",
     "median, longest: the median and the maximum latency of acknowledged writes",
 )
-"""The meanings of the columns that count harm to clients."""
+"""The meanings of the columns that show how clients are affected."""
 
 COPY_MEANINGS: Final = (
     "exposed: the maximum number of acknowledged writes that no possible new primary had",
@@ -89,7 +89,7 @@ def seconds(us: int) -> str:
 
 
 def text_table(variants: Sequence[Variant], reports: Sequence[Report]) -> list[str]:
-    """Return the lines of the table that counts harm to clients, with a row for each system."""
+    """Return the lines of the table that shows how clients are affected, with a row for each system."""
     return _aligned([("", *COLUMNS), *((each.name, *cells(report)) for each, report in zip(variants, reports, strict=True))])
 
 
@@ -111,7 +111,7 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def markdown_table(titles: Sequence[str], reports: Sequence[Report]) -> list[str]:
-    """Return the lines of the table that counts harm to clients, in Markdown."""
+    """Return the lines of the table that shows how clients are affected, in Markdown."""
     return markdown(COLUMNS, titles, [cells(report, why_stale=True) for report in reports])
 
 

@@ -28,7 +28,7 @@ class RetainedEvents(ReprMixin):
 
     Attributes:
         event_buffer: the events of the branch that are still in memory.
-        acts: the acts of the branch.
+        acts: the acts that were performed in the branch.
         place: `Position.place` of the last moment that the events cover.
         step_index: the sequence number of the last event of each step.
     """

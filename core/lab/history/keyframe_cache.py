@@ -215,7 +215,7 @@ class KeyframeCache:
 
 
 def _replicas(cluster: ClusterLike) -> int:
-    """Return the approximate number of replicas of a cluster at the start; 0 if the cluster is not a `Cluster`."""
+    """Return the approximate number of replicas of a cluster at the start; 0 if the simulated system is not a Kafka cluster (`Cluster`)."""
     if not isinstance(cluster, Cluster):
         return 0
     return sum(len(topic.assignment) or topic.partitions * topic.replication_factor for topic in cluster.spec.topics)

@@ -131,7 +131,7 @@ class PlayableCluster(ReprMixin):
         self.cluster.run_until(time_us)
 
     def snapshot(self) -> PlayableClusterSnapshot | None:
-        """Return the current state; None if the cluster is not a `Cluster`."""
+        """Return the current state; None if the simulated system is not a Kafka cluster (`Cluster`)."""
         return PlayableClusterSnapshot(self.cluster.snapshot()) if isinstance(self.cluster, Cluster) else None
 
     def after_act(self) -> None:

@@ -99,7 +99,7 @@ class ReplayRun:
         playable: the `Playable` that executes the steps.
         cluster: the cluster of `playable`.
         event_tap: the receiver of the events.
-        acts: all acts of the branch, including those that are still to come.
+        acts: all acts that were performed in the branch, including those that the run has not repeated yet.
         steps: the number of steps that have been executed so far.
         acts_done: the number of acts that have been performed so far.
         step_index: the sequence number of the last event of each step or act.
@@ -302,7 +302,7 @@ class BranchReplay:
 
         Args:
             start: the function that builds the `Playable`.
-            acts: the acts of the branch.
+            acts: the acts that were performed in the branch.
             end: the position at which the replay ends.
             sink: the function that receives the events.
         """

@@ -53,11 +53,11 @@ def cluster_gauges(cluster: ClusterNodes) -> list[Sample]:
 
 
 def delayed_fetches(broker: Broker) -> tuple[int, int]:
-    """Return the number of fetches in a broker's purgatory, and the sum of the numbers of partitions at which each of these fetches waits.
+    """Return the number of fetches in a broker's purgatory, and the sum of the numbers of partitions on which each of these fetches waits.
 
     Kafka: `DelayedOperationPurgatory#numDelayed`, `#watched`.
 
-    A follower's fetch waits at every partition of its session. A consumer's fetch waits at every partition that it requests. Kafka also
+    A follower's fetch waits on every partition of its session. A consumer's fetch waits on every partition that it requests. Kafka also
     counts completed fetches until their watchers are purged (at most 1,000). The laboratory does not count completed fetches.
     """
     sizes = [len(session.partitions) for session in broker.fetch_manager.sessions.values() if session.expires_at() >= 0]

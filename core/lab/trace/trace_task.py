@@ -24,7 +24,7 @@ class TraceTask(BranchReplay):
 
         Args:
             start: the function that builds the `Playable` in its initial state.
-            acts: the acts of the branch.
+            acts: the acts that were performed in the branch.
             end: the position at which the trace ends.
             tp: the partition to trace.
             offset: the offset to trace.

@@ -267,8 +267,8 @@ class IncrementalView:
             offsets_changed.pop(tp, None)
 
     def _mark_slow_disks(self) -> None:
-        """Mark the partitions on slow disks as changed, because the delay of writes to these disks changes without an event. When writes to
-        a disk no longer wait, mark its partitions once more.
+        """Mark the partitions on slow disks as changed, because the delay of writes to these disks changes without an event. When writes no
+        longer have to wait for a disk, mark the disk's partitions as changed one last time.
         """
         slow = {number: None for number, broker in self.cluster.brokers.items() if broker.log_directories.write_wait()}
         for broker in self._slow | slow:

@@ -18,7 +18,7 @@ _PERCENTS = {"p50": 50, "p95": 95, "p99": 99, "max": 100}
 
 
 def service_views(cluster: ClusterNodes) -> tuple[ServiceView, ...]:
-    """Return the views of all workers of delay services, and of each service."""
+    """For each delay service, return a view of the whole service, followed by a view of each of its workers."""
     services: dict[str, list[DelayWorker]] = {}
     for client in cluster.clients.values():
         if isinstance(client, DelayWorker):

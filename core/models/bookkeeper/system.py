@@ -67,7 +67,7 @@ class BookKeeper(ReplicationSystem):
         return max(owners)[1] if owners else ""
 
     def electable(self) -> tuple[str, ...]:
-        """Return the running bookies, because a writer that recovers the ledger finds the acknowledged entries on them."""
+        """Return the running bookies, from which a writer that recovers the ledger can read the acknowledged entries."""
         return tuple(name for name in self.running() if isinstance(self.servers[name], Bookie))
 
     def check_promotion(self, act: acts.Promote) -> None:

@@ -177,7 +177,7 @@ class MySQL(ReplicationSystem):
                 client.target = name
 
     def repair(self) -> None:
-        """End all faults, and make all servers replicate from the current source, as a careless operator does."""
+        """End all faults, and make all servers replicate from the current source, as a careless operator would."""
         super().repair()
         for name in self.running():
             if name != self.source and self.server(name).source != self.source:

@@ -1,7 +1,7 @@
 """Writes the result of a sweep to files.
 
-`runs.csv` has a row for each run. `cells.csv` and `cells.json` have an entry for each cell. `losses/*.yaml` contains the first losing seeds
-of each cell as scenarios. `sweep.html` shows everything.
+`runs.csv` has a row for each run. `cells.csv` and `cells.json` have an entry for each cell. `losses/*.yaml` contains scenarios that repeat
+the first runs with a loss of each cell. `sweep.html` shows everything.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from spark_reports.sweep.statistics.cell_results import SweepResult
 from spark_reports.tables.csv_files import csv_value
 
 SCENARIOS: Final = 5
-"""The number of losing seeds of a cell that are written as scenarios."""
+"""The maximum number of runs of a cell that are written as scenarios."""
 
 
 def write_results(out: Path, outcome: SweepResult, runs: Sequence[Run], say: Callable[[str], None] = lambda _: None) -> None:

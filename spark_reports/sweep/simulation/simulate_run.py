@@ -27,8 +27,8 @@ class Run:
         simulated_us: the total virtual time of the episodes, in µs.
         faults: the number of faults that began within the horizon.
         events: the number of events that the episodes recorded.
-        acked, failed, duplicated: the numbers of acknowledged records, of records that were given up, and of records that retries appended
-            again.
+        acked, failed, duplicated: the numbers of acknowledged records, of records that producers gave up on, and of records that retries
+            appended again.
         lost: the number of permanently lost records; each record counts once.
         lost_acknowledged, lost_read: the number of lost records that were acknowledged, and the number of lost records that a consumer has
             read.
@@ -39,8 +39,8 @@ class Run:
         not_whole: the number of episodes that ended before the cluster had recovered.
         unanswered: the number of records without an answer at the end of an episode.
         latencies: the produce latencies of acknowledged records, in µs, as pairs of bucket and count.
-        waits: the waiting times of unacknowledged records until they were given up or the episode ended, in µs, as pairs of bucket and
-            count.
+        waits: the waiting times of unacknowledged records until a producer gave up on them or the episode ended, in µs, as pairs of bucket
+            and count.
     """
 
     cell: int

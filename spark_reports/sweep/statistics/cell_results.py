@@ -16,7 +16,7 @@ PERCENTILES: Final = (0.5, 0.99, 0.999)
 """The percentiles of produce latency."""
 
 SHOWN_SEEDS: Final = 8
-"""The maximum number of losing seeds that the notes list."""
+"""The maximum number of seeds of runs with a loss that the notes list."""
 
 
 @attrs.frozen
@@ -28,7 +28,7 @@ class CellResult:
         runs: the number of runs.
         settled: whether the cell got no more runs because its confidence interval was narrow enough.
         losing: the seeds of the runs that lost acknowledged records, in order.
-        loss: the probability of a loss within the horizon, estimated from the proportion of losing runs.
+        loss: the probability of a loss within the horizon, estimated from the proportion of runs with a loss.
         lost_acknowledged: the mean number of lost acknowledged records per run.
         lost_acknowledged_most: the number of lost acknowledged records in the worst run.
         lost_read, lost_read_most: the mean number, per run, of lost records that a consumer had read (acknowledged or not), and the number

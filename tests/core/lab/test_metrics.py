@@ -336,7 +336,7 @@ def gauge(cluster: Cluster, name: str, broker: int, attribute: str = "Value") ->
 
 
 def test_fetches_that_wait_are_in_the_purgatory() -> None:
-    """A follower's fetch waits at every partition of its session, and a consumer's fetch at every requested partition. Fetch elision makes
+    """A follower's fetch waits on every partition of its session, and a consumer's fetch on every requested partition. Fetch elision makes
     no difference.
     """
     spec = ClusterSpec(

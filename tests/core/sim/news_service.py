@@ -14,7 +14,7 @@ from core.sim.random_stream import RandomStream
 from core.sim.simulation import Simulation
 
 TIMEOUT = 60
-"""The time after which a client gives up an ask, in µs."""
+"""The time after which a client gives up on a request, in µs."""
 
 
 class Ask(NamedTuple):

@@ -1,1 +1,1 @@
-"""Requests that are waiting at a partition until the high watermark advances or the leadership changes."""
+"""Requests that are waiting for the high watermark of a partition to advance, or for the leadership of the partition to change."""

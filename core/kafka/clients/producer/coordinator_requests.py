@@ -53,7 +53,7 @@ class TransactionalClient(Protocol):
         """Close the connection to a broker that has not responded in time."""
 
     def has_incomplete_batches(self) -> bool:
-        """Return whether some batches are neither acknowledged nor given up."""
+        """Return whether some batches are neither acknowledged nor abandoned."""
 
     def abort_batches(self, error: str, /, *, unsent_only: bool) -> None:
         """Give up on all batches, or only on those that were never sent."""

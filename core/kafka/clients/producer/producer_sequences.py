@@ -1,6 +1,6 @@
 """The producer ID, epoch, and sequence numbers of an idempotent producer (Kafka: `TransactionManager`, `TxnPartitionMap`).
 
-A batch gets its sequence numbers when it is sent for the first time, and keeps them until it is acknowledged or given up. If it is not
+A batch gets its sequence numbers when it is sent for the first time, and keeps them until it is acknowledged or abandoned. If it is not
 known whether a batch was appended, the batch's sequence numbers cannot be used again, so the producer starts a new producer epoch (since
 2.5, KIP-360) or gets a new producer ID (before 2.5).
 """
@@ -31,7 +31,7 @@ class PartitionSequences:
         next_sequence: the sequence number of the next record.
         last_acked: the sequence number of the last acknowledged record; NONE if there is none.
         last_acked_offset: the offset of the last acknowledged record; NONE if there is none.
-        in_flight: the batches that have sequence numbers and are neither acknowledged nor given up, in the order of these numbers.
+        in_flight: the batches that have sequence numbers and are neither acknowledged nor abandoned, in the order of these numbers.
     """
 
     __slots__ = ("in_flight", "last_acked", "last_acked_offset", "next_sequence", "producer_epoch", "producer_id")
@@ -173,11 +173,11 @@ class ProducerSequences:
         return True
 
     def failed(self, batch: ProducerBatch, error: str, *, known_lost: bool) -> None:
-        """Record that a batch was given up (`TransactionManager#handleFailedBatch`).
+        """Record that the producer gave up on a batch (`TransactionManager#handleFailedBatch`).
 
         Args:
-            batch: the batch that the producer gave up on.
-            error: the error that made the producer give up the batch.
+            batch: the abandoned batch.
+            error: the error that made the producer give up on the batch.
             known_lost: whether it is certain that the leader did not append the batch. If `known_lost` is true, the batch's sequence
                 numbers can be used again.
         """

@@ -37,7 +37,7 @@ class Sender(RecordAccumulator):
         sequences: the producer ID and sequence numbers of an idempotent producer; None without idempotence.
         transactions: the transactions of the producer; None if the producer has no transactional.id.
         acked: the number of records that were acknowledged.
-        failed: the number of records that were given up.
+        failed: the number of records that the producer gave up on.
         retries: the total number of retries of all batches.
         last_latency: the latency of the last acknowledged batch, in µs; -1 if there is none.
     """

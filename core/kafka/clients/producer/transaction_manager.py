@@ -2,7 +2,7 @@
 
 The application requests the next step: initialize, begin, commit, or abort. For each step, the manager sends requests to the transaction
 coordinator, one at a time. Before transaction.version 2, the first batch for a partition is sent only after the coordinator has added the
-partition to the transaction. The transaction ends only when every batch is acknowledged or given up.
+partition to the transaction. The transaction ends only when every batch is acknowledged or abandoned.
 """
 
 from __future__ import annotations

@@ -87,7 +87,9 @@ class ClassicMembers:
             self.broker.reply(sender, JoinGroupResponse(request.correlation, error, request.member_id))
 
     def _join_consumer_group(self, cache: GroupCache, group: ConsumerGroup, request: JoinGroupRequest, sender: str) -> str:
-        """Let a client join, or let a member take its next step. Return the error, or NONE (`#classicGroupJoinToConsumerGroup`)."""
+        """Let a client join, or let a member take its next step (`#classicGroupJoinToConsumerGroup`). Return the error that the caller must
+        send to the client; NONE if this method takes care of the response.
+        """
         changes, joins = self.changes, self.classic.joins
         metadata = cache.group(group.name)
         member_id = request.member_id or joins.new_member_id(cache, metadata.classic, request, bare=True)

@@ -152,7 +152,7 @@ def test_metadata_are_asked_for_every_five_minutes() -> None:
 
 
 def test_a_batch_under_way_is_given_up_after_delivery_timeout_ms() -> None:
-    """The batch is not only given up when its request times out, because the last attempt may have begun late."""
+    """The batch is not only abandoned when its request times out, because the last attempt may have begun late."""
     bench = ProducerBench(newer=False)
     bench.producer.produce(1, 100, 0)
     bench.run(20_000)

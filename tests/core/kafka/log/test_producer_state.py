@@ -211,7 +211,9 @@ def test_a_batch_whose_answer_was_lost_is_written_again_by_the_retry(acks: str, 
 
 
 def test_an_expired_batch_is_followed_by_a_new_epoch() -> None:
-    """There is no leader for longer than delivery.timeout.ms: the batch is given up, and the next batches continue in a new producer epoch."""
+    """There is no leader for longer than delivery.timeout.ms: the batch is abandoned, and the next batches continue in a new producer
+    epoch.
+    """
     cluster, events = made()
     cluster.do(acts.Produce("t", 5, producer="app", idempotence=True))
     cluster.run_until(1_000_000)

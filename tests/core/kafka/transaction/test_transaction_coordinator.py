@@ -425,7 +425,7 @@ def test_txn_10_only_the_owner_answers() -> None:
     ],
 )
 def test_txn_09_errors_of_the_log(log_error: str, answer: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """TXN-09: the error that a client gets if the transaction log has an error. The transition is given up."""
+    """TXN-09: the error that a client gets if the transaction log has an error. The transition is abandoned."""
     bench = CoordinatorBench()
     bench.init()
     monkeypatch.setattr(
