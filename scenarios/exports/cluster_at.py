@@ -16,7 +16,7 @@ def cluster_at(source: str, at: int | None, *, log: bool, release: Release | Non
     """Replay an event log or run a scenario up to a virtual time in µs, or to its end if the time is None, and return its cluster.
 
     Args:
-        source: the file of the log, or the scenario.
+        source: the path of the event log, or the scenario.
         at: the virtual time in µs; None for the end.
         log: whether the source is an event log.
         release: the release under which a scenario runs; None for the newest of its releases; a log always runs under its own release.

@@ -33,7 +33,7 @@ def observe_session(
     The replay of a log compares every event with the log, so the observer sees exactly the events in the log.
 
     Args:
-        source: the file of the log, or the scenario.
+        source: the path of the event log, or the scenario.
         at: the virtual time in µs; None for the end.
         observer: the object that observes the events and records of the session.
         log: whether the source is an event log.

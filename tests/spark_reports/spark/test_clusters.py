@@ -56,7 +56,7 @@ def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, 
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the file of a grid. The directory `alone` next to it contains the results that processes on this machine computed."""
+    """Return a directory with a grid file. Its subdirectory `alone` contains the results that processes on this machine computed."""
     place = tmp_path_factory.mktemp("grid")
     (place / "grid.yaml").write_text(TEXT.replace("every: 2h", "every: 30m").replace("  min.insync.replicas: [1, 2]\n", ""))
     grid = load_grid(place / "grid.yaml")

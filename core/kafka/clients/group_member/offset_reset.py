@@ -35,7 +35,7 @@ class Target(NamedTuple):
     Attributes:
         option: the name of the tool's option.
         number: the value of `to-offset` or `shift-by`, or the target time in µs for `to-datetime` and `by-duration`.
-        offsets: the offsets in the file of `from-file`.
+        offsets: the offsets in the file that `from-file` names.
     """
 
     option: str
