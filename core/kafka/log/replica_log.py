@@ -360,7 +360,7 @@ class ReplicaLog(ReadableLog):
         if count == len(self.starts) and offset >= self.leo:
             self.starts, self.terms, self.tail = (), (), None
         elif count:
-            self.starts = (max(self.starts[count - 1], offset), *self.starts[count:])
+            self.starts = (offset, *self.starts[count:])
             self.terms = self.terms[count - 1 :]
         if offset > self.log_start:
             self._start_at(offset)

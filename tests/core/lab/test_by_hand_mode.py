@@ -12,6 +12,7 @@ from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.errors import ActRefused
+from core.sim.messages import Timer
 from core.sim.units import SECOND
 from scenarios.releases import release_named
 
@@ -107,6 +108,8 @@ def test_a_broker_that_died_and_came_back_by_hand_lives_afterwards() -> None:
     cluster.run_until(cluster.now + 60 * SECOND)
     assert not any(broker.fenced for broker in cluster.view().brokers)
     assert all(len(partition.isr) == 3 for partition in cluster.view().partitions)
+    heartbeats = [entry.node for entry in cluster.agenda.entries if isinstance(entry.message, Timer) and entry.message.name == "heartbeat"]
+    assert sorted(heartbeats) == ["b1", "b2", "b3"], "a broker that came back has one timer for heartbeats, too"
 
 
 def test_a_broker_that_is_starting_or_frozen_meanwhile_goes_on_afterwards() -> None:

@@ -353,6 +353,18 @@ def test_isr_17_a_partition_that_a_new_session_lacks_gets_late(records: int) -> 
     assert [item.tp for item in bench.proposal().items] == [TP]
 
 
+def test_a_partition_whose_followers_are_all_at_the_log_end_is_not_checked_again_until_one_falls_behind() -> None:
+    bench = BrokerBench()
+    bench.partition_is((1, 2), (1, 2))
+    bench.broker.check_isr()
+    assert [*bench.broker.behind] == [TP]
+    bench.fetch(2, 0)
+    bench.broker.check_isr()
+    assert [*bench.broker.behind] == []
+    bench.produce(5)
+    assert [*bench.broker.behind] == [TP]
+
+
 @pytest.mark.parametrize(
     ("isr", "adding", "status"),
     [

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from core.kafka import events
+from core.kafka.clients.group_member.group_member import Phase
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
 from core.kafka.topic_spec import TopicSpec
@@ -238,3 +239,27 @@ def test_a_script_reads_groups() -> None:
     scenario = read_script(READINGS, "groups.yaml")
     result = run_scenario(scenario, Release.named("4.3"))
     assert result.held, list(result.lines(result))
+
+
+def test_a_member_that_crashes_within_a_batch_processes_no_other_record_and_does_not_return_to_poll() -> None:
+    run = Run(partitions=1)
+    run.cluster.do(acts.Produce("orders", 20))
+    run.join("m1", reset="earliest", record_time=US_PER_MS, crash_after_records=7)
+    run.at(10)
+    member = run.cluster.member("m1")
+    assert member is not None
+    assert [event.how for _, event in run.events(events.MemberEnded)] == ["crashed"]  # type: ignore[attr-defined]
+    assert (member.processed, member.phase, member.is_polling) == (7, Phase.ENDED, False)
+
+
+def test_a_member_whose_heartbeats_get_no_response_looks_up_the_coordinator_after_its_session_timeout() -> None:
+    """`HeartbeatThread#run`: `coordinator.sessionTimeoutExpired` precedes the timeout of the heartbeat itself, which is 30 s."""
+    run = Run()
+    run.join("m1")
+    run.at(10)
+    leader = run.cluster.partition_view(TopicPartition("__consumer_offsets", ord("g") % 3)).leader
+    run.cluster.do(acts.Pause(leader))
+    run.at(25)
+    (at, lost), *_ = run.events(events.CoordinatorLost)
+    assert lost.reason == "no heartbeat was answered within the session timeout"  # type: ignore[attr-defined]
+    assert 17 <= at <= 20.1

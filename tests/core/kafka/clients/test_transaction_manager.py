@@ -9,8 +9,16 @@ from typing import Any
 import pytest
 
 from core.kafka import errors
-from core.kafka.clients.producer.producer_transaction_state import VALID_SOURCES, IllegalStateError, ProducerTransactionState
+from core.kafka.clients.producer.producer_transaction_state import (
+    INIT,
+    SEND,
+    VALID_SOURCES,
+    IllegalStateError,
+    ProducerTransactionState,
+    impossible_call,
+)
 from core.kafka.clients.producer.transactional_load import TransactionalLoad
+from core.kafka.clients.producer.transactional_requests import AddPartitions, EndTxn, FindCoordinator, InitProducerId
 from core.kafka.messages import ProduceRequest
 from core.kafka.transaction.messages import (
     AddPartitionsToTxnRequest,
@@ -42,6 +50,46 @@ def test_the_table_of_transitions(target: ProducerTransactionState, former: Prod
     }
     assert target.can_follow(former) == (former in allowed[target])
     assert _S.FATAL_ERROR not in VALID_SOURCES
+
+
+def test_a_possible_call_has_no_reason_against_it() -> None:
+    assert impossible_call(INIT, _S.UNINITIALIZED, "tx", "") == ""
+    assert impossible_call(SEND, _S.IN_TRANSACTION, "tx", "") == ""
+    assert impossible_call(INIT, _S.READY, "tx", "") == (
+        "TransactionalId tx: Invalid transition attempted from state READY to state INITIALIZING"
+    )
+
+
+# --- requests to the coordinator -------------------------------------------------------------------------------------
+
+
+def test_waiting_requests_are_sent_in_the_order_of_their_priority() -> None:
+    """`TransactionManager.Priority`: the coordinator, the producer ID, partitions, the end of the transaction, and another epoch."""
+    queue = TransactionBench().manager.requests
+    in_order = [FindCoordinator("tx"), InitProducerId(-1, -1), AddPartitions((TP0,)), EndTxn(commit=True, version=0), InitProducerId(PRODUCER_ID, EPOCH)]
+    for request in reversed(in_order):
+        queue.enqueue(request)
+    assert [*queue.waiting] == in_order
+
+
+def test_a_coordinator_is_looked_up_once_at_a_time() -> None:
+    queue = TransactionBench().manager.requests
+    for key, group in (("tx", False), ("tx", False), ("g", True), ("g", True), ("tx", True)):
+        queue.look_up_coordinator(key, group)
+    lookups = [each for each in queue.waiting if isinstance(each, FindCoordinator)]
+    assert [(each.key, bool(each.group)) for each in lookups] == [("tx", False), ("g", True), ("tx", True)]
+
+
+@pytest.mark.parametrize(("left", "sent"), [(0, 1), (1, 0)])
+def test_no_request_is_sent_before_the_reconnect_backoff_ends(left: int, sent: int) -> None:
+    bench = TransactionBench()
+    bench.producer.connection_failed("b2")
+    bench.journal.now = bench.producer.reconnect_time("b2") - left
+    bench.manager.requests.send(AddPartitions((TP0,)))
+    assert len(bench.sent(AddPartitionsToTxnRequest)) == sent
+
+
+# --- initialization --------------------------------------------------------------------------------------------------
 
 
 def test_initialization_finds_the_coordinator_first() -> None:

@@ -215,6 +215,7 @@ def test_retention_by_bytes_keeps_at_least_so_much() -> None:
     log.update_high_watermark(20)
     assert segments.delete_old_segments(log, 0) == [segments.Deleted(0, 8, 2, "retention.bytes")]
     assert log.size == 12 * SIZE
+    assert [(run.start, run.end) for run in log.physical_runs(0)] == [(8, 20)], "the run begins at the first segment that is left"
 
 
 def test_segments_below_the_log_start_go() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from core.kafka.controller.quorum.kafka_raft_client import Role
+from core.kafka.controller.quorum.messages import VoteResponse
 from core.kafka.ids import TopicPartition
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
@@ -56,3 +58,14 @@ def test_d8_a_failover_raises_the_controller_epoch() -> None:
     assert view.controller_epoch > 1
     assert {broker.channel.controller for broker in cluster.brokers.values()} == {view.controller}
     assert not any(broker.fenced for broker in view.brokers)
+
+
+def test_a_voter_follows_the_leader_of_a_higher_epoch_that_a_vote_response_names() -> None:
+    """A response that names no leader only raises the epoch (`KafkaRaftClient#maybeHandleCommonResponse`)."""
+    cluster = cluster_of("c1", "c2", "c3")
+    assert cluster.quorum is not None
+    voter = cluster.quorum.voters["c1"]
+    voter._handle_vote_response(VoteResponse(7, "", granted=False, pre=False), "c2")
+    assert (voter.epoch, voter.role, voter.leader) == (7, Role.UNATTACHED, "")
+    voter._handle_vote_response(VoteResponse(8, "c3", granted=False, pre=False), "c2")
+    assert (voter.epoch, voter.role, voter.leader) == (8, Role.FOLLOWER, "c3")
