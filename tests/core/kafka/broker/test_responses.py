@@ -173,3 +173,14 @@ def test_6_delete_records_below_zero_is_out_of_range(bench: BrokerBench) -> None
     """Of all negative offsets, only -1 is valid: it means the high watermark (`Partition#deleteRecordsOnLeader`)."""
     delete_records(bench.partition(), -2)
     assert bench.told(events.DeleteRecordsRefused) == [(1, "t", 0, -2, 0, errors.OFFSET_OUT_OF_RANGE)]
+
+
+@pytest.mark.parametrize(("min_bytes", "armed"), [(1, False), (1_000, True)])
+def test_a_delayed_fetch_needs_no_timer_if_there_is_already_enough_to_send(bench: BrokerBench, min_bytes: int, armed: bool) -> None:
+    request = bench.fetch_request(2, 0, max_wait_ms=500)._replace(min_bytes=min_bytes)
+    bench.broker.handle(request, "b2")
+    (session,) = bench.broker.fetch_manager.sessions.values()
+    session.parked, session.timer_due = None, -1
+    session.mark_dirty(session.partitions[TP])
+    session.wait(request, bench.journal.now, 0)
+    assert (session.timer_due >= 0) is armed

@@ -239,10 +239,15 @@ def test_a_send_that_timed_out_does_not_block_later_ones() -> None:
     made.do(acts.Produce("orders", 1, config=(("linger.ms", "10"), ("max.block.ms", "5000"))))
     made.run_until(10 * SECOND)
     assert made.view().producers[0].failed == 1
+    made.do(acts.Produce("orders", 1))
+    made.run_until(14 * SECOND)
+    assert made.view().producers[0].failed == 1
+    made.run_until(16 * SECOND)
+    assert made.view().producers[0].failed == 2, "a later call blocks for max.block.ms of its own"
     for broker in (1, 2, 3):
         made.do(acts.Start(broker))
     made.run_until(60 * SECOND)
     made.do(acts.Produce("orders", 1))
     made.run_until(70 * SECOND)
     producer = made.view().producers[0]
-    assert (producer.sent, producer.acked, producer.failed) == (2, 1, 1)
+    assert (producer.sent, producer.acked, producer.failed) == (3, 1, 2)

@@ -333,3 +333,11 @@ def test_a_new_instance_takes_the_epoch_of_a_committed_offset() -> None:
     run.run_until(run.now + SECOND)
     assert consumer.epoch_of(0) == epoch
     assert consumer.in_flight
+
+
+def test_the_consumer_of_a_process_drops_its_fetch_when_the_producer_closes_the_connection() -> None:
+    """Both share one connection to each broker."""
+    process = start(cluster("4.3"))
+    fetched_from = next(iter(process.consumer.in_flight))
+    process.abandon_connection(fetched_from)
+    assert fetched_from not in process.consumer.in_flight

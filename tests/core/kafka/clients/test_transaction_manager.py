@@ -66,7 +66,13 @@ def test_a_possible_call_has_no_reason_against_it() -> None:
 def test_waiting_requests_are_sent_in_the_order_of_their_priority() -> None:
     """`TransactionManager.Priority`: the coordinator, the producer ID, partitions, the end of the transaction, and another epoch."""
     queue = TransactionBench().manager.requests
-    in_order = [FindCoordinator("tx"), InitProducerId(-1, -1), AddPartitions((TP0,)), EndTxn(commit=True, version=0), InitProducerId(PRODUCER_ID, EPOCH)]
+    in_order = [
+        FindCoordinator("tx"),
+        InitProducerId(-1, -1),
+        AddPartitions((TP0,)),
+        EndTxn(commit=True, version=0),
+        InitProducerId(PRODUCER_ID, EPOCH),
+    ]
     for request in reversed(in_order):
         queue.enqueue(request)
     assert [*queue.waiting] == in_order

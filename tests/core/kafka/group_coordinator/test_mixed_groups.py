@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from core.kafka import errors, events
+from core.kafka.group_coordinator.classic.group_records import GroupMetadataKey
 from core.kafka.group_coordinator.consumer.consumer_group import ConsumerGroup
 from core.kafka.group_coordinator.consumer.messages import ConsumerGroupHeartbeatRequest
 from core.kafka.group_coordinator.messages import GroupMembership, OffsetCommitRequest, OffsetFetchRequest
@@ -215,3 +216,14 @@ def test_a_classic_member_that_joins_again_and_does_not_sync_is_removed_after_it
     assert one.answer(number).error == errors.NONE
     assert told == [errors.REBALANCE_IN_PROGRESS, errors.UNKNOWN_MEMBER_ID]
     assert list(consumer(group).members) == [one.member_id, modern.member_id]
+
+
+def test_batches_of_a_coordinator_are_of_no_producer_id_and_of_no_transaction(group: Group) -> None:
+    """The coordinator writes them itself, so they are no batches of a client, either (`batch_id`)."""
+    mixed(group)
+    log = group.cluster.brokers[group.broker].disk.logs[TopicPartition("__consumer_offsets", 0)]
+    batches = [batch for term in log.terms for batch in term.batches]
+    records = [record for batch in batches for record in batch.content]
+    assert {isinstance(record[0], GroupMetadataKey) for record in records} == {True, False}, "both protocols have written"
+    fields = {(each.batch_id, each.producer_id, each.producer_epoch, each.first_sequence, each.transactional) for each in batches}
+    assert fields == {(0, -1, -1, -1, False)}

@@ -11,7 +11,8 @@ from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
-from core.kafka.zookeeper.protocol import NODE_EXISTS, OK, Result
+from core.kafka.zookeeper.paths import PartitionState
+from core.kafka.zookeeper.protocol import NO_NODE, NODE_EXISTS, OK, Result
 from core.kafka.zookeeper_mode.control_plane import ZooKeeperControlPlane
 from core.kafka.zookeeper_mode.controller.reassignments import reassign_to
 from core.lab import acts
@@ -153,3 +154,22 @@ def test_a_controller_that_learns_of_another_one_resigns() -> None:
     assert not controller.active
     ((address, _, reason, _),) = [event[4:] for event in told if event[3] == events.ControllerResigned.kind]
     assert (address, reason) == (controller.broker.address, f"b{winner} is controller")
+
+
+def test_a_controller_does_not_change_partitions_that_a_newer_controller_has_changed_or_that_are_deleted() -> None:
+    """`PartitionStateMachine#doElectLeaderForPartitions`: "the controller epoch in zk is larger", and a state that does not exist."""
+    run = cluster("2.4", [])
+    run.run_until(SECOND)
+    (controller,) = [broker.kafka_controller for broker in run.brokers.values() if broker.kafka_controller.active]
+    epoch, asked, completed = controller.context.epoch, list[TopicPartition](), list[bool]()
+
+    def state(controller_epoch: int) -> Result:
+        return Result(OK, PartitionState(1, 0, (1, 2), controller_epoch, "test"), 3)
+
+    def decide(tp: TopicPartition, _: object) -> None:
+        asked.append(tp)
+
+    gone = TopicPartition("gone", 0)
+    results = (state(epoch + 1), state(epoch), Result(NO_NODE))
+    controller.partitions._states_read(results, [HERE, MOVING, gone], decide, "test", None, lambda *_: completed.append(True), ())
+    assert (asked, completed) == ([MOVING], [True])
