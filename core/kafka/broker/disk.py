@@ -201,21 +201,13 @@ class Disk:
                 count += 1
         return count
 
-    def checkpoint_recovery_points(self) -> list[TopicPartition]:
-        """Write the recovery points of logs that have grown. Return the partitions whose logs have a new segment.
-
-        Kafka: `LogManager#checkpointLogRecoveryOffsets`.
-        """
-        rolled = []
+    def checkpoint_recovery_points(self) -> None:
+        """Write the recovery points of logs that have grown (`LogManager#checkpointLogRecoveryOffsets`)."""
         for tp in self.touched:
             log = self.logs[tp]
-            before = log.bases, log.recovery_point
             log.roll()
-            if (log.bases, log.recovery_point) != before:
-                rolled.append(tp)
             self.recovery_points[tp] = log.recovery_point
         self.touched.clear()
-        return rolled
 
     def flush_dirty(self, now: int) -> list[tuple[TopicPartition, int]]:
         """Flush the logs that have not been flushed for flush.ms (`LogManager#flushDirtyLogs`).
