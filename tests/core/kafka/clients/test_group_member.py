@@ -253,7 +253,7 @@ def test_a_member_that_crashes_within_a_batch_processes_no_other_record_and_does
 
 
 def test_a_member_whose_heartbeats_get_no_response_looks_up_the_coordinator_after_its_session_timeout() -> None:
-    """`HeartbeatThread#run`: `coordinator.sessionTimeoutExpired` precedes the timeout of the heartbeat itself, which is 30 s."""
+    """`HeartbeatThread#run` checks `heartbeat.sessionTimeoutExpired`. The heartbeat itself would time out only after 30 s."""
     run = Run()
     run.join("m1")
     run.at(10)

@@ -157,7 +157,7 @@ def test_a_controller_that_learns_of_another_one_resigns() -> None:
 
 
 def test_a_controller_does_not_change_partitions_that_a_newer_controller_has_changed_or_that_are_deleted() -> None:
-    """`PartitionStateMachine#doElectLeaderForPartitions`: "the controller epoch in zk is larger", and a state that does not exist."""
+    """`PartitionStateMachine#doElectLeaderForPartitions` leaves out states of a higher controller epoch and states that do not exist."""
     run = cluster("2.4", [])
     run.run_until(SECOND)
     (controller,) = [broker.kafka_controller for broker in run.brokers.values() if broker.kafka_controller.active]
