@@ -55,8 +55,8 @@ class LeaderEpochCache:
         cache._starts = starts
         return cache
 
-    def assign(self, epoch: int, offset: int) -> bool:
-        """Record that `epoch` starts at `offset` (Kafka: `#assign`). Return True if the cache changed.
+    def assign(self, epoch: int, offset: int) -> None:
+        """Record that `epoch` starts at `offset` (Kafka: `#assign`).
 
         If `epoch` is already the latest epoch, later offsets are ignored. Otherwise, the last entries are dropped if their epoch or start
         offset is not lower than that of the new entry, because they contradict the new entry. Therefore, a leader that appended nothing
@@ -67,7 +67,7 @@ class LeaderEpochCache:
         """
         epochs, starts = self._epochs, self._starts
         if epochs and epochs[-1] == epoch and offset >= starts[-1]:
-            return False
+            return
         if epoch < 0 or offset < 0:
             raise ValueError(f"epoch {epoch} at offset {offset} cannot be assigned; both must be 0 or more")
         left = len(epochs)
@@ -75,7 +75,6 @@ class LeaderEpochCache:
             left -= 1
         self._epochs = (*epochs[:left], epoch)
         self._starts = (*starts[:left], offset)
-        return True
 
     def end_offset_for(self, epoch: int, leo: int) -> tuple[int, int]:
         """Return the largest known epoch that is at most `epoch`, and its end offset (Kafka: `#endOffsetFor`).
@@ -113,26 +112,24 @@ class LeaderEpochCache:
     def __len__(self) -> int:
         return len(self._epochs)
 
-    def truncate_from_end(self, end_offset: int) -> bool:
-        """Drop the entries that start at `end_offset` or later (Kafka: `#truncateFromEnd`). Return True if any entries were dropped.
-
-        A negative offset has no effect.
-        """
+    def truncate_from_end(self, end_offset: int) -> None:
+        """Drop the entries that start at `end_offset` or later (Kafka: `#truncateFromEnd`). A negative offset has no effect."""
         if end_offset < 0:
-            return False
-        return self._drop_from(bisect_left(self._starts, end_offset))
+            return
+        at = bisect_left(self._starts, end_offset)
+        self._epochs = self._epochs[:at]
+        self._starts = self._starts[:at]
 
-    def truncate_from_start(self, start_offset: int) -> bool:
-        """Drop the entries before `start_offset`, but keep the entry of the epoch that contains it. Return True if the cache changed.
+    def truncate_from_start(self, start_offset: int) -> None:
+        """Drop the entries before `start_offset`, but keep the entry of the epoch that contains it.
 
         Kafka calls `#truncateFromStart` when the oldest records in a log are deleted.
         """
         at = bisect_right(self._starts, start_offset)
         if at == 0 or (at == 1 and self._starts[0] == start_offset):
-            return False
+            return
         self._epochs = self._epochs[at - 1 :]
         self._starts = (start_offset, *self._starts[at:])
-        return True
 
     def clear(self) -> None:
         """Drop all entries (Kafka: `#clearAndFlush`)."""
@@ -141,13 +138,6 @@ class LeaderEpochCache:
     def copy(self) -> LeaderEpochCache:
         """Return a copy of this cache."""
         return LeaderEpochCache.restored(self._epochs, self._starts)
-
-    def _drop_from(self, at: int) -> bool:
-        if at == len(self._epochs):
-            return False
-        self._epochs = self._epochs[:at]
-        self._starts = self._starts[:at]
-        return True
 
 
 def format_checkpoint(entries: Iterable[tuple[int, int]]) -> str:

@@ -217,10 +217,10 @@ class Fetcher:
         if not self.in_flight and not self.broker.by_hand:
             self.send_next(self.broker.fetch_wait, self.broker.fetch_min_bytes, 0)
 
-    def send_next(self, max_wait: int, min_bytes: int, max_records: int) -> bool:
-        """Send the next request: a request for truncation points if one is necessary, else a fetch. Return False if there is nothing to
-        send."""
-        return (bool(self.preparing) and self._request_offsets()) or self._fetch(max_wait, min_bytes, max_records)
+    def send_next(self, max_wait: int, min_bytes: int, max_records: int) -> None:
+        """Send the next request, if there is anything to send: a request for truncation points if one is necessary, else a fetch."""
+        if not (self.preparing and self._request_offsets()):
+            self._fetch(max_wait, min_bytes, max_records)
 
     def _request_offsets(self) -> bool:
         """Request truncation points or the bounds of the leader's log. Return False if all partitions that need a truncation point or
@@ -250,11 +250,11 @@ class Fetcher:
             return True
         return False
 
-    def _fetch(self, max_wait: int, min_bytes: int, max_records: int) -> bool:
+    def _fetch(self, max_wait: int, min_bytes: int, max_records: int) -> None:
         now = self.broker.journal.now
         if self.moved and not (self.unsent or self.full):
             self._send_fetch(tuple(self.moved), max_wait, min_bytes, max_records)
-            return True
+            return
         self._queue_moved()
         changed: list[FetchPartitionFields] = []
         if self.prepared and not self.full:
@@ -270,9 +270,8 @@ class Fetcher:
                 state.sent_epoch = state.leader_epoch
                 changed.append(FetchPartition(tp, log.leo, state.leader_epoch, epoch, log.last_append))
         if not changed and (self.full or not any(state.delayed_until <= now for state in self.states.values())):
-            return False
+            return
         self._send_fetch(tuple(changed), max_wait, min_bytes, max_records)
-        return True
 
     def _send_fetch(self, changed: tuple[FetchPartitionFields, ...], max_wait: int, min_bytes: int, max_records: int) -> None:
         """Send a fetch that contains the partitions that have changed (`ReplicaFetcherThread#buildFetch`). The leader updates its copy of

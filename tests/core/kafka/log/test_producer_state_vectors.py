@@ -383,6 +383,15 @@ def test_psm_18_between_two_checks_nothing_expires() -> None:
         assert (1 in log.state.entries) is active, now
 
 
+def test_psm_18_the_first_look_at_a_new_log_counts_only_the_checks_that_are_over() -> None:
+    """PSM-18: at +299 ms, the producer has been idle for 249 ms, but at +200 ms, the last check found it idle for only 150 ms."""
+    log = ProducerLog()
+    log.now = 50 * US_PER_MS
+    log.send(0)
+    log.state.remove_expired_if_due(299 * US_PER_MS, 200 * US_PER_MS, 100 * US_PER_MS)
+    assert 1 in log.state.entries
+
+
 def test_psm_18_an_expired_producer_is_not_shown() -> None:
     """PSM-18: a check runs every 600 s. DescribeProducers shows the producers that the last check has left, although nothing was appended
     since.

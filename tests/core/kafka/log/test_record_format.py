@@ -119,6 +119,13 @@ def test_recorded_compression_pays_for_repeated_values_only() -> None:
                 assert (ratio > 0.9) is (content == "random")
 
 
+def test_a_producer_reserves_the_longest_varints_for_what_it_does_not_know_yet() -> None:
+    """`DefaultRecord.MAX_RECORD_OVERHEAD`: the attributes, and the longest length (int), offset delta (int), and timestamp delta (long)."""
+    reserved = 1 + 2 * varint_size(2**31 - 1) + varint_size(2**63 - 1)
+    assert record_size_upper_bound(RecordShape()) == reserved + 3 == 24, "and a null key, a null value, and the number of headers"
+    assert record_size_upper_bound(RecordShape(3, 100, ((3, None),))) == reserved + (1 + 3) + (2 + 100) + 1 + (1 + 3 + 1)
+
+
 def test_the_size_of_many_records_is_the_sum_of_their_sizes() -> None:
     draw = random.Random("records")
     for _ in range(60):

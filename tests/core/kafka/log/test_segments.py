@@ -236,6 +236,13 @@ def test_a_log_start_that_was_not_checkpointed_falls_back_to_the_first_segment()
     assert log.log_start == 4
 
 
+def test_a_torn_batch_is_removed_as_a_whole_in_every_epoch() -> None:
+    """Recovery ends a log at the largest batch boundary at or below the offset up to which the data is on disk."""
+    log = log_of((0, 10), (1, 20), (2, 30), leo=40)
+    boundaries = {5: 5, 10: 10, 11: 10, 19: 10, 20: 20, 29: 20, 30: 30, 39: 30, 40: 40, 41: 40}
+    assert {offset: segments.batch_boundary(log, offset) for offset in boundaries} == boundaries
+
+
 def test_a_log_that_ends_below_its_checkpointed_start_begins_there() -> None:
     log = log_of((0, 0), leo=10, high_watermark=10)
     log.maybe_increment_log_start(8)
