@@ -156,6 +156,16 @@ def test_an_idle_cluster_has_next_to_nothing_to_do() -> None:
     assert steps < 40 * len(cluster.brokers)
 
 
+@pytest.mark.parametrize(("min_bytes", "elided"), [(0, False), (1, True), (2, True)])
+def test_only_fetches_that_wait_for_records_are_elided(min_bytes: int, elided: bool) -> None:
+    """With `replica.fetch.min.bytes=0`, a leader need not let a fetch wait, so the time of the next fetch is not known in advance."""
+    spec = attrs.evolve(spec_of(lives(1), ControlPlane.KRAFT), settings=(("replica.fetch.min.bytes", min_bytes),))
+    cluster = Cluster(spec)
+    cluster.run_until(2 * SECOND)
+    assert cluster.network.polls
+    assert {poll.elided for poll in cluster.network.polls} == {elided}
+
+
 def test_a_follower_is_caught_up_as_of_its_last_elided_fetch() -> None:
     """The time from one fetch to the next is the wait plus the latencies of both directions. In between, the time since the last fetch
     grows, as it does without elision.

@@ -107,6 +107,11 @@ def test_a_coordinator_that_is_unknown_or_gone_is_not_available() -> None:
     bench.register(3, fenced=True, anew=False)
     bench.send_batch()
     assert bench.answers() == [errors.NOT_ENOUGH_REPLICAS]
+    assert bench.sent(AddPartitionsToTxnRequest) == [], "there is nobody to ask"
+    assert bench.broker.replicas.add_partitions_manager.in_flight == {}
+    bench.register(3, anew=False)
+    bench.send_batch(sequence=1)
+    assert len(bench.asked(3)) == 1
 
 
 def test_a_broken_connection_fails_the_question() -> None:
