@@ -72,6 +72,22 @@ def test_3_11_a_killed_broker_that_starts_at_once_waits_for_its_own_session(cont
     assert run.brokers[1].state is BrokerState.RUNNING
 
 
+def test_a_broker_that_dies_while_it_looks_for_the_controller_looks_for_it_again_when_it_starts() -> None:
+    """The former process died before it asked the next voter. The new process asks one voter every 50 ms, and so soon finds the controller."""
+    told: list[tuple] = []
+    spec = ClusterSpec((BrokerSpec(1), BrokerSpec(2)), controllers=("c1", "c2", "c3"), startup=US_PER_MS)
+    run = Cluster(spec, sink=told.append)
+    run.run_until(SECOND)
+    run.do(acts.KillController("c1"))
+    run.run_until(SECOND + 10 * US_PER_MS)
+    run.do(acts.Kill(1))
+    run.do(acts.Start(1))
+    run.run_until(4 * SECOND)
+    elected = [event[1] for event in told if event[3] == events.ControllerElected.kind][-1]
+    refused = [event[1] for event in told if event[3] == events.RegistrationRefused.kind]
+    assert 0 <= refused[0] - elected < 200 * US_PER_MS, "refused, because its former session still lives"
+
+
 # Controlled shutdown
 
 

@@ -4,6 +4,8 @@ AlterIsr of 2.7.
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from core.kafka import errors, events
@@ -18,7 +20,8 @@ from core.kafka.zookeeper_mode.controller.reassignments import reassign_to
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.sim.units import SECOND
+from core.sim.messages import Timer
+from core.sim.units import SECOND, US_PER_MS
 
 HERE, MOVING = TopicPartition("here", 0), TopicPartition("moving", 0)
 
@@ -173,3 +176,22 @@ def test_a_controller_does_not_change_partitions_that_a_newer_controller_has_cha
     results = (state(epoch + 1), state(epoch), Result(NO_NODE))
     controller.partitions._states_read(results, [HERE, MOVING, gone], decide, "test", None, lambda *_: completed.append(True), ())
     assert (asked, completed) == ([MOVING], [True])
+
+
+def test_a_request_that_a_dead_broker_refuses_is_sent_again_after_100_ms() -> None:
+    """`RequestSendThread#doWork`: until the session of the dead broker expires, the controller keeps sending to it."""
+    run = cluster("2.4", [])
+    run.run_until(SECOND)
+    (controller,) = [broker.kafka_controller for broker in run.brokers.values() if broker.kafka_controller.active]
+    dead = controller.broker.id % 4 + 1
+    run.do(acts.Kill(dead))
+    run.do(acts.CreateTopic("new", replicas=((controller.broker.id, dead),)))
+    run.run_until(SECOND + 450 * US_PER_MS)
+    to_dead = sorted(entry.time for entry in run.agenda.entries if _times_out(entry.message, dead))
+    assert len(to_dead) > 3
+    assert {later - earlier for earlier, later in itertools.pairwise(to_dead)} == {101 * US_PER_MS}, "the refusal takes 1 ms to arrive"
+
+
+def _times_out(message: object, broker: int) -> bool:
+    """Return whether a message in the agenda is the timeout of a request to a broker, which is armed when the request is sent."""
+    return isinstance(message, Timer) and message.name == "controller-socket-timeout" and message.about[0] == broker  # type: ignore[index]
