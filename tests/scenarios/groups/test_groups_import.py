@@ -107,6 +107,8 @@ def test_old_releases_print_commas_or_no_group() -> None:
     (group,) = old.groups
     assert group.offsets == {TopicPartition("t", 0): Committed(5)}
     assert [(member.client, member.assignment) for member in group.members] == [("app", (TopicPartition("t", 0),))]
+    (spaced,) = facts("GROUP, TOPIC, PARTITION, CURRENT OFFSET, LOG END OFFSET, LAG, OWNER\nbills, old, t, 0, 5, 9, 4, none\n").groups
+    assert spaced.name == "bills, old", "only the name of the group can contain a comma"
     columns = (
         f"{'TOPIC':30} {'PARTITION':10} {'CURRENT-OFFSET':15} {'LOG-END-OFFSET':15} {'LAG':10} {'CONSUMER-ID':50}{'HOST':30} CLIENT-ID\n"
     )

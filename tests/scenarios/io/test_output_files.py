@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -397,6 +398,16 @@ def test_a_log_takes_its_place_when_the_session_runs(name: str, tmp_path: Path) 
     writer.close(9)
     assert len(list(LogReader(path))) == 1
     assert os.listdir(tmp_path) == [name]
+
+
+def test_a_log_that_cannot_take_its_place_is_reported(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    writer = LogWriter(folder / "log.jsonl", HEADER)
+    shutil.rmtree(folder)
+    with pytest.raises(InputError, match="log.jsonl"):
+        writer.begin()
+    writer.discard()
 
 
 def test_a_log_without_a_session_never_was(tmp_path: Path) -> None:

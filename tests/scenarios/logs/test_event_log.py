@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.kafka.events import EVENTS, KINDS, PartitionsCreated, SettingChanged, TopicCreated, agree, column_types
+from core.kafka.events import EVENTS, KINDS, PartitionsCreated, SettingChanged, TopicCreated, agree, column_types, required_columns
 from core.kafka.release import CURRENT
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab.spec import BrokerSpec, ClusterSpec
@@ -357,6 +357,9 @@ def test_a_log_of_an_earlier_isrlab_that_lacks_columns_is_read_and_agrees_with_w
     header = make_header(SPEC, CURRENT, 1, None)
     created = encode_event((1, 0, 0, "topic-created", "t", "", 1, 2))
     path.write_bytes(b"\n".join([msgspec.json.encode(header), created, msgspec.json.encode(old_line), b""]))
+    added = ("lost_acknowledged", "lost_read")
+    lost = KINDS["records-lost"]
+    assert required_columns(lost) == tuple(name for name in lost.columns if name not in added)
     _, event = list(LogReader(path))
     assert event[4 + list(KINDS["records-lost"].columns).index("lost_acknowledged") :] == (-1, -1)
     assert agree(event, (*event[:-2], 4, 1))

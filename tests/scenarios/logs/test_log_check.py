@@ -114,6 +114,7 @@ def test_a_trace_has_a_track_for_each_broker_and_arrows_along_causes(log: Path, 
     by_brokers = 0
     for seq, entry in slices.items():
         assert entry["ts"] == events[seq][1]
+        assert entry["tid"] in tracks
         if entry["cat"] in ("became-leader", "became-follower", "leader-append", "follower-append"):
             by_brokers += 1
             assert tracks[entry["tid"]] == f"b{entry['args']['broker']}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import attrs
 import pytest
 
 from core.lab.comparison.faults import FAULTS
@@ -62,6 +63,15 @@ def test_a_comparison_has_all_counts_of_all_systems(fault: object) -> None:
     assert all(any(one.under == (name,) for one in scenario.expects) for name in names)
     if scenario.fault is not None and scenario.fault.name in ("primary-dies", "replica-dies", "power-loss"):
         assert_holds(scenario, [names[number % 6], names[(number + 3) % 6]])
+
+
+def test_the_data_of_a_run_have_the_median_the_99th_percentile_and_the_maximum_of_the_latencies() -> None:
+    scenario = load("mysql-m01-a-replica-is-behind")
+    result = ModelRun(scenario, scenario.systems[0]).run()
+    result = attrs.evolve(result, counts=attrs.evolve(result.counts, latencies=tuple(range(1, 151))))
+    (run,) = results.as_data([result])["runs"]
+    latencies = {name: value for name, value in run["counts"].items() if name.startswith("latency_")}
+    assert latencies == {"latency_p50_us": 76, "latency_p99_us": 149, "latency_max_us": 150}
 
 
 def test_the_worked_examples_and_the_arguments_are_there() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from core.kafka.events import explain
 from core.kafka.release import RELEASES, Release
 from scenarios import catalogue
 from scenarios.errors import ScriptError
@@ -46,6 +47,26 @@ def test_e1_parts_where_the_follower_cuts() -> None:
     assert goes_on == '  4.3            no such act; the next event is: You: kill {"broker":2}', (
         "an act that follows is no answer to a difference"
     )
+
+
+def test_a_difference_is_at_the_time_of_the_earlier_event() -> None:
+    for times in ((5, 9), (9, 5)):
+        first, second = ((7, time, 6, "broker-paused", 2) for time in times)
+        same = comparison.Same([first])
+        same(second)
+        difference = same.difference()
+        assert difference is not None
+        assert (difference.time, difference.after) == (5, "")
+
+
+def test_columns_that_differ_are_named_only_if_both_events_have_the_same_description() -> None:
+    first = (1, 5, 0, "broker-started", 2, True, 0)
+    for second, columns in (((*first[:-1], 7), "; recovery_us 0"), ((*first[:4], 3, True, 7), ""), ((1, 5, 0, "broker-paused", 2), "")):
+        same = comparison.Same([first])
+        same(second)
+        difference = same.difference()
+        assert difference is not None
+        assert comparison._event_in_words(first, difference) == explain(first) + columns
 
 
 def test_the_same_rules_give_the_same_events() -> None:

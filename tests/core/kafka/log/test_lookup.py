@@ -46,6 +46,12 @@ def test_a_lookup_by_offset_step_by_step() -> None:
     assert (found.error, found.offset, found.bytes, found.end) == (errors.NONE, 280, 2_500, 300)
 
 
+def test_the_sentence_of_a_scan_names_one_offset_or_the_first_and_the_last() -> None:
+    for records, words in ((1, "The batch with offset 4, at"), (2, "The batch with offsets 8 to 9, at")):
+        (scan,) = (step for step in lookup_by_offset(log_of(6, records), 4 * records).steps if step.step == "scan")
+        assert words in scan.sentence
+
+
 def test_a_fetch_gets_at_least_one_batch_and_at_most_one_segment() -> None:
     log = log_of(40, segment_bytes=16_000)
     least = lookup_by_offset(log, 0, max_bytes=1)
