@@ -12,9 +12,10 @@ from typing import Any, Final
 import attrs
 import msgspec
 import pytest
+import yaml
 
 from core.kafka.ids import TopicPartition
-from core.kafka.release import RELEASES, Release
+from core.kafka.release import CURRENT, RELEASES, Release
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.act_handlers import act_arguments
@@ -22,8 +23,10 @@ from core.lab.cluster import Cluster
 from core.lab.recorded_acts import recorded_act
 from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, Pace
 from core.sim.errors import ActRefused
+from core.sim.units import SECOND
 from scenarios.logs.log_header import End, make_header
 from scenarios.logs.log_writer import LogWriter
+from scenarios.logs.recorded_session import session_script
 from scenarios.logs.replay import lines_of, replay
 from tui.cli import main
 
@@ -152,6 +155,23 @@ def test_a_random_session_replays(seed: int, tmp_path: Path) -> None:
     path.write_bytes(b"\n".join(lines[: killed + 1]) + b"\n" + lines[killed + 1][:9])
     replayed = replay(path)
     assert replayed.same, f"killed after {killed} events: " + "\n".join(lines_of(replayed))
+
+
+KILL: Final = {"kill": {"broker": 1}}
+START: Final = {"start": {"broker": 1}}
+
+
+@pytest.mark.parametrize(
+    ("pace", "steps"),
+    [
+        (Pace.TIMELINE, {"timeline": [{"at": "0us"} | KILL, {"at": "2s"} | START, {"at": "3s", "note": "the session ended here"}]}),
+        (Pace.BY_HAND, {"steps": [KILL, {"wait": "2s"} | START, {"wait": "1s", "note": "the session ended here"}]}),
+    ],
+)
+def test_a_recorded_session_is_a_timeline_unless_it_goes_by_hand(pace: Pace, steps: dict[str, Any]) -> None:
+    spec = ClusterSpec((BrokerSpec(1), BrokerSpec(2)), pace=pace)
+    script = yaml.safe_load(session_script(spec, CURRENT, 1, [(0, acts.Kill(1)), (2 * SECOND, acts.Start(1))], 3 * SECOND, name="s"))
+    assert {key: script[key] for key in ("timeline", "steps") if key in script} == steps
 
 
 def test_a_closed_log_that_lacks_its_last_events_differs(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from core.kafka.assignors import range_assignor, round_robin
 from core.kafka.assignors.java_order import hash_map_order
 from core.kafka.assignors.sticky import sticky_assignor
+from core.kafka.assignors.sticky.general_assignment_builder import ROUNDS_IN_VAIN, GeneralAssignmentBuilder
 from core.kafka.assignors.sticky.sticky_assignor import StickyRules
 from core.kafka.assignors.subscription import TopicMetadata
 from core.kafka.release import StickyAlgorithm
@@ -227,6 +228,21 @@ def test_sticky_moves_a_partition_back_instead_of_another_one() -> None:
     assert shown(found.assignment) == {"c1": "t1:2,3", "c2": "t2:0,1", "c3": "t1:0,1"}
     assert set(found.transferring) == set(tps("t1:0,1"))
     assert shown(sticky_assignor.cooperative_assign(by_topic, group))["c3"] == ""
+
+
+def test_sticky_stops_reversing_moves_after_ten_rounds_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this group, Kafka would move the same partition back and forth endlessly."""
+    squares: list[int] = []
+    measured = GeneralAssignmentBuilder._sum_of_squares
+    monkeypatch.setattr(GeneralAssignmentBuilder, "_sum_of_squares", lambda builder: squares.append(measured(builder)) or squares[-1])
+    group = [
+        member("m2-01066e", "t1", "t1:4,5,6,7,8,10,12", 5), member("nd1633e", "t0 t1", instance="i"), member("m3-a07257", "t0", "t0:3,0", 5),
+        member("m1-80ca6e", "t0", "t0:1,2,4", 5), member("ncf0ba6", "t1", "t1:0,1,2,3,9,11", 5),
+    ]  # fmt: skip
+    found = sticky_assignor.assign(topics(t0=5, t1=13), group)
+    assert sorted(sizes(found.assignment)) == [2, 3, 4, 4, 5]
+    assert squares.count(74) == 1 + ROUNDS_IN_VAIN == 11, "the round that reached 74, and ten in vain"
+    assert squares[-1] == 70
 
 
 def test_sticky_by_release() -> None:

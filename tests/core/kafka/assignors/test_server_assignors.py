@@ -34,6 +34,14 @@ def test_asg_22_uniform_gives_up_what_exceeds_the_quota() -> None:
     assert shown(found) == {"A": "t1:0,1 t2:0", "B": "t1:2 t2:1,2"}
 
 
+def test_uniform_keeps_partitions_in_the_order_of_a_hash_set() -> None:
+    """A set of 8 to 11 numbers has 16 buckets, so 16 and 17 come first; from 12 numbers on, it has 32."""
+    for count, kept in ((9, "0,1,2,3,4,5,6,16,17"), (10, "0,1,2,3,4,5,6,7,8")):
+        owned = ",".join(map(str, (*range(count), 16, 17)))
+        found = uniform_assignor.assign(topics(t1=18), members("t1", A=f"t1:{owned}", B=""))
+        assert shown(found)["A"] == f"t1:{kept}"
+
+
 def test_asg_23_uniform_after_partitions_were_added() -> None:
     """The first member gets one partition more. Since 4.1, it is the last one, if nobody owns more than the quota (KAFKA-18688)."""
     group = members(BOTH, A="t1:0,2 t2:0", B="t1:1 t2:1,2")

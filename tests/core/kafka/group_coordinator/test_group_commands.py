@@ -6,6 +6,7 @@ import pytest
 
 from core.kafka import errors, events
 from core.kafka.clients.group_member.offset_reset import BY_DURATION, FROM_FILE, LogBounds, Target, moment, moment_before, new_offset
+from core.kafka.group_coordinator import group_metadata_manager
 from core.kafka.group_coordinator.messages import DeleteGroupsRequest, OffsetDeleteRequest
 from core.kafka.ids import TopicPartition
 from core.lab import acts
@@ -99,6 +100,25 @@ def test_a_new_coordinator_knows_that_a_group_was_deleted() -> None:
     run.cluster.do(acts.Kill(coordinator))
     run.at(40)
     assert not run.cluster.view().groups
+    assert ended(run) == [("delete-group", "")]
+
+
+def test_a_command_is_retried_while_the_coordinator_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command ends once, with the result of the last attempt."""
+    run = Run()
+    run.join("m1", commit="after")
+    run.cluster.do(acts.Produce("orders", 60))
+    run.at(5).cluster.do(acts.CloseConsumer("m1"))
+    run.at(6)
+    monkeypatch.setattr(group_metadata_manager, "LOAD_DELAY", SECOND)
+    coordinator = run.events(events.CoordinatorFound)[0][1].broker  # type: ignore[attr-defined]
+    groups = run.cluster.brokers[coordinator].groups
+    (partition,) = groups.groups.caches
+    groups.elected(partition, 1)
+    run.cluster.do(acts.DeleteGroup("g"))
+    run.at(6.5)
+    assert not ended(run)
+    run.at(8)
     assert ended(run) == [("delete-group", "")]
 
 
