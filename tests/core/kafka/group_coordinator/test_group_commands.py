@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.kafka import errors, events
+from core.kafka.clients.group_member import group_command
 from core.kafka.clients.group_member.offset_reset import BY_DURATION, FROM_FILE, LogBounds, Target, moment, moment_before, new_offset
 from core.kafka.group_coordinator import group_metadata_manager
 from core.kafka.group_coordinator.messages import DeleteGroupsRequest, OffsetDeleteRequest
@@ -120,6 +121,28 @@ def test_a_command_is_retried_while_the_coordinator_loads(monkeypatch: pytest.Mo
     assert not ended(run)
     run.at(8)
     assert ended(run) == [("delete-group", "")]
+
+
+def test_a_deletion_of_offsets_fails_with_the_error_of_a_partition() -> None:
+    run = Run()
+    run.join("m1", commit="after")
+    run.cluster.do(acts.Produce("orders", 60))
+    run.at(5).cluster.do(acts.DeleteOffsets(("orders",), "g"))
+    run.at(6)
+    assert ended(run) == [("delete-offsets", errors.GROUP_SUBSCRIBED_TO_TOPIC)]
+
+
+def test_a_command_without_a_coordinator_gives_up_after_its_timeout() -> None:
+    run = Run()
+    run.join("m1", commit="after")
+    run.at(5).cluster.do(acts.CloseConsumer("m1"))
+    run.at(6).cluster.do(acts.DeleteOffsets(("orders",), "g"))
+    for broker in (1, 2, 3):
+        run.cluster.do(acts.Kill(broker))
+    run.at(6 + group_command.TIMEOUT / SECOND - 1)
+    assert not ended(run)
+    run.at(6 + group_command.TIMEOUT / SECOND + 1)
+    assert ended(run) == [("delete-offsets", "TimeoutException")]
 
 
 def test_moments_and_files() -> None:
