@@ -110,7 +110,7 @@ def test_a_script_switches_guards_off() -> None:
     [
         ("without: [request-time-leo]\nrel", "without: [request-time-leos]\nrel", "did you mean 'request-time-leo'?"),
         ("without: [request-time-leo]\nrel", "without: [elr, elr]\nrel", "appears twice"),
-        ("with: request-time-leo", "with: []", "no guard"),
+        ("with: request-time-leo", "with: []", "the list is empty; name at least one guard"),
     ],
 )
 def test_a_wrong_guard_is_refused(old: str, new: str, said: str) -> None:
