@@ -60,7 +60,7 @@ def test_a_cell_has_its_way_over_a_topics_own_value() -> None:
         ("vary:", "varry:", "g.yaml:14:1: script: unknown word 'varry'; did you mean 'vary'?"),
         ("  acks: [1, all]", "  ackss: [1, all]", "g.yaml:16:3: vary: unknown word 'ackss'; did you mean 'acks'?"),
         ("acks: [1, all]", "acks: [1, most]", "g.yaml:16:13: vary.acks[2]: unknown word 'most'; use one of 0, 1, all"),
-        ("acks: [1, all]", "acks: []", "g.yaml:16:9: vary.acks: the list has no values"),
+        ("acks: [1, all]", "acks: []", "g.yaml:16:9: vary.acks: the list is empty"),
         ("acks: [1, all]", "acks: [1, 1]", "g.yaml:16:13: vary.acks[2]: cell 2 is the same as cell 1"),
         ("replicas: [1, 2]", "replicas: [1, 0]", "g.yaml:15:28: vary.min.insync.replicas[2]: min.insync.replicas takes a number from 1"),
         ("  crash:", "  crush:", "g.yaml:11:3: faults: unknown word 'crush'; did you mean 'crash'?"),
