@@ -123,9 +123,34 @@ def _sort_of_texts(tree: ast.Module) -> dict[int, str]:
     return sorts
 
 
-def _strings(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield the sort and the text of every string in a module. In f-strings, `{…}` stands for each value."""
-    sorts = _sort_of_texts(tree)
+def _owners(tree: ast.Module) -> dict[int, str]:
+    """Return what each text belongs to, by the id of its node: the class or the function around it, or the name that a docstring describes."""
+    owners: dict[int, str] = {}
+
+    def visit(node: ast.AST, owner: str) -> None:
+        before = ""
+        for child in ast.iter_child_nodes(node):
+            named = isinstance(child, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+            described = before if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant) else ""
+            before = _assigned(child)
+            name = child.name if named else described
+            inner = ".".join(filter(None, (owner, name)))
+            owners[id(child)] = inner
+            visit(child, inner)
+
+    visit(tree, "")
+    return owners
+
+
+def _assigned(node: ast.AST) -> str:
+    """Return the name that a statement assigns; an empty string if it assigns none."""
+    target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0] if isinstance(node, ast.Assign) else None
+    return target.id if isinstance(target, ast.Name) else ""
+
+
+def _strings(tree: ast.Module) -> Iterator[tuple[str, str, str]]:
+    """Yield the sort of every string in a module, what the string belongs to, and its text. In f-strings, `{…}` stands for each value."""
+    sorts, owners = _sort_of_texts(tree), _owners(tree)
     within: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
@@ -135,9 +160,9 @@ def _strings(tree: ast.Module) -> Iterator[tuple[str, str]]:
             continue
         if isinstance(node, ast.JoinedStr):
             text = "".join(str(part.value) if isinstance(part, ast.Constant) else "{…}" for part in node.values)
-            yield sorts.get(id(node), "text"), text
+            yield sorts.get(id(node), "text"), owners[id(node)], text
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield sorts.get(id(node), "text"), node.value
+            yield sorts.get(id(node), "text"), owners[id(node)], node.value
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -202,14 +227,15 @@ def held() -> Iterator[tuple[str, str, str]]:
 
 
 def sources() -> Iterator[tuple[str, str, str]]:
-    """Yield (sort, file, sentence) for every sentence in the code and in the pages."""
+    """Yield (sort, place, sentence) for every sentence in the code and in the pages. The place is the file, with what the text belongs to."""
     for folder in FOLDERS:
         for file in sorted((ROOT / folder).rglob("*.py")):
-            for sort, text in _strings(ast.parse(file.read_text())):
+            for sort, owner, text in _strings(ast.parse(file.read_text())):
+                place = " ".join(filter(None, (str(file.relative_to(ROOT)), owner)))
                 if sort == "label" and folder == "tui" and re.search(r"[A-Za-z]{3}", text) and not _TEXT.search(text):
-                    yield sort, str(file.relative_to(ROOT)), " ".join(text.split())
+                    yield sort, place, " ".join(text.split())
                 for each in _sentences(text):
-                    yield sort, str(file.relative_to(ROOT)), each
+                    yield sort, place, each
     for pattern in PAGES:
         for file in sorted(ROOT.glob(pattern)):
             prose = re.sub(r"```.*?```", "", file.read_text(), flags=re.DOTALL)
