@@ -61,7 +61,7 @@ class LogCleaner:
         now, disk = broker.settings.clock.read(broker.journal.now), broker.disk
         found = []
         for tp, log in disk.logs.items():
-            if log.config.compact and log.leo > log.first_offset:
+            if log.config.compact:
                 offsets = cleanable_offsets(log, disk.cleaner_offsets.get(tp), now, broker.release)
                 if offsets.resets_checkpoint:
                     disk.cleaner_offsets[tp] = offsets.first_dirty

@@ -201,3 +201,16 @@ def test_a_coordinator_reads_what_is_left_with_its_offsets() -> None:
     found = [(batch.base, batch.content) for batch in session.cluster.brokers[1].replicas.internal_batches(TP)]
     assert found == [(2, (("a", "v2"),)), (4, (("b", None),)), (5, (("c", "v"),))]
     assert session.cluster.brokers[1].replicas.contents(TP) == (("a", "v2"), ("b", None), ("c", "v"))
+
+
+def test_the_checkpoint_of_a_log_that_retention_has_emptied_moves_to_the_log_start() -> None:
+    """`LogCleanerManager#grabFilthiestCompactedLog` first updates checkpoints that are outside their logs, and then skips empty logs."""
+    session = Session(config=(("cleanup.policy", "compact,delete"), *CONFIG[1:], ("retention.ms", "5000")))
+    session.at(1, put("a,b"))
+    session.at(3, put("a,b"))
+    session.at(5)
+    disk = session.cluster.brokers[1].disk
+    assert disk.cleaner_offsets == {TP: 2}
+    session.at(400)
+    assert (disk.logs[TP].log_start, disk.logs[TP].leo) == (4, 4)
+    assert disk.cleaner_offsets == {TP: 4}
