@@ -24,8 +24,10 @@ from core.sim.messages import Timer
 tuple_of: Final = tuple.__new__
 """A function that makes a NamedTuple from a tuple of its fields. `tuple_of` is twice as fast as the constructor of the NamedTuple."""
 
-FOREVER: Final = 10**15
-"""The maximum wait (µs) and the minimum size (bytes) of a fetch in by-hand mode, so that only a command completes the fetch."""
+FOREVER: Final = 2**100
+"""The maximum wait (µs) and the minimum size (bytes) of a fetch in by-hand mode, so that only a command completes the fetch. The value is
+greater than the size of 2**63 records of 2**31 bytes each.
+"""
 
 
 class Fetcher:

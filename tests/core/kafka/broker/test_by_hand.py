@@ -25,3 +25,11 @@ def test_a_fetch_after_the_leader_was_bounced_under_a_waiting_one(cluster: Clust
     cluster.do(acts.Produce("t", 5, acks="1"))
     cluster.do(acts.Fetch(2))
     assert cluster.brokers[2].disk.logs[TP].leo == 5
+
+
+def test_a_fetch_that_has_arrived_waits_for_a_command_however_much_is_appended(cluster: Cluster) -> None:
+    cluster.do(acts.Arrive(2))
+    cluster.do(acts.Produce("t", 2**62, acks="1", bytes=1_000))
+    assert cluster.brokers[2].disk.logs[TP].leo == 0
+    cluster.do(acts.Answer(2, records=5))
+    assert cluster.brokers[2].disk.logs[TP].leo == 5
