@@ -33,7 +33,6 @@ class Cleaned(NamedTuple):
         tombstones: the number of removed records that were tombstones.
         markers: the number of removed records that were markers.
         bytes_removed: the size of the removed records and batches.
-        stamped: the number of batches whose delete horizon the pass set.
         horizon: the delete horizon that the pass set in batches, in µs; NO_HORIZON if it set none.
     """
 
@@ -43,7 +42,6 @@ class Cleaned(NamedTuple):
     tombstones: int
     markers: int
     bytes_removed: int
-    stamped: int
     horizon: int
 
 
@@ -92,7 +90,7 @@ class Pass:
         self.offsets: Final = offsets
         self.now: Final = now
         self.release: Final = release
-        self.removed = self.tombstones = self.markers = self.stamped = 0
+        self.removed = self.tombstones = self.markers = 0
         self.horizon = NO_HORIZON
 
     def run(self) -> Cleaned:
@@ -105,7 +103,7 @@ class Pass:
         groups = grouped_by_size(log, end)
         if groups:
             self._copy(groups, legacy_horizon)
-        return Cleaned(start, end, self.removed, self.tombstones, self.markers, size - log.size, self.stamped, self.horizon)
+        return Cleaned(start, end, self.removed, self.tombstones, self.markers, size - log.size, self.horizon)
 
     def _legacy_horizon(self) -> int:
         """Return the delete horizon before KIP-534, in µs: segments that were last modified at or before this time lose their tombstones
@@ -160,7 +158,6 @@ class Pass:
         horizon = each.horizon
         if self.release.delete_horizon_in_batches and horizon == NO_HORIZON and (has_tombstone or marker_without_data):
             self.horizon = horizon = self.now + self.log.config.delete_retention_us
-            self.stamped += 1
         elif not gone:
             return each._replace(offsets=offsets)
         return each.with_records(offsets, horizon)
