@@ -64,6 +64,15 @@ def test_the_life_of_a_record_in_a_transaction(log: str, capsys: pytest.CaptureF
     assert (marker["counter"], kinds(marker)[0]) == (-1, "appended b1")
 
 
+def test_a_log_that_was_not_closed_is_traced_with_a_message(log: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cut = tmp_path / "cut.jsonl"
+    cut.write_text("".join(Path(log).read_text("utf-8").splitlines(keepends=True)[:-1]), "utf-8")
+    assert main(["trace", str(cut), "--record", "orders-0@1"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("orders-0@1: ")
+    assert captured.err == f"{cut}: the log has no end line, because its process was killed; all events up to that point are read\n"
+
+
 def test_each_record_of_an_offset_has_its_life(capsys: pytest.CaptureFixture[str]) -> None:
     first, second = lives(capsys, "e2-divergence", "--release", "0.10.2", "--record", "orders-0@1")
     assert kinds(first) == ["created producer", "appended b2", "copied b1", "committed b2", "truncated b1"]

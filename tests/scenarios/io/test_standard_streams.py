@@ -80,6 +80,18 @@ def test_no_file_takes_the_place_of_a_stream_that_is_closed(closed: str, tmp_pat
     assert int((tmp_path / "number").read_text()) > 2
 
 
+def test_a_closed_stream_costs_no_other_descriptor(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lowest_free() -> int:
+        found = os.open(os.devnull, os.O_RDONLY)
+        os.close(found)
+        return found
+
+    before = lowest_free()
+    monkeypatch.setattr(sys, "stdout", None)
+    with escaping_streams():
+        assert lowest_free() == before
+
+
 def test_a_closed_stdin_is_reported() -> None:
     done = isrlab('"$@" <&-', "import", "-")
     assert (done.returncode, done.stderr) == (2, "isrlab: <stdin>: cannot be read: it is closed\n")

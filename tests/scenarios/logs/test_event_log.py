@@ -23,6 +23,7 @@ from scenarios.errors import InputError, LogError
 from scenarios.io.termination_signals import Terminated, raise_on_signals
 from scenarios.logs import log_writer
 from scenarios.logs.event_log_doc import DOCUMENT, document
+from scenarios.logs.line_decoder import LineDecoder, WrongEvent
 from scenarios.logs.line_encoder import encode_event
 from scenarios.logs.log_header import End, make_header
 from scenarios.logs.log_reader import LogReader, read_events
@@ -209,6 +210,16 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
     "created-twice": ({"kind": "topic-created"}, "topic 'orders' already exists; an earlier line creates it"),
     "not-so-many-more": ({"kind": "partitions-created", "added": 1}, "orders has 8 partitions; adding 1 does not result in 8"),
 }
+
+
+@pytest.mark.parametrize(
+    ("count", "listed"), [(12, "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12"), (1_013, "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 and 1,001 more")]
+)
+def test_a_message_lists_at_most_twelve_brokers(count: int, listed: str) -> None:
+    decode = LineDecoder(ClusterSpec(tuple(BrokerSpec(broker) for broker in range(1, count + 1))))
+    with pytest.raises(WrongEvent) as caught:
+        decode(encode_event((1, 0, 0, "broker-stopped", 7_777, "killed")))
+    assert str(caught.value) == f"unknown broker 7777; the header's brokers are {listed}"
 
 
 GOOD: dict[str, tuple[Any, ...]] = {

@@ -109,6 +109,10 @@ def test_a_trace_has_a_track_for_each_broker_and_arrows_along_causes(log: Path, 
     assert {f"b{broker.id}" for broker in reader.spec.brokers} < set(tracks.values())
     assert {"people", "controller"} < set(tracks.values())
     assert len(tracks) == sum(entry["name"] == "thread_name" for entry in trace), "no two have the same track"
+    orders = {tracks[entry["tid"]]: entry["args"]["sort_index"] for entry in trace if entry["name"] == "thread_sort_index"}
+    sorted_names = sorted(orders, key=lambda name: orders[name])
+    brokers = [f"b{broker.id}" for broker in reader.spec.brokers]
+    assert sorted_names[: 2 + len(brokers)] == ["people", "controller", *brokers], "the clients follow"
     slices = {entry["args"]["seq"]: entry for entry in trace if entry["ph"] == "X"}
     assert slices.keys() == events.keys()
     by_brokers = 0

@@ -263,3 +263,9 @@ def test_sticky_by_release() -> None:
 
 def test_java_order_of_kafkas_test_names() -> None:
     assert hash_map_order(f"consumer{n}" for n in (1, 2, 3, 4)) == ["consumer4", "consumer3", "consumer2", "consumer1"]
+
+
+def test_a_hash_map_that_is_more_than_three_quarters_full_has_twice_as_many_buckets() -> None:
+    """The hash code of `0` is 48, which belongs to bucket 0 of 16 and to bucket 16 of 32. `A` belongs to bucket 1 of both."""
+    assert hash_map_order([*"ABCDEFGHIJK0"]) == [*"0ABCDEFGHIJK"]
+    assert hash_map_order([*"ABCDEFGHIJKL0"]) == [*"ABCDEFGHIJKL0"]

@@ -10,7 +10,13 @@ import pytest
 
 from core.kafka import errors, events
 from core.kafka.broker.broker_state import BrokerState
-from core.kafka.messages import BrokerHeartbeatRequest, BrokerHeartbeatResponse, BrokerRegistrationRequest, BrokerRegistrationResponse
+from core.kafka.messages import (
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+    MetadataFetchRequest,
+)
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
@@ -86,6 +92,19 @@ def test_a_broker_that_dies_while_it_looks_for_the_controller_looks_for_it_again
     elected = [event[1] for event in told if event[3] == events.ControllerElected.kind][-1]
     refused = [event[1] for event in told if event[3] == events.RegistrationRefused.kind]
     assert 0 <= refused[0] - elected < 200 * US_PER_MS, "refused, because its former session still lives"
+
+
+def test_a_process_reads_no_metadata_before_it_is_registered() -> None:
+    """A controller that has not noticed the end of the former process still responds to that process's metadata fetch."""
+    bench = BrokerBench()
+    starting(bench)
+    bench.sent(MetadataFetchRequest)
+    bench.tell()
+    assert (bench.sent(MetadataFetchRequest), bench.broker.metadata_offset) == ([], 0)
+    bench.broker.handle(BrokerRegistrationResponse(errors.NONE, bench.register(1, tell=False)), CONTROLLER)
+    assert bench.one_sent(MetadataFetchRequest).offset == 0
+    bench.tell()
+    assert bench.broker.metadata_offset == len(bench.metadata)
 
 
 # Controlled shutdown

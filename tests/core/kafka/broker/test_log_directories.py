@@ -259,3 +259,19 @@ def test_a_power_loss_does_not_bring_deleted_records_back() -> None:
     assert (disk.log_starts[TP], disk.logs[TP].recovery_point, disk.logs[TP].leo) == (5, 0, 10)
     cluster.do(acts.PowerLoss(2, unflushed="lost"))
     assert (disk.logs[TP].log_start, disk.logs[TP].leo) == (5, 5)
+
+
+def test_a_power_loss_of_a_log_whose_records_were_all_deleted_loses_nothing() -> None:
+    """The log start offset is not checkpointed yet, so the log is empty from its first offset on."""
+    told: list[tuple] = []
+    cluster = cluster_of((1, 2))
+    cluster.journal.sink = told.append
+    cluster.do(acts.Produce("t", 10))
+    cluster.run_until(2 * SECOND)
+    cluster.do(acts.DeleteRecords(TP, 10))
+    cluster.run_until(3 * SECOND)
+    disk = cluster.brokers[2].disk
+    assert (disk.logs[TP].log_start, disk.logs[TP].leo, disk.log_starts) == (10, 10, {})
+    cluster.do(acts.PowerLoss(2, unflushed="lost"))
+    assert (disk.logs[TP].log_start, disk.logs[TP].leo) == (0, 0)
+    assert events.UnflushedLost.kind not in {event[3] for event in told}

@@ -20,6 +20,7 @@ from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.errors import ActRefused
 from core.sim.random_stream import RandomStream
+from core.sim.state.snapshot import Snapshots
 from core.sim.units import SECOND
 
 TP = TopicPartition("orders", 0)
@@ -147,6 +148,19 @@ def test_records_of_one_call_stick_to_one_partition_since_2_4(release: str, batc
     made.run_until(SECOND)
     assert len(completed(events)) == batches
     assert sum(event[7] for event in completed(events)) == 90
+
+
+@pytest.mark.parametrize("release", ["2.1", "2.8", "4.1"])
+def test_a_session_whose_partitioner_has_chosen_no_partition_can_be_copied(release: str) -> None:
+    run = cluster(release)
+    run.do(acts.Produce("orders", 3, partition=0, config=(("linger.ms", "5"),)))
+    run.run_until(run.now + SECOND)
+    copy = Snapshots().take(run).copy()
+    for each in (run, copy):
+        each.do(acts.Produce("orders", 1))
+        each.run_until(each.now + SECOND)
+    assert copy.view() == run.view()
+    assert sum(log.leo for log in copy.account.leader_logs().values()) == 4
 
 
 def test_keys_decide_the_partition() -> None:

@@ -101,6 +101,21 @@ def test_a_transactional_service_sends_refused_records_to_the_dead_letter_topic(
     assert (worker.committed, worker.refused, worker.dead) == ({0: 13}, {0: []}, [])
 
 
+def test_a_worker_has_a_timer_only_while_it_holds_records() -> None:
+    cluster = _cluster(TopicSpec("orders", 1, 1))
+    cluster.do(acts.StartDelayService("orders", ("5s",)))
+    cluster.run_until(5 * SECOND)
+    worker = cluster.workers("delay")[0]
+    assert isinstance(worker, DelayWorker)
+    assert worker.due_timer == -1
+    cluster.do(acts.ProduceDelayed(5 * SECOND, 1))
+    cluster.run_until(8 * SECOND)
+    (held,) = worker.queue.entries
+    assert worker.due_timer == held.due
+    cluster.run_until(12 * SECOND)
+    assert (worker.queue.entries, worker.due_timer) == ([], -1)
+
+
 def test_instances_of_a_transactional_service_chain_levels() -> None:
     """A record that waits for 12 s in levels of 5 s, 5 s, and 2 s arrives once, even if an instance dies between two levels."""
     cluster = _cluster(TopicSpec("orders", 2, 1))

@@ -14,6 +14,7 @@ from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.messages import Timer
 from core.sim.units import SECOND, US_PER_MS
 from scenarios.language.script import read_script
 from scenarios.running.runner import run_scenario
@@ -263,3 +264,27 @@ def test_a_member_whose_heartbeats_get_no_response_looks_up_the_coordinator_afte
     (at, lost), *_ = run.events(events.CoordinatorLost)
     assert lost.reason == "no heartbeat was answered within the session timeout"  # type: ignore[attr-defined]
     assert 17 <= at <= 20.1
+
+
+def test_a_consumer_that_restarts_does_not_get_the_timers_of_its_former_process() -> None:
+    """The former process would have finished its 10 records, which take 1 s each, before the new process finishes them."""
+    run = Run(partitions=1)
+    run.cluster.do(acts.Produce("orders", 10))
+    run.join("m1", instance_id="i1", record_time=SECOND)
+    run.at(10).cluster.do(acts.KillConsumer("m1"))
+    run.join("m1", instance_id="i1", record_time=SECOND)
+    run.at(25)
+    (first, _), (assigned, _) = run.events(events.PartitionsAssigned)
+    (died, before), (finished, after) = run.events(events.RecordsProcessed)
+    assert first < died < first + 10 < finished
+    assert (before.from_offset, before.to_offset) == (0, int(died - first))  # type: ignore[attr-defined]
+    assert (after.from_offset, after.to_offset) == (0, 10)  # type: ignore[attr-defined]
+    assert finished == pytest.approx(assigned + 10, abs=0.1)
+
+
+def test_the_heartbeat_thread_of_a_member_has_one_timer() -> None:
+    run = Run(partitions=1)
+    run.join("m1")
+    run.at(60)
+    timers = [each.message for each in run.cluster.agenda.entries if type(each.message) is Timer and each.node == each.sender == "m1"]
+    assert [timer.name for timer in timers].count("heartbeat-thread") == 1

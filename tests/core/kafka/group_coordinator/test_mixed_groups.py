@@ -227,3 +227,13 @@ def test_batches_of_a_coordinator_are_of_no_producer_id_and_of_no_transaction(gr
     assert {isinstance(record[0], GroupMetadataKey) for record in records} == {True, False}, "both protocols have written"
     fields = {(each.batch_id, each.producer_id, each.producer_epoch, each.first_sequence, each.transactional) for each in batches}
     assert fields == {(0, -1, -1, -1, False)}
+
+
+def test_a_classic_member_gets_the_error_if_the_log_refuses_the_write(group: Group) -> None:
+    """The broker no longer leads the partition of `__consumer_offsets`, and its coordinator does not know this yet."""
+    one, two, _ = mixed(group)
+    del group.cluster.brokers[group.broker].partitions[TopicPartition("__consumer_offsets", 0)]
+    assert (one.leave().error, one.leave().members) == (errors.NOT_COORDINATOR, ())
+    number = two.join()
+    group.cluster.run_until(group.cluster.now + 20 * US_PER_MS)
+    assert two.answer(number).error == errors.NOT_COORDINATOR
