@@ -40,6 +40,8 @@ def test_uniform_keeps_partitions_in_the_order_of_a_hash_set() -> None:
         owned = ",".join(map(str, (*range(count), 16, 17)))
         found = uniform_assignor.assign(topics(t1=18), members("t1", A=f"t1:{owned}", B=""))
         assert shown(found)["A"] == f"t1:{kept}"
+    found = uniform_assignor.assign(topics(t1=10), members("t1", A="t1:0,1,2,3,8", B="", C=""))
+    assert shown(found)["A"] == "t1:0,1,2,3", "smaller sets have 16 buckets, too"
 
 
 def test_asg_23_uniform_after_partitions_were_added() -> None:

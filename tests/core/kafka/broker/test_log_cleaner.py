@@ -81,6 +81,19 @@ def test_the_gauge_says_how_dirty_the_dirtiest_log_was() -> None:
     assert percents == {1: 50, 2: 66, 3: 66}
 
 
+def test_the_dirtiest_log_is_cleaned_first() -> None:
+    """At 12 s, a part of `t` has been cleaned before, and nothing of `u`."""
+    topics = tuple(TopicSpec(name, config=CONFIG, assignment=(PartitionSpec((1,)),)) for name in "tu")
+    told: list[tuple[object, ...]] = []
+    cluster = Cluster(ClusterSpec((BrokerSpec(1),), topics, settings=(("log.cleaner.backoff.ms", "3000"),)), sink=told.append)
+    for second, topic in ((1, "t"), (3, "t"), (7, "t"), (7, "u"), (10, "t"), (10, "u")):
+        cluster.run_until(second * SECOND)
+        cluster.do(acts.Produce(topic, 2, keys="a,b"))
+    cluster.run_until(12 * SECOND)
+    cleaned = [(each[1] // SECOND, each[5], each[7], each[8]) for each in told if each[3] == events.LogCleaned.kind]  # type: ignore[operator]
+    assert cleaned == [(6, "t", 0, 2), (9, "t", 2, 4), (12, "u", 0, 2), (12, "t", 4, 6)]
+
+
 def test_a_restarted_broker_goes_on_cleaning_from_its_checkpoint() -> None:
     session = grown()
     session.at(13, acts.Kill(2))
@@ -139,7 +152,8 @@ def test_an_act_cleans_a_log_whose_ratio_is_too_small() -> None:
     assert session.cleaned(1) == []
     session.cluster.do(acts.Clean(1))
     session.cluster.do(acts.Clean(2, TP))
-    assert [session.cleaned(broker) for broker in (1, 2, 3)] == [[(0, 3, 1)], [(0, 3, 1)], []]
+    session.cluster.do(acts.Clean(1))
+    assert [session.cleaned(broker) for broker in (1, 2, 3)] == [[(0, 3, 1)], [(0, 3, 1)], []], "a clean log is not cleaned again"
 
 
 def test_aborted_records_and_their_marker_go() -> None:

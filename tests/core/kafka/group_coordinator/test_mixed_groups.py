@@ -121,6 +121,41 @@ def test_a_static_classic_member_replaces_the_last_consumer_member_without_a_reb
     assert (group.state.state.value, [len(each.assignment) for each in group.state.members.values()]) == ("Stable", [2])
 
 
+def test_classic_members_that_leave_or_are_removed(group: Group) -> None:
+    """An administrator removes a static member by its group.instance.id alone. A member that is named twice leaves once."""
+    one, two, modern = mixed(group)
+    told: list[tuple] = []
+    group.cluster.journal.sink = told.append
+    static = group.member("static", instance="i1")
+    number = static.join()
+    group.cluster.run_until(group.cluster.now + 20 * US_PER_MS)
+    static.joined(number)
+    joined = [event[4:] for event in told if event[3] == events.GroupMemberJoined.kind]
+    assert joined == [(group.broker, GROUP, static.member_id, "static", "i1", 4)]
+    response = two.leave((two.member_id, ""), ("", "i1"), (two.member_id, ""), ("nobody", ""))
+    assert (response.error, response.members) == (errors.NONE, (*[errors.NONE] * 3, errors.UNKNOWN_MEMBER_ID))
+    removed = [event[4:] for event in told if event[3] == events.GroupMemberRemoved.kind]
+    assert removed == [(group.broker, GROUP, two.member_id, "left", 3), (group.broker, GROUP, static.member_id, "removed", 2)]
+    assert sorted(consumer(group).members) == sorted([one.member_id, modern.member_id])
+    assert two.heartbeat() == errors.UNKNOWN_MEMBER_ID
+    refused = [event[4:] for event in told if event[3] == events.GroupRequestRefused.kind]
+    assert refused == [(group.broker, GROUP, "Heartbeat", errors.UNKNOWN_MEMBER_ID)]
+
+
+def test_a_classic_member_gets_the_error_if_the_log_refuses_the_write(group: Group) -> None:
+    """The broker no longer leads the partition of `__consumer_offsets`, and its coordinator does not know this yet."""
+    one, two, _ = mixed(group)
+    del group.cluster.brokers[group.broker].partitions[TopicPartition("__consumer_offsets", 0)]
+    assert (one.leave().error, one.leave().members) == (errors.NOT_COORDINATOR, ())
+    told: list[tuple] = []
+    group.cluster.journal.sink = told.append
+    number = two.join()
+    group.cluster.run_until(group.cluster.now + 20 * US_PER_MS)
+    assert two.answer(number).error == errors.NOT_COORDINATOR
+    refused = [event[4:] for event in told if event[3] == events.GroupRequestRefused.kind]
+    assert refused == [(group.broker, GROUP, "JoinGroup", errors.NOT_COORDINATOR)]
+
+
 @pytest.mark.parametrize(
     ("policy", "upgrades", "downgrades"), [("upgrade", True, False), ("downgrade", False, True), ("disabled", False, False)]
 )
@@ -227,13 +262,3 @@ def test_batches_of_a_coordinator_are_of_no_producer_id_and_of_no_transaction(gr
     assert {isinstance(record[0], GroupMetadataKey) for record in records} == {True, False}, "both protocols have written"
     fields = {(each.batch_id, each.producer_id, each.producer_epoch, each.first_sequence, each.transactional) for each in batches}
     assert fields == {(0, -1, -1, -1, False)}
-
-
-def test_a_classic_member_gets_the_error_if_the_log_refuses_the_write(group: Group) -> None:
-    """The broker no longer leads the partition of `__consumer_offsets`, and its coordinator does not know this yet."""
-    one, two, _ = mixed(group)
-    del group.cluster.brokers[group.broker].partitions[TopicPartition("__consumer_offsets", 0)]
-    assert (one.leave().error, one.leave().members) == (errors.NOT_COORDINATOR, ())
-    number = two.join()
-    group.cluster.run_until(group.cluster.now + 20 * US_PER_MS)
-    assert two.answer(number).error == errors.NOT_COORDINATOR
