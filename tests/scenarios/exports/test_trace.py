@@ -73,6 +73,19 @@ def test_a_log_that_was_not_closed_is_traced_with_a_message(log: str, tmp_path: 
     assert captured.err == f"{cut}: the log has no end line, because its process was killed; all events up to that point are read\n"
 
 
+def test_the_batch_of_a_record_is_a_sentence(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    sentences = []
+    for offset in (1, 2, 3):
+        assert main(["trace", log, "--record", f"orders-0@{offset}"]) == 0
+        sentences.append(capsys.readouterr().out.splitlines()[1])
+    assert sentences == [
+        "  Batch at offsets 0–1: 2 records, 200 bytes, producer ID 0, epoch 0, first sequence 0, transactional.",
+        "  Batch at offset 2: 1 record, 78 bytes, producer ID 0, epoch 1, transactional.",
+        "  Batch at offsets 3–5: 3 records, 300 bytes, producer ID 0, epoch 1, first sequence 0, transactional.",
+    ]
+
+
 def test_each_record_of_an_offset_has_its_life(capsys: pytest.CaptureFixture[str]) -> None:
     first, second = lives(capsys, "e2-divergence", "--release", "0.10.2", "--record", "orders-0@1")
     assert kinds(first) == ["created producer", "appended b2", "copied b1", "committed b2", "truncated b1"]

@@ -69,6 +69,17 @@ def test_a_file_without_end_is_refused(arguments: list[str], capsys: pytest.Capt
     assert "/dev/zero: the file has more than " in capsys.readouterr().err
 
 
+def test_a_file_can_have_64_mebibytes_and_not_a_byte_more(tmp_path: Path) -> None:
+    large = tmp_path / "large"
+    with large.open("wb") as file:
+        file.truncate(67_108_864)
+    assert len(text_file.read_bytes(large)) == 67_108_864
+    with large.open("ab") as file:
+        file.write(b"x")
+    with pytest.raises(InputError, match=r"large: the file has more than 67,108,864 bytes, which is the maximum$"):
+        text_file.read_bytes(large)
+
+
 def test_the_first_32_characters_show_whether_a_text_without_a_mark_is_utf_16() -> None:
     assert text_file.decode(("a" * 32 + "中").encode("utf-16-le"), "x") == "a" * 32 + "中"
     with pytest.raises(InputError):

@@ -12,7 +12,7 @@ from core.kafka.release import CURRENT, RELEASES
 from core.kafka.topic_spec import LogSpec, PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.acts import ACTS
-from core.lab.spec import MAX_LOSS_PPM, BrokerSpec, ClusterSpec, NetworkSpec, Pace
+from core.lab.spec import MAX_LOSS_PPM, BrokerSpec, ClusterSpec, GroupSpec, NetworkSpec, Pace
 from scenarios.errors import ScriptError
 from scenarios.language.acts import act_as_data, read_acts
 from scenarios.language.cluster import cluster_as_data, cluster_from_data, read_cluster, write_cluster, write_yaml
@@ -236,6 +236,13 @@ def test_a_cluster_reads_back_as_it_was_written() -> None:
     root = parse(write_cluster(IMPORTED), "written.yaml")
     assert read_cluster(root.values["cluster"]) == IMPORTED
     assert cluster_from_data(cluster_as_data(IMPORTED), "header") == IMPORTED
+
+
+@pytest.mark.parametrize("text", ["0", "{offset: 0}", "{offset: 0, leader-epoch: 0}"])
+def test_a_committed_offset_can_be_0(text: str) -> None:
+    cluster = f"{{brokers: 1, topics: {{t: {{}}, __consumer_offsets: {{}}}}, groups: {{g: {{t-0: {text}}}}}}}"
+    spec = read_cluster(parse(f"cluster: {cluster}\n", "s.yaml").values["cluster"])
+    assert spec.groups == (GroupSpec("g", ((TopicPartition("t", 0), 0, 0 if "epoch" in text else -1),)),)
 
 
 def test_data_that_is_nested_deeper_than_any_script_is_refused() -> None:

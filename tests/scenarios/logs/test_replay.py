@@ -24,9 +24,10 @@ from core.lab.recorded_acts import recorded_act
 from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, Pace
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
+from scenarios.errors import LogError
 from scenarios.logs.log_header import End, make_header
 from scenarios.logs.log_writer import LogWriter
-from scenarios.logs.recorded_session import session_script
+from scenarios.logs.recorded_session import read_session, session_script
 from scenarios.logs.replay import lines_of, replay
 from tui.cli import main
 
@@ -191,6 +192,17 @@ def test_a_closed_log_that_lacks_its_last_events_differs(tmp_path: Path) -> None
     early = next(end for end, time in reversed(endings) if time < last - 1 and end < count)
     path.write_bytes(b"\n".join([*lines[: early + 1], msgspec.json.encode(End(True, last + 1, early)), b""]))
     assert "more events before that" in lines_of(replay(path))[2]
+
+
+def test_an_act_that_isrlab_does_not_know_is_refused_at_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    assert main(["run", "e1-data-loss", "--release", "0.10.2", "--log", str(path)]) == 0
+    lines = path.read_bytes().split(b"\n")
+    line = next(number for number, line in enumerate(lines, start=1) if b'"act":"bounce"' in line)
+    path.write_bytes(path.read_bytes().replace(b'"act":"bounce"', b'"act":"bonce"', 1))
+    with pytest.raises(LogError, match=r"no act 'bonce'") as refused:
+        read_session(path)
+    assert (refused.value.line, str(refused.value).startswith(f"{path}:{line}: ")) == (line, True)
 
 
 def test_the_first_difference_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
