@@ -140,6 +140,21 @@ def test_a_broker_that_gets_one_batch_gets_the_others_too() -> None:
     assert sorted(event[7] for event in completed(events)) == [1, 2, 2]
 
 
+def test_the_batch_that_has_waited_for_linger_takes_the_younger_ones_with_it() -> None:
+    events: list[EventTuple] = []
+    made = cluster("4.3", events)
+    for broker in (2, 3):
+        made.do(acts.Kill(broker))
+    made.run_until(30 * SECOND)
+    for partition in (0, 1):
+        made.do(acts.Produce("orders", 1, partition, acks="1", config=(("linger.ms", "100"),) if partition == 0 else ()))
+        made.run_until(made.now + 50_000)
+    made.run_until(31 * SECOND)
+    (first, waited), (second, younger) = [(event[6], event[9]) for event in completed(events)]
+    assert (first, second, waited) == (0, 1, 100_000)
+    assert younger < 60_000
+
+
 @pytest.mark.parametrize(("release", "batches"), [("2.1", 3), ("2.4", 1), ("4.3", 1)])
 def test_records_of_one_call_stick_to_one_partition_since_2_4(release: str, batches: int) -> None:
     events: list[EventTuple] = []

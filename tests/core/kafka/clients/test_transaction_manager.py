@@ -457,6 +457,20 @@ def test_a_producer_id_that_the_coordinator_does_not_know(step: str, release: st
         assert (bench.state, bench.manager.producer_id) == (_S.READY, PRODUCER_ID + 1)
 
 
+def test_sequences_restart_with_another_epoch_while_a_batch_of_the_former_one_is_in_flight() -> None:
+    bench = TransactionBench()
+    (former,) = bench.begin(0)
+    bench.producer.produce(1, 100, 1)
+    bench.answer_add_partitions(errors.INVALID_PRODUCER_ID_MAPPING)
+    bench.manager.abort()
+    bench.answer_init(PRODUCER_ID + 1, 0)
+    (batch,) = bench.begin(0)
+    assert (batch.producer_id, batch.producer_epoch, batch.first_sequence) == (PRODUCER_ID + 1, 0, 0)
+    bench.acked(former)
+    (batch,) = bench.batches(0)
+    assert (batch.producer_id, batch.first_sequence) == (PRODUCER_ID + 1, 1)
+
+
 def test_an_abort_drops_batches_that_were_never_sent() -> None:
     """4.2: unsent batches are dropped, those in flight are awaited."""
     bench = TransactionBench()
