@@ -146,6 +146,17 @@ def test_hb_05_controlled_shutdown_offset_is_set_once(five: BrokerHeartbeatManag
         assert five.current_state(broker) is CONTROLLED_SHUTDOWN
 
 
+def test_a_controlled_shutdown_can_begin_at_offset_0(manager: BrokerHeartbeatManager) -> None:
+    manager.touch(1, False, 0, 0)
+    assert not manager.in_controlled_shutdown(1)
+    manager.maybe_update_controlled_shutdown_offset(1, 0)
+    assert manager.in_controlled_shutdown(1)
+    assert (manager.controlled_shutdown_offset(1), manager.current_state(1)) == (0, CONTROLLED_SHUTDOWN)
+    assert (manager.is_active(1), manager.lowest_active_offset()) == (False, None)
+    manager.maybe_update_controlled_shutdown_offset(1, 7)
+    assert manager.controlled_shutdown_offset(1) == 0
+
+
 def test_fencing_ends_controlled_shutdown(five: BrokerHeartbeatManager) -> None:
     five.fence(5)
     assert five.current_state(5) is FENCED

@@ -59,6 +59,20 @@ def test_3_9_the_balance_check_comes_an_interval_after_the_imbalance() -> None:
     assert bench.partition().leader == 1
 
 
+def test_3_9_each_imbalance_is_followed_by_a_check() -> None:
+    bench = ControllerBench(brokers=(1, 2), settings={"leader.imbalance.check.interval.seconds": 10})
+    bench.create((1, 2))
+    for _ in range(2):
+        bench.fence(1)
+        bench.controller.publish()
+        bench.heartbeat(1)
+        expand(bench, (1, 2))
+        live(bench, 8, 1, 2)
+        assert bench.partition().leader == 2
+        live(bench, 2, 1, 2)
+        assert bench.partition().leader == 1
+
+
 def test_3_9_no_check_is_scheduled_while_all_is_balanced() -> None:
     bench = ControllerBench(brokers=(1, 2))
     bench.create((1, 2))

@@ -452,6 +452,16 @@ def test_hb_03_sessions_run_out_one_by_one_oldest_first() -> None:
     assert [event[1] for event in bench.events if event[3] == "broker-fenced"] == [10_001, 12_001, 13_001]
 
 
+def test_a_changed_session_timeout_applies_to_sessions_that_have_begun() -> None:
+    bench = ControllerBench(RELEASES["3.9"], brokers=(0,), settings={"broker.session.timeout.ms": 10})
+    bench.run(5)
+    handle_admin_request(bench.controller, AlterConfig("broker.session.timeout.ms", "20", None, None))
+    bench.run(15)
+    assert bench.told(events.BrokerFenced) == []
+    bench.run(1)
+    assert bench.told(events.BrokerFenced) == [(0, 20_001, 20_000)]
+
+
 def test_since_4_0_sessions_are_looked_at_eight_times_per_timeout() -> None:
     """The controller is late by up to an eighth of the timeout, and fences one broker in each check. After a check that found a broker, the
     next check comes 10 ms later.

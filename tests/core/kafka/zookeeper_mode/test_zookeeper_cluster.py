@@ -5,6 +5,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.events import EventTuple
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
@@ -14,7 +15,12 @@ from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.protocol import GetChildren
 from core.kafka.zookeeper_mode.broker import ZooKeeperBroker
 from core.kafka.zookeeper_mode.control_plane import ZooKeeperControlPlane
-from core.kafka.zookeeper_mode.controller.requests import LeaderAndIsrRequest, LeaderAndIsrResponse, StopReplicaRequest
+from core.kafka.zookeeper_mode.controller.requests import (
+    ControlledShutdownRequest,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    StopReplicaRequest,
+)
 from core.kafka.zookeeper_mode.isr_manager import must_publish
 from core.lab import acts
 from core.lab.cluster import Cluster
@@ -346,6 +352,30 @@ def test_d8_one_controller_at_any_time_and_each_in_a_new_epoch() -> None:
     assert control.active_count == 1
     assert bench.kinds("controller-elected")[-1][5] == 3
     assert sorted(bench.partition.isr) == [0, 2]
+
+
+def test_a_broker_that_is_down_at_the_start_has_no_broker_epoch_until_it_registers() -> None:
+    spec = ClusterSpec((BrokerSpec(1), BrokerSpec(2, up=False)), (TopicSpec("t", 1, 1),))
+    cluster = Cluster(spec, RELEASES["2.8"])
+    assert [broker.broker_epoch >= 0 for broker in cluster.view().brokers] == [True, False]
+    assert cluster.view().brokers[1].broker_epoch == -1
+    cluster.do(acts.Start(2))
+    cluster.run_until(5 * SECOND)
+    assert cluster.view().brokers[1].broker_epoch > cluster.view().brokers[0].broker_epoch
+
+
+def test_a_broker_that_knows_no_controller_yet_requests_its_shutdown_from_itself() -> None:
+    """Without KRaft, no node is called `controller`."""
+    spec = ClusterSpec((BrokerSpec(1), BrokerSpec(2, up=False)), (TopicSpec("t", 1, 1),))
+    cluster = Cluster(spec, RELEASES["2.8"])
+    cluster.do(acts.Start(2))
+    while cluster.brokers[2].state is not BrokerState.RUNNING:
+        cluster.step()
+    cluster.do(acts.Shutdown(2))
+    requests = [entry for entry in cluster.agenda.entries if isinstance(entry.message, ControlledShutdownRequest)]
+    assert [(entry.sender, entry.node) for entry in requests] == [("b2", "b2")]
+    cluster.run_until(cluster.now + 10 * SECOND)
+    assert cluster.brokers[2].state is BrokerState.STOPPED, "its second request reaches the controller"
 
 
 def test_controlled_shutdown_of_the_controller_itself_moves_everything_first() -> None:
