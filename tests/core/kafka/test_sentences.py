@@ -73,6 +73,15 @@ def test_what_a_leader_answers_about_epochs_is_what_it_can_tell() -> None:
     assert [asked(2, 7), asked(-1, 7), asked(-1, -1)] == ["epoch 2 ends at 7", "it ends at 7", "b2 does not know"]
 
 
+def test_a_committed_offset_of_0_is_a_former_offset_but_none_is_not() -> None:
+    def committed(former: int) -> str:
+        return events.OffsetCommitted(1, "g", "t", 0, 7, former).sentence()
+
+    assert committed(-1) == "the committed offset of group g for t-0 is now 7 on b1"
+    assert committed(0) == "the committed offset of group g for t-0 is now 7 (it was 0) on b1"
+    assert " is now 7 (it was 0) on b1: the transaction " in events.OffsetMaterialized(1, "g", "t", 0, 7, 0, 13).sentence()
+
+
 def test_zookeeper_and_not_the_controller_refuses_a_registration() -> None:
     told: list[tuple] = []
     run = cluster(told, "2.7")

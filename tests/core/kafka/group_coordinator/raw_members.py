@@ -20,6 +20,7 @@ from core.kafka.release import RELEASES
 from core.kafka.topic_spec import TopicSpec
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.journal import Sink, null_sink
 from core.sim.units import SECOND, US_PER_MS
 from tests.core.kafka.group_coordinator.raw_client import RawClient
 
@@ -29,11 +30,11 @@ GROUP = "g"
 class Group:
     """A cluster with one group, whose members send only the requests that a test chooses. Times are in ms after the start."""
 
-    def __init__(self, release: str = "4.1", **settings: object) -> None:
+    def __init__(self, release: str = "4.1", *, sink: Sink = null_sink, **settings: object) -> None:
         given = {"group.min.session.timeout.ms": 1, **{name.replace("_", "."): value for name, value in settings.items()}}
         topics = (TopicSpec("foo", 2, 3), TopicSpec("bar", 2, 3), TopicSpec("__consumer_offsets", 1, 3))
         spec = ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)), topics, settings=tuple(given.items()))
-        self.cluster = Cluster(spec, RELEASES[release])
+        self.cluster = Cluster(spec, RELEASES[release], sink=sink)
         self.cluster.run_until(SECOND)
         self.broker = RawClient(self.cluster, "probe").group_coordinator()
         self.began = self.cluster.now

@@ -253,6 +253,18 @@ def test_a_classic_member_that_joins_again_and_does_not_sync_is_removed_after_it
     assert list(consumer(group).members) == [one.member_id, modern.member_id]
 
 
+def test_every_refusal_of_a_classic_members_request_is_an_event() -> None:
+    told: list[Any] = []
+    group = Group(sink=told.append)
+    one, _, _ = mixed(group)
+    one.generation += 5
+    number = one.sync()
+    group.cluster.run_until(group.cluster.now + 20 * US_PER_MS)
+    assert one.answer(number).error == one.heartbeat() == errors.ILLEGAL_GENERATION
+    refused = [event[4:] for event in told if event[3] == events.GroupRequestRefused.kind]
+    assert refused[-2:] == [(group.broker, GROUP, request, errors.ILLEGAL_GENERATION) for request in ("SyncGroup", "Heartbeat")]
+
+
 def test_batches_of_a_coordinator_are_of_no_producer_id_and_of_no_transaction(group: Group) -> None:
     """The coordinator writes them itself, so they are no batches of a client, either (`batch_id`)."""
     mixed(group)

@@ -6,11 +6,12 @@ import pytest
 
 from core.kafka import errors
 from core.kafka.group_coordinator.classic.classic_group_member import ClassicGroupMember
+from core.kafka.group_coordinator.classic.group_records import GroupMetadataKey
 from core.kafka.group_coordinator.classic.group_state import GroupState
 from core.kafka.group_coordinator.classic.messages import Subscription
 from core.kafka.group_coordinator.group_metadata import GroupMetadata
 from core.kafka.group_coordinator.offset_expiry import expiration_base
-from core.kafka.group_coordinator.offsets_log import CommittedOffset
+from core.kafka.group_coordinator.offsets_log import CommittedOffset, OffsetKey
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
 from core.sim.units import SECOND, US_PER_MS
@@ -57,8 +58,12 @@ def test_an_empty_group_loses_its_offsets_and_is_deleted() -> None:
     group.cluster.run_until(emptied + 59 * SECOND)
     assert list(group.metadata.offsets) == [FOO], "the clock begins when the group becomes empty"
     group.cluster.run_until(emptied + 62 * SECOND)
-    caches = group.cluster.brokers[group.broker].groups.groups.caches
-    assert caches[0].groups == {}
+    coordinator = group.cluster.brokers[group.broker]
+    assert coordinator.groups.groups.caches[0].groups == {}
+    tombstones = coordinator.disk.logs[TopicPartition("__consumer_offsets", 0)].terms[-1].batches[-1]
+    assert tombstones.content == ((OffsetKey("g", FOO), None), (GroupMetadataKey("g"), None))
+    of_no_producer = (tombstones.producer_id, tombstones.producer_epoch, tombstones.first_sequence, tombstones.transactional)
+    assert of_no_producer == (-1, -1, -1, False)
 
 
 @pytest.mark.parametrize(

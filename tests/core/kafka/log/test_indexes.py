@@ -106,6 +106,10 @@ def test_a_search_tries_the_warm_end_first_and_needs_few_probes() -> None:
         assert found.warm is (target > last - 2_048)
 
 
+def test_a_search_of_an_empty_index_compares_nothing() -> None:
+    assert offset_index().search(92) == (-1, 0, True)
+
+
 # --- the time index ------------------------------------------------------------------------------------------------
 
 

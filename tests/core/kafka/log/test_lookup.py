@@ -70,7 +70,7 @@ def test_offsets_outside_the_log_are_out_of_range_and_its_end_is_empty() -> None
         assert (found.error, len(found.steps)) == (errors.OFFSET_OUT_OF_RANGE, 1)
     assert lookup_by_offset(log, 25).offset == 20, "the whole batch"
     end = lookup_by_offset(log, 400)
-    assert (end.error, end.offset, end.batch) == (errors.NONE, -1, None)
+    assert (end.error, end.offset, end.batch, end.bytes) == (errors.NONE, -1, None, 0)
     assert lookup_by_offset(ReplicaLog(), 0).error == errors.NONE
 
 
@@ -84,6 +84,7 @@ def test_a_lookup_by_timestamp_step_by_step() -> None:
     assert (offsets.file, offsets.offset, offsets.position) == ("00000000000000000160.index", 269, 10_000)
     assert (scan.batches, scan.position) == (4, 13_000)
     assert (answer.offset, answer.timestamp) == (found.offset, found.timestamp) == (290, 29_000)
+    assert (answer.bytes, found.bytes, found.end) == (0, 0, -1), "a lookup by timestamp reads no records"
     late = lookup_by_timestamp(log, 39_001)
     assert (late.offset, late.error, len(late.steps)) == (-1, errors.NONE, 1)
     assert lookup_by_timestamp(log, -5).offset == 0
