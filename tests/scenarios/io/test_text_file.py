@@ -80,6 +80,22 @@ def test_a_file_can_have_64_mebibytes_and_not_a_byte_more(tmp_path: Path) -> Non
         text_file.read_bytes(large)
 
 
+def test_two_characters_show_that_a_text_without_a_mark_is_utf_16() -> None:
+    assert [text_file.decode("ab".encode(name), "x") for name in ("utf-16-le", "utf-16-be")] == ["ab", "ab"]
+    with pytest.raises(InputError, match="x:1:1: the file is binary"):
+        text_file.decode("a".encode("utf-16-le"), "x")
+
+
+def test_a_file_that_cannot_be_read_is_one_message_with_the_remedy_at_its_end(tmp_path: Path) -> None:
+    for remedy, end in (("", ""), ("name a script", "; name a script")):
+        with pytest.raises(InputError) as refused:
+            text_file.read_bytes(tmp_path / "none", remedy)
+        assert str(refused.value) == f"{tmp_path / 'none'}: cannot be read: No such file or directory{end}"
+        with pytest.raises(InputError) as refused:
+            text_file.read_bytes("a\0b", remedy)
+        assert str(refused.value) == f"'a\\x00b': not a file name{end}"
+
+
 def test_the_first_32_characters_show_whether_a_text_without_a_mark_is_utf_16() -> None:
     assert text_file.decode(("a" * 32 + "中").encode("utf-16-le"), "x") == "a" * 32 + "中"
     with pytest.raises(InputError):

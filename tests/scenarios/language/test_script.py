@@ -245,6 +245,13 @@ def test_a_committed_offset_can_be_0(text: str) -> None:
     assert spec.groups == (GroupSpec("g", ((TopicPartition("t", 0), 0, 0 if "epoch" in text else -1),)),)
 
 
+@pytest.mark.parametrize("text", ["-1", "{offset: -1}", "{offset: 0, leader-epoch: -1}"])
+def test_committed_offsets_and_their_leader_epochs_are_not_negative(text: str) -> None:
+    cluster = f"{{brokers: 1, topics: {{t: {{}}, __consumer_offsets: {{}}}}, groups: {{g: {{t-0: {text}}}}}}}"
+    with pytest.raises(ScriptError, match="-1"):
+        read_cluster(parse(f"cluster: {cluster}\n", "s.yaml").values["cluster"])
+
+
 def test_data_that_is_nested_deeper_than_any_script_is_refused() -> None:
     """The header of a log can contain such data, because the script parser does not check it."""
     deep: list[object] = []

@@ -165,6 +165,37 @@ def test_fencing_ends_controlled_shutdown(five: BrokerHeartbeatManager) -> None:
         five.maybe_update_controlled_shutdown_offset(5, 100)
 
 
+def test_a_new_registration_ends_controlled_shutdown(five: BrokerHeartbeatManager) -> None:
+    five.touch(5, True, -1, 0)
+    assert (five.current_state(5), five.in_controlled_shutdown(5)) == (FENCED, False)
+
+
+def test_only_unfenced_brokers_have_a_session_that_ends(manager: BrokerHeartbeatManager) -> None:
+    manager.touch(0, True, -1, ms(2))
+    assert [manager.session_end(broker) for broker in (0, 1)] == [None, None]
+    manager.touch(0, False, 0, ms(3))
+    assert manager.session_end(0) == ms(13)
+    manager.fence(0)
+    assert manager.session_end(0) is None
+
+
+def test_a_check_comes_when_the_oldest_session_has_expired_or_periodically(manager: BrokerHeartbeatManager) -> None:
+    assert manager.next_check_in(0, periodic=False, fenced=False) is None
+    manager.touch(0, False, 0, ms(3))
+    found = [manager.next_check_in(ms(now), periodic=False, fenced=False) for now in (4, 13, 14)]
+    assert found == [9_001, 1, 0], "in µs: the last microsecond of a session is valid"
+    assert [manager.next_check_in(0, periodic=True, fenced=fenced) for fenced in (False, True)] == [1_250, 10_000]
+    manager.session_timeout_us = 4_000
+    assert manager.fencing_period == 1_000
+
+
+@pytest.mark.parametrize("timeout", [0, -1])
+def test_a_session_timeout_is_positive(timeout: int) -> None:
+    with pytest.raises(ValueError, match=f"broker session timeout is {timeout} µs; it must be more than 0"):
+        BrokerHeartbeatManager(timeout)
+    assert BrokerHeartbeatManager(1).session_timeout_us == 1
+
+
 def test_known_brokers_and_activity(five: BrokerHeartbeatManager) -> None:
     assert list(five) == [0, 1, 2, 3, 4, 5]
     assert [broker for broker in five if five.is_active(broker)] == [1, 2, 3]

@@ -106,8 +106,10 @@ def test_a_search_tries_the_warm_end_first_and_needs_few_probes() -> None:
         assert found.warm is (target > last - 2_048)
 
 
-def test_a_search_of_an_empty_index_compares_nothing() -> None:
+def test_how_many_entries_a_search_compares() -> None:
     assert offset_index().search(92) == (-1, 0, True)
+    two = offset_index((47, 10), (50, 20))
+    assert [two.search(offset) for offset in (46, 47, 48, 50)] == [(-1, 2, True), (0, 2, True), (0, 2, True), (1, 2, True)]
 
 
 # --- the time index ------------------------------------------------------------------------------------------------

@@ -378,6 +378,18 @@ def test_a_broker_that_knows_no_controller_yet_requests_its_shutdown_from_itself
     assert cluster.brokers[2].state is BrokerState.STOPPED, "its second request reaches the controller"
 
 
+def test_a_broker_without_a_response_requests_its_shutdown_three_times_and_then_stops() -> None:
+    """controlled.shutdown.max.retries and controlled.shutdown.retry.backoff.ms: 3 requests, 5 s apart."""
+    bench = Bench((0, 1))
+    bench.do(acts.Cut(("b0", "b1")))
+    begun = bench.cluster.now
+    bench.do(acts.Shutdown(1), 15 * SECOND)
+    assert not bench.kinds("broker-stopped")
+    bench.wait(100_000)
+    ((_, stopped, *_),) = bench.kinds("broker-stopped")
+    assert 0 < stopped - begun - 15 * SECOND < 10_000, "it closes its session"
+
+
 def test_controlled_shutdown_of_the_controller_itself_moves_everything_first() -> None:
     bench = Bench((0, 1, 2), brokers=3)
     bench.cluster.do(acts.Load("t", 100, every=10_000))
