@@ -91,6 +91,11 @@ def test_each_record_of_an_offset_has_its_life(capsys: pytest.CaptureFixture[str
     assert kinds(first) == ["created producer", "appended b2", "copied b1", "committed b2", "truncated b1"]
     assert kinds(second) == ["created second", "appended b1", "committed b1", "acked second"]
     assert (first["brokers"], second["brokers"]) == ([2], [1])
+    assert main(["trace", "e2-divergence", "--release", "0.10.2", "--record", "orders-0@1"]) == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if "@" in line] == [
+        "orders-0@1: producer#1, leader epoch 0 (record 1 of 2 at this offset)",
+        "orders-0@1: second#0, leader epoch 1 (record 2 of 2 at this offset)",
+    ]
     assert main(["trace", "e1-data-loss", "--release", "0.10.2", "--record", "orders-0@1"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == "orders-0@1: producer#1, leader epoch 0"

@@ -245,11 +245,21 @@ def test_a_committed_offset_can_be_0(text: str) -> None:
     assert spec.groups == (GroupSpec("g", ((TopicPartition("t", 0), 0, 0 if "epoch" in text else -1),)),)
 
 
-@pytest.mark.parametrize("text", ["-1", "{offset: -1}", "{offset: 0, leader-epoch: -1}"])
-def test_committed_offsets_and_their_leader_epochs_are_not_negative(text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "refusal"),
+    [
+        ("-1", ": -1 is out of range; write a whole number from 0 to 1000000000000"),
+        ("{offset: -1}", ".offset: -1 is out of range; write a whole number from 0 to 1000000000000"),
+        ("{offset: 0, leader-epoch: -1}", ".leader-epoch: -1 is out of range; write a whole number from 0 to 1000000000"),
+        ("{offset: 0, epoch: 3}", ": unknown word 'epoch'; did you mean 'leader-epoch'?"),
+        ("{leader-epoch: 3}", ": 'offset' is missing; write the committed offset, for example 'offset: 1200'"),
+    ],
+)
+def test_a_committed_offset_that_is_refused(text: str, refusal: str) -> None:
     cluster = f"{{brokers: 1, topics: {{t: {{}}, __consumer_offsets: {{}}}}, groups: {{g: {{t-0: {text}}}}}}}"
-    with pytest.raises(ScriptError, match="-1"):
+    with pytest.raises(ScriptError) as refused:
         read_cluster(parse(f"cluster: {cluster}\n", "s.yaml").values["cluster"])
+    assert str(refused.value).partition("cluster.groups.g.t-0")[2] == refusal
 
 
 def test_data_that_is_nested_deeper_than_any_script_is_refused() -> None:

@@ -11,6 +11,7 @@ from core.kafka.group_coordinator.classic.group_records import GroupMetadataKey
 from core.kafka.group_coordinator.consumer.consumer_group import ConsumerGroup
 from core.kafka.group_coordinator.consumer.messages import ConsumerGroupHeartbeatRequest
 from core.kafka.group_coordinator.messages import GroupMembership, OffsetCommitRequest, OffsetFetchRequest
+from core.kafka.group_coordinator.offset_tombstones import is_unused
 from core.kafka.ids import TopicPartition
 from core.lab import acts
 from core.sim.units import SECOND, US_PER_MS
@@ -251,6 +252,14 @@ def test_a_classic_member_that_joins_again_and_does_not_sync_is_removed_after_it
     assert one.answer(number).error == errors.NONE
     assert told == [errors.REBALANCE_IN_PROGRESS, errors.UNKNOWN_MEMBER_ID]
     assert list(consumer(group).members) == [one.member_id, modern.member_id]
+
+
+def test_a_group_is_in_use_while_it_has_members_of_the_consumer_protocol(group: Group) -> None:
+    modern = Modern(group, group.member("new"), "new-member")
+    assert modern.heartbeat(0).error == errors.NONE
+    assert not is_unused(group.metadata)
+    assert modern.heartbeat(-1).error == errors.NONE
+    assert is_unused(group.metadata)
 
 
 def test_every_refusal_of_a_classic_members_request_is_an_event() -> None:

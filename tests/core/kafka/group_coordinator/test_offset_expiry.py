@@ -62,8 +62,14 @@ def test_an_empty_group_loses_its_offsets_and_is_deleted() -> None:
     assert coordinator.groups.groups.caches[0].groups == {}
     tombstones = coordinator.disk.logs[TopicPartition("__consumer_offsets", 0)].terms[-1].batches[-1]
     assert tombstones.content == ((OffsetKey("g", FOO), None), (GroupMetadataKey("g"), None))
-    of_no_producer = (tombstones.producer_id, tombstones.producer_epoch, tombstones.first_sequence, tombstones.transactional)
-    assert of_no_producer == (-1, -1, -1, False)
+    of_no_producer = (
+        tombstones.batch_id,
+        tombstones.producer_id,
+        tombstones.producer_epoch,
+        tombstones.first_sequence,
+        tombstones.transactional,
+    )
+    assert of_no_producer == (0, -1, -1, -1, False)
 
 
 @pytest.mark.parametrize(
