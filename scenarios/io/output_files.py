@@ -64,9 +64,13 @@ class OutputFile:
             self._target = os.path.realpath(path)
             self.file = self._opened()
         except OSError as wrong:
+            self._remove_part()
             raise cannot_be_written(path, wrong) from None
         except ValueError:
             raise InputError(f"{str(path)!r}: not a file name") from None
+        except BaseException:  # a signal ends the command
+            self._remove_part()
+            raise
 
     def _opened(self) -> io.FileIO:
         self._stream = stream_of(self.path)
@@ -182,6 +186,10 @@ class OutputFile:
         with contextlib.suppress(OSError):
             self.file.close()
         self._forget_before()
+        self._remove_part()
+
+    def _remove_part(self) -> None:
+        """Remove the file if it still has its temporary name."""
         if self._part is not None:
             with contextlib.suppress(OSError):
                 os.unlink(self._part)

@@ -289,6 +289,18 @@ def test_a_file_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
             write_atomically("/dev/full", "x")
 
 
+def test_a_file_whose_opening_is_interrupted_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(descriptor: int, mode: str) -> NoReturn:
+        os.close(descriptor)
+        assert [path.suffix for path in tmp_path.iterdir()] == [".part"]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("scenarios.io.output_files.io.FileIO", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        OutputFile(tmp_path / "out.txt")
+    assert not list(tmp_path.iterdir())
+
+
 def test_links_to_a_stream_are_that_stream_and_links_in_a_circle_are_none(tmp_path: Path) -> None:
     for number, target in enumerate(["/dev/stderr", "0", "1"]):
         (tmp_path / str(number)).symlink_to(target)
