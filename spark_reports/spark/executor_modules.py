@@ -21,7 +21,8 @@ def ship_modules(spark: SparkSession, master: str | None) -> Iterator[None]:
     library, the runs of a sweep need no other modules.
 
     In local mode, workers find the modules in the same place as this process. In other modes, each executor downloads a zip file when the
-    executor starts. Executors can start at any time, so the zip file is kept until the block ends.
+    executor starts. Executors can start at any time, so the zip file is kept until the block ends. The zip file contains byte code, so that
+    the workers do not compile every module; PySpark requires the same version of Python in all places anyway.
     """
     if is_local(master or LOCAL_MASTER):
         yield
@@ -33,9 +34,8 @@ def ship_modules(spark: SparkSession, master: str | None) -> Iterator[None]:
     packages = [root / "core", root / "spark_reports", *(Path(str(module.__file__)).parent for module in (attr, attrs))]
     with tempfile.TemporaryDirectory(prefix="isrlab-ship-") as scratch:
         path = Path(scratch) / "isrlab.zip"
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        with zipfile.PyZipFile(str(path), "w", zipfile.ZIP_DEFLATED) as archive:
             for package in packages:
-                for source in sorted(package.rglob("*.py")):
-                    archive.write(source, source.relative_to(package.parent).as_posix())
+                archive.writepy(str(package))
         spark.addArtifacts(str(path), pyfile=True)
         yield

@@ -12,7 +12,7 @@ from core.kafka.release import RELEASES, Release
 from core.lab.cluster import Cluster
 from tests.core.properties.invariants import Watch
 from tests.core.properties.timelines import Timeline, heal, play, timelines
-from tests.core.recorded_digests import EventDigest, assert_recorded
+from tests.core.recorded_digests import RunDigest, assert_recorded
 
 
 def watched(
@@ -20,12 +20,12 @@ def watched(
 ) -> Cluster:
     """Play a timeline under watch, heal the cluster, and check that it becomes whole. Without `lossless`, records may be lost on the way.
     With `equal`, replicas must be equal in the end even if the release does not promise it. With `recorded_as`, the
-    event log must have the digest that is recorded under this name.
+    event log and the final state must have the digests that are recorded under this name.
     """
     watch = Watch(release)
     watch.lossless = watch.lossless and lossless
     watch.equal = watch.equal or equal
-    digest = EventDigest()
+    digest = RunDigest()
 
     def sink(event: tuple) -> None:
         digest(event)
@@ -37,6 +37,7 @@ def watched(
         heal(cluster, watch.run)
         watch.whole(cluster)
     if recorded_as:
+        digest.end(cluster)
         assert_recorded(recorded_as, digest)
     return cluster
 

@@ -12,9 +12,11 @@ import multiprocessing
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 
 import attrs
 
+from core.lab.cluster import Cluster
 from core.sim.journal import Sink, null_sink
 from tests.core.properties.groups.play import play, unfinished
 from tests.core.properties.groups.timeline import GroupTimeline, Step, group_swarm
@@ -38,12 +40,15 @@ class Outcome:
     events: Counter[str]
 
 
-def findings(timeline: GroupTimeline, sink: Sink = null_sink) -> tuple[Findings, Counter[str]]:
+def findings(
+    timeline: GroupTimeline, sink: Sink = null_sink, ended: Callable[[Cluster], object] = null_sink
+) -> tuple[Findings, Counter[str]]:
     """Play a timeline. Return the differences, and the kinds of events that occurred. An error in the model counts as a difference. `sink`
-    also receives the events.
+    also receives the events, and `ended` the cluster.
     """
     try:
         cluster, notebook = play(timeline, sink)
+        ended(cluster)
         left = unfinished(cluster, timeline)
         return {**({STUCK: left} if left else {}), **differences(cluster, notebook, timeline)}, notebook.kinds
     except Exception as error:  # any error of the model is a finding

@@ -9,7 +9,7 @@ import pytest
 
 from tests.core.properties.groups.__main__ import findings, main
 from tests.core.properties.groups.timeline import group_swarm
-from tests.core.recorded_digests import EventDigest, assert_recorded
+from tests.core.recorded_digests import RunDigest, assert_recorded
 
 SEEDS: Final = (0, 2, 4, 5, 6, 7, 99)
 """Seeds with both protocols, with services and processes, and with unclean elections. In seed 99, a worker of a retry service dies before it learns
@@ -19,8 +19,8 @@ that a broker has appended the records that it sent on."""
 @pytest.mark.parametrize("seed", SEEDS)
 def test_accounts_and_audit_agree_with_a_list_of_all_records(seed: int) -> None:
     """Exactly as many records are re-read, skipped, duplicated, and lost as the accounts and the audit say, and everything comes to rest."""
-    digest = EventDigest()
-    found, _ = findings(group_swarm(seed), digest)
+    digest = RunDigest()
+    found, _ = findings(group_swarm(seed), digest, digest.end)
     assert not found
     assert_recorded(f"swarm {seed} of groups", digest)
 

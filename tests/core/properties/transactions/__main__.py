@@ -11,10 +11,12 @@ import multiprocessing
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 
 import attrs
 
 from core.kafka.release import CURRENT
+from core.lab.cluster import Cluster
 from core.sim.journal import Sink, null_sink
 from scenarios.releases import release_named
 from tests.core.properties.transactions.deeds import Step
@@ -42,10 +44,14 @@ class Finding:
 
 
 def harms_or_error(
-    timeline: TransactionalTimeline, name: str, without: tuple[KnownError, ...] = (), sink: Sink = null_sink
+    timeline: TransactionalTimeline,
+    name: str,
+    without: tuple[KnownError, ...] = (),
+    sink: Sink = null_sink,
+    ended: Callable[[Cluster], object] = null_sink,
 ) -> tuple[Counter[str], list[KnownError]]:
     """Return the harms of a timeline, and the known errors that happened. The release runs without some of its known errors.
-    `sink` receives the events.
+    `sink` receives the events, and `ended` the healed cluster.
     """
     happened: dict[str, KnownError] = {}
 
@@ -60,19 +66,19 @@ def harms_or_error(
         for each in without:
             release = stack.enter_context(each.repaired(release))
         try:
-            return harms(timeline, release, watch), list(happened.values())
+            return harms(timeline, release, watch, ended), list(happened.values())
         except Exception as error:  # any error of the model is a finding
             return Counter([f"{type(error).__name__}: {error}"]), list(happened.values())
 
 
-def finding(task: tuple[int, str], sink: Sink = null_sink) -> Finding | None:
-    """Try a seed under a release; None if it does no harm. `sink` receives the events.
+def finding(task: tuple[int, str], sink: Sink = null_sink, ended: Callable[[Cluster], object] = null_sink) -> Finding | None:
+    """Try a seed under a release; None if it does no harm. `sink` receives the events, and `ended` the healed cluster.
 
     Known errors explain the harm if they happened, and if the seed does no harm without them.
     """
     seed, name = task
     timeline = transactional_swarm(seed)
-    found, happened = harms_or_error(timeline, name, sink=sink)
+    found, happened = harms_or_error(timeline, name, sink=sink, ended=ended)
     if not found:
         return None
     explained = bool(happened) and not harms_or_error(timeline, name, tuple(happened))[0]

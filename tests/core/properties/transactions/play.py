@@ -13,6 +13,7 @@ from core.kafka.ids import broker_address
 from core.kafka.release import Release
 from core.lab import acts
 from core.lab.cluster import Cluster
+from core.sim.journal import null_sink
 from core.sim.units import SECOND, US_PER_MS
 from tests.core.properties.timelines import DEFAULT_LATENCY, attempt
 from tests.core.properties.transactions.applications import SOURCE, Bank, Worker
@@ -112,8 +113,10 @@ def heal(session: Session) -> None:
             return
 
 
-def harms(timeline: TransactionalTimeline, release: Release, sink: Sink | None = None) -> Counter[str]:
-    """Play a timeline, heal it, and return the harms by kind."""
+def harms(
+    timeline: TransactionalTimeline, release: Release, sink: Sink | None = None, ended: Callable[[Cluster], object] = null_sink
+) -> Counter[str]:
+    """Play a timeline, heal it, and return the harms by kind. `ended` receives the healed cluster."""
     events: Counter[str] = Counter()
 
     def count(event: tuple) -> None:
@@ -123,6 +126,7 @@ def harms(timeline: TransactionalTimeline, release: Release, sink: Sink | None =
 
     session = play(timeline, release, count)
     heal(session)
+    ended(session.cluster)
     found = verdict(session.cluster, session.banks)
     for kind in (TWICE, HALF_PROCESSED, NEVER):
         found[kind] += events[kind]

@@ -13,7 +13,7 @@ from tests.core.properties.transactions import verdict
 from tests.core.properties.transactions.__main__ import finding, harms_or_error, main
 from tests.core.properties.transactions.applications import BANK, Transaction
 from tests.core.properties.transactions.timeline import transactional_swarm
-from tests.core.recorded_digests import EventDigest, assert_recorded
+from tests.core.recorded_digests import RunDigest, assert_recorded
 
 SEEDS: Final = range(12)
 OLD_SEEDS: Final = range(2)
@@ -22,8 +22,8 @@ OLD_SEEDS: Final = range(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_newest_release_is_exactly_once_and_atomic(seed: int) -> None:
     """Nothing is lost, twice, half visible, reordered, hanging, or stuck; a harm is excused only by a known issue that explains it."""
-    digest = EventDigest()
-    wrong = finding((seed, CURRENT.name), digest)
+    digest = RunDigest()
+    wrong = finding((seed, CURRENT.name), digest, digest.end)
     assert wrong is None or wrong.issue, wrong
     assert_recorded(f"swarm {seed} of transactions ({CURRENT.name})", digest)
 
@@ -32,8 +32,8 @@ def test_the_newest_release_is_exactly_once_and_atomic(seed: int) -> None:
 def test_each_release_plays_to_the_end(name: str) -> None:
     """What an old release does may be a harm; it is never an error of the model."""
     for seed in OLD_SEEDS:
-        digest = EventDigest()
-        found, _ = harms_or_error(transactional_swarm(seed), name, sink=digest)
+        digest = RunDigest()
+        found, _ = harms_or_error(transactional_swarm(seed), name, sink=digest, ended=digest.end)
         assert set(found) <= set(verdict.HARMS), (seed, found)
         assert_recorded(f"swarm {seed} of transactions ({name})", digest)
 
