@@ -45,7 +45,7 @@ class TopicAssignmentState:
         self.needs_rack_aware_assignment = rack_aware and use_rack_aware_assignment(consumer_racks, metadata.racks)
 
     def racks_match(self, consumer: str, partition: int) -> bool:
-        """Return whether a subscriber has no rack, or the partition has a replica in its rack (`#racksMatch`)."""
+        """Return whether a subscriber has no rack, or is in the same rack as one of the partition's replicas (`#racksMatch`)."""
         rack = self.consumers[consumer]
         return not rack or rack in self._metadata.racks_of(partition)
 

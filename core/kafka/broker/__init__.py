@@ -1,1 +1,3 @@
-"""A broker: its replica manager, the partitions that it leads, fetchers for the partitions that it follows, purgatory, and disk."""
+"""A broker: its replica manager, the partitions that it leads, the fetchers for the partitions that it follows, its purgatory, and its
+disk.
+"""

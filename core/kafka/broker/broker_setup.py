@@ -31,7 +31,8 @@ class BrokerSetup(NamedTuple):
         by_hand: whether fetchers, heartbeats, and checks run only on command.
         racks: the rack of each broker.
         controllers: the names of the controllers; empty for a cluster with a single controller.
-        create_internal_topic: the function that tries again to create an internal topic, given its name, if its creation was refused.
+        create_internal_topic: the function that takes the name of an internal topic whose creation was refused, and tries again to create
+            this topic.
     """
 
     broker_id: int

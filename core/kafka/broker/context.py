@@ -78,7 +78,7 @@ class BrokerContext(PartitionContext):
         return self.metadata.feature_level(TRANSACTION_VERSION, self.metadata_offset, self.release.transaction_version)
 
     def next_correlation(self) -> int:
-        """Return a new correlation ID of this broker."""
+        """Return a new correlation ID for this broker."""
         self._correlation += 1
         return self._correlation
 

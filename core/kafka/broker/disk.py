@@ -29,7 +29,7 @@ class LogDir:
     """One log directory.
 
     Attributes:
-        directory_id: the directory's id in `meta.properties`; an empty replacement directory gets a new id (KIP-858).
+        directory_id: the directory's ID in `meta.properties`; an empty replacement directory gets a new ID (KIP-858).
         online: whether the directory is working.
         repaired: the state that a failed directory will have when the process next starts: `empty`, `kept`, or still failed ("").
     """
@@ -102,7 +102,7 @@ class Disk:
         return Disk(dirs=[LogDir(f"{broker}-{number}-0") for number in range(1, count + 1)])
 
     def ids(self) -> tuple[str, ...]:
-        """Return the ids of the log directories."""
+        """Return the IDs of the log directories."""
         return tuple(each.directory_id for each in self.dirs)
 
     # --- directories -----------------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ class Disk:
         return self.placed.get(tp, 1)
 
     def directory_id(self, tp: TopicPartition) -> str:
-        """Return the id of the directory that holds a partition's replica."""
+        """Return the ID of the directory that holds a partition's replica."""
         return self.dirs[self.dir_of(tp) - 1].directory_id
 
     def in_dir(self, number: int) -> list[TopicPartition]:
@@ -165,7 +165,7 @@ class Disk:
         return gone
 
     def mount_repaired(self) -> list[TopicPartition]:
-        """Bring repaired directories back online when a process starts. An `empty` directory has no logs and a new id.
+        """Bring repaired directories back online when a process starts. An `empty` directory has no logs and a new ID.
 
         Returns:
             The partitions whose logs are online again.

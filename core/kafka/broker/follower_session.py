@@ -13,7 +13,7 @@ class FollowerSession(metaclass=ABCMeta):
     """The interface through which a leader's partitions use a follower's fetch session.
 
     Attributes:
-        follower: the broker id of the follower.
+        follower: the broker ID of the follower.
         parked: the delayed fetch; None if there is none.
     """
 

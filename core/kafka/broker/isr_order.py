@@ -1,9 +1,9 @@
 """The order in which a leader lists the members of a changed ISR.
 
 A leader keeps the ISR as a set. When the leader sends a changed ISR, it lists the members in the iteration order of the set. Controllers
-keep the order that they receive, and `kafka-topics --describe` prints it. Up to 4.1, the ISR is Scala's immutable `Set` of broker ids. A
+keep the order that they receive, and `kafka-topics --describe` prints it. Up to 4.1, the ISR is Scala's immutable `Set` of broker IDs. A
 set with up to four members keeps the order in which they were added; a larger set is a trie that is ordered by hash. From 4.2, the ISR is
-Scala's mutable `HashSet`. In a `HashSet`, ids below 8 are in ascending order, and the order of larger ids depends on the size of the hash
+Scala's mutable `HashSet`. In a `HashSet`, IDs below 8 are in ascending order, and the order of larger IDs depends on the size of the hash
 table.
 
 Kafka: `Partition#prepareIsrExpand`, `#prepareIsrShrink`. Tests compare isrlab's order with the iteration order of sets in Scala 2.13.

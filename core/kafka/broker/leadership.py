@@ -98,7 +98,7 @@ def _apply_registration(partition: Partition, registration: PartitionRegistratio
 
 
 def _complete_delayed_operations(partition: Partition) -> None:
-    """Complete the operations that are waiting at this broker, which is no longer the leader. Delayed produce requests fail, and the
+    """Complete the operations that are waiting on this broker, which is no longer the leader. Delayed produce requests fail, and the
     responses to delayed fetches report the new leader."""
     _refuse_delayed_produce(partition, errors.NOT_LEADER_OR_FOLLOWER)
     _complete_fetches(partition)
@@ -132,7 +132,7 @@ def _refuse_delayed_produce(partition: Partition, error: str) -> None:
 def _complete_fetches(partition: Partition) -> None:
     """Complete the delayed fetches that arrived in a former leader epoch.
 
-    The senders of the delayed fetches detect the change of leader by the leader epoch or the leader's id.
+    The senders of the delayed fetches detect the change of leader from the leader epoch or the leader's ID.
     """
     for entry in partition.sessions:
         entry.session.mark_dirty(entry)

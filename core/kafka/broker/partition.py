@@ -1,4 +1,4 @@
-"""One broker's state of a partition (Kafka: `Partition`): the in-sync replicas (ISR) and the high watermark (HW).
+"""The state of a partition on one broker (Kafka: `Partition`): the in-sync replicas (ISR) and the high watermark (HW).
 
 The log end offset (LEO) is the offset of the next record. Records below the HW are committed: consumers can read them, and the leader
 acknowledges writes with acks=all. The HW is the smallest LEO among certain replicas, which include all members of the ISR. Only
@@ -92,7 +92,7 @@ class Partition:
         consumers: consumer fetches that are waiting for the HW, in order.
         held_back_at: the LSO while transactions keep it below the HW; None while the LSO equals the HW.
         term: the batches that this broker has appended as the leader of this epoch; None on a follower.
-        account: counts this partition's records for the durability account; None on a follower.
+        account: the object that counts this partition's records for the durability account; None on a follower.
     """
 
     __slots__ = (

@@ -32,7 +32,7 @@ class PartitionContext(Node, metaclass=ABCMeta):
     """The interface through which partitions use their broker: its identity, disk, ISR settings, and knowledge of other brokers.
 
     Attributes:
-        id: the broker id.
+        id: the broker ID.
         broker_epoch: the epoch that the controller assigned at registration; -1 before registration.
         settings: the broker's own view of the settings; changes arrive with the metadata.
         lag_max: replica.lag.time.max.ms, in µs.

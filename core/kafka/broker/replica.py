@@ -19,7 +19,7 @@ class Replica:
     """The leader's view of one follower.
 
     Attributes:
-        broker: the follower's broker id.
+        broker: the follower's broker ID.
         in_maximal_isr: whether the follower is in the partition's `maximal_isr`; set by `Partition.set_maximal_isr`.
         leo, log_start: the follower's LEO and log start as of its last fetch; -1 before the first fetch.
         last_caught_up_time: the last time when the follower had everything that the leader had, in µs.

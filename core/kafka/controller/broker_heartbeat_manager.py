@@ -109,7 +109,7 @@ class BrokerHeartbeatManager:
         return broker in self._brokers
 
     def __iter__(self) -> Iterator[int]:
-        """Return an iterator over the known broker ids in ascending order."""
+        """Return an iterator over the known broker IDs in ascending order."""
         return iter(sorted(self._brokers))
 
     def has_valid_session(self, broker: int, now: int) -> bool:

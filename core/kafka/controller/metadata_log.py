@@ -1,7 +1,7 @@
 """The committed metadata log (KRaft's `__cluster_metadata`), which orders all changes to brokers, partitions, and settings.
 
 Records are immutable, so all brokers share one log. Each broker knows the log only up to its own offset, and looks up the values that are
-valid at that offset. The offsets of each partition's and broker's records are indexed, so a lookup is a binary search.
+valid at that offset. The offsets of the records of each partition and of each broker are indexed, so a lookup is a binary search.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class BrokerRegistration(ReprMixin):
     """The controller's registration of a broker (Kafka: `BrokerRegistration`).
 
     Attributes:
-        id: the broker's id.
+        id: the broker's ID.
         epoch: the broker epoch, which is the offset of the registration's first record.
         incarnation: the number that identifies the broker's process. The incarnation number increases each time the broker starts.
         fenced: whether the broker is fenced.

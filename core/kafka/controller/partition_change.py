@@ -18,7 +18,7 @@ from core.kafka.partition_registration import PartitionRegistration
 from core.sim.repr_mixin import ReprMixin
 
 ElectionKind = Literal["", "clean", "unclean", "preferred", "eligible", "last-known", "none"]
-"""How a record's leader was elected; '' if the record elects no leader."""
+"""How the leader in a record was elected; '' if the record elects no leader."""
 
 _NO_ELECTION: Final = ""
 
@@ -128,8 +128,8 @@ def target_elr(
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the ELR and the other former ISR members for a target ISR (Kafka: `PartitionChangeBuilder#maybePopulateTargetElr`).
 
-    If the ISR has at least `min_isr` members, both returned lists are empty. Otherwise each replica that leaves the ISR joins the ELR,
-    unless it had an unclean shutdown. The returned lists are in ascending order, because Kafka's hash sets of small ids iterate in that
+    If the ISR has at least `min_isr` members, both returned lists are empty. Otherwise, each replica that leaves the ISR joins the ELR,
+    unless it had an unclean shutdown. The returned lists are in ascending order, because Kafka's hash sets of small IDs iterate in that
     order.
     """
     if len(isr) >= min_isr:

@@ -36,7 +36,7 @@ class UsableBroker(ReprMixin):
     """A broker that can be assigned replicas, because it is registered and not in controlled shutdown (Kafka: `UsableBroker`).
 
     Attributes:
-        broker: the broker's id.
+        broker: the broker's ID.
         rack: the broker's `broker.rack`; None if it has none.
         fenced: whether the broker is fenced. A fenced broker never becomes leader. A fenced broker becomes a follower only if its rack has
             no unfenced broker left.

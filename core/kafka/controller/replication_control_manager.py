@@ -33,8 +33,8 @@ class ReplicationControlManager(TopicRegistry):
     """The partitions and topics of a KRaft controller.
 
     Attributes:
-        log_ends: a function that returns a replica's (log end, last epoch). `log_ends` is called only if the guard `elect-from-isr` is off,
-            so that elections choose the replica with the longest log.
+        log_ends: a function that returns a replica's (log end, last epoch). `log_ends` is called only if the guard `elect-from-isr` is off;
+            elections then choose the replica with the longest log.
     """
 
     __slots__ = ("log_ends",)
@@ -211,9 +211,8 @@ class ReplicationControlManager(TopicRegistry):
 
         All current replicas count as original replicas, even those that a running reassignment is adding. Original replicas that are not in
         the new target can lead until the new reassignment is complete. When the new reassignment is complete, replicas that are not in the
-        new target are removed. If the new reassignment adds no replicas, the list of added replicas from the running reassignment stays in
-        effect. If the new reassignment removes no replicas, the list of removed replicas from the running reassignment also stays in
-        effect.
+        new target are removed. If the new reassignment adds no replicas, the running reassignment's list of replicas to add stays in
+        effect. If the new reassignment removes no replicas, the running reassignment's list of replicas to remove also stays in effect.
         """
         current = self.partitions[tp]
         lists = PartitionReassignmentReplicas.between(current.replicas, replicas)

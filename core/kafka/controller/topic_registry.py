@@ -32,7 +32,7 @@ class Topic(ReprMixin):
 
     Attributes:
         name: the topic's name.
-        topic_id: the topic id, in the form in which Kafka prints it.
+        topic_id: the topic ID, in the form in which Kafka prints it.
         config: the topic's own settings, in the form in which they were written.
         partitions: the topic's partitions, keyed by number.
     """

@@ -9,8 +9,8 @@ from core.kafka.ids import TopicPartition
 def assign(topics: Topics, members: Members) -> Assignment:
     """Give each member consecutive partitions of every topic that it subscribes to (`RangeAssignor#assign`).
 
-    The assignment does not depend on what members own. Topics that have the same subscribers and number of partitions get the same ranges,
-    because the order of members is the same.
+    The assignment does not depend on what members own. Topics that have the same subscribers and the same number of partitions get the same
+    ranges, because the order of members is the same.
     """
     ordered = sorted(members, key=member_order)
     partitions = subscribed(topics, members)

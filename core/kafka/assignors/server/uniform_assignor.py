@@ -15,8 +15,8 @@ def assign(topics: Topics, members: Members, *, extra_goes_to_any_member: bool =
         topics: the topics that have metadata, in the order of their IDs.
         members: the members of the group in the order of the hash map. Each member counts as owning the partitions in its current target
             assignment.
-        extra_goes_to_any_member: whether any member can have one more partition than others (KAFKA-18688, since 4.1), which keeps a
-            balanced assignment unchanged. Before 4.1, only the first members can have one more partition than others.
+        extra_goes_to_any_member: whether any member can have one more partition than the others (KAFKA-18688, since 4.1), so that a
+            balanced assignment stays unchanged. Before 4.1, only the first members can have one more partition.
     """
     topics = subscribed(topics, members)
     if not topics:

@@ -1,7 +1,7 @@
 """Sticky assignment for members that all subscribe to the same topics, in 2.6 to 2.8 (`AbstractStickyAssignor#constrainedAssign`, KAFKA-9987).
 
 At first, each member keeps up to `max_quota` of its partitions. At the end of the assignment, a member that has kept `max_quota` partitions
-might have to give up one of them, to a member that has too few.
+might have to give up one of them to a member that has too few.
 """
 
 from __future__ import annotations

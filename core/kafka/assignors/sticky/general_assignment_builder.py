@@ -122,7 +122,7 @@ class GeneralAssignmentBuilder:
         return True
 
     def _can_participate(self, member: str, movable: set[str]) -> bool:
-        """Return whether a reassignment can concern a member: the member lacks a partition that it could have, or it has a partition that
+        """Return whether a reassignment can affect a member: the member lacks a partition that it could have, or it has a partition that
         another member could have.
 
         Kafka: `#canConsumerParticipateInReassignment`.
@@ -135,9 +135,9 @@ class GeneralAssignmentBuilder:
 
         Return whether any partition moved (`#performReassignments`).
 
-        Kafka also stops as soon as `#isBalanced` returns true, when no partition could move anyway. In rare cases, Kafka moves the same
-        partition back and forth endlessly, because `#getTheActualPartitionToBeMoved` keeps choosing it. isrlab stops choosing it if several
-        rounds do not improve the balance (`ROUNDS_IN_VAIN`).
+        Kafka also stops as soon as `#isBalanced` returns true. isrlab omits this check, because no partition could move in that case. In
+        rare cases, Kafka moves the same partition back and forth endlessly, because `#getTheActualPartitionToBeMoved` keeps choosing it.
+        isrlab stops choosing it if several rounds do not improve the balance (`ROUNDS_IN_VAIN`).
         """
         performed = False
         modified = True

@@ -11,7 +11,7 @@ from core.kafka.messages import AllocateProducerIdsResponse, InitProducerIdReque
 from core.sim.units import SECOND, US_PER_MS
 
 RETRY: Final = SECOND
-"""If a request for a block of producer IDs gets no response, the delay before the broker sends the request again, in µs."""
+"""The delay before the broker repeats a request for a block of producer IDs that got no response, in µs."""
 
 BACKOFF: Final = 50 * US_PER_MS
 """The delay before the broker requests a block again if the response contains no valid block, in µs

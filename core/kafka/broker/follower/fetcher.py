@@ -1,7 +1,7 @@
 """A follower's fetcher (Kafka: `ReplicaFetcherThread`, `AbstractFetcherThread`), which truncates logs and then fetches repeatedly.
 
-There is one fetcher per leader and fetcher id. Each fetcher fetches those partitions of its leader that this broker follows and that are
-assigned to the fetcher's id. A request contains only partitions whose state has changed; the leader's fetch session keeps the others.
+There is one fetcher per leader and fetcher ID. Each fetcher fetches those partitions of its leader that this broker follows and that are
+assigned to the fetcher's ID. A request contains only partitions whose state has changed; the leader's fetch session keeps the others.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Fetcher:
     """One fetcher of a follower.
 
     Attributes:
-        leader, number: the id of the leader, and the fetcher's number among num.replica.fetchers.
+        leader, number: the ID of the leader, and the fetcher's number among num.replica.fetchers.
         sends_epoch: whether fetches carry the epoch of the last record (since 2.7).
         states: the fetch states of the fetcher's partitions.
         failed: the partitions that the broker's fetchers have stopped fetching because of an error, until new metadata arrives.

@@ -135,7 +135,9 @@ class ReplicaFetcherManager:
 
 
 def fetcher_id(tp: TopicPartition, fetchers: int) -> int:
-    """Return the id of the fetcher that follows a partition, computed from 31·hash(topic)+partition (`AbstractFetcherManager#getFetcherId`)."""
+    """Return the ID of the fetcher that follows a partition, computed from 31·hash(topic)+partition
+    (`AbstractFetcherManager#getFetcherId`).
+    """
     if fetchers == 1:
         return 0
     code = 0

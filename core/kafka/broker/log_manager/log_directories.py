@@ -68,11 +68,11 @@ class LogDirectories:
         self.busy_until = 0
 
     def online_ids(self) -> tuple[str, ...]:
-        """Return the ids of the working log directories."""
+        """Return the IDs of the working log directories."""
         return tuple(each.directory_id for each in self.disk.dirs if each.online)
 
     def offline_ids(self) -> tuple[str, ...]:
-        """Return the ids of the failed directories."""
+        """Return the IDs of the failed directories."""
         return tuple(each.directory_id for each in self.disk.dirs if not each.online)
 
     # --- failure ---------------------------------------------------------------------------------------------------

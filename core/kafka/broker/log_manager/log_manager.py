@@ -107,8 +107,8 @@ class LogManager:
         self.delete_old_segments()
 
     def delete_old_segments(self) -> None:
-        """Apply retention to the logs of all replicas, whether the broker leads or follows the partition, each up to its own high watermark
-        (`LogManager#cleanupLogs`).
+        """Apply retention to the log of each replica, up to that replica's high watermark, whether the broker leads or follows the
+        partition (`LogManager#cleanupLogs`).
         """
         broker = self._broker
         now, disk, journal = broker.settings.clock.read(broker.journal.now), broker.disk, broker.journal

@@ -46,7 +46,7 @@ class DelayedConsumerFetch:
         return ConsumerFetchResponse(self.request.correlation, tuple(found), tuple(preferred))
 
     def park(self) -> None:
-        """Register the waiting fetch at each of its partitions."""
+        """Register the waiting fetch with each of its partitions."""
         for tp, _, _ in self.request.partitions:
             self.hosted.online[tp].add_consumer(self)
 

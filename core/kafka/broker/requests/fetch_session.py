@@ -78,7 +78,7 @@ class FetchSession(FollowerSession):
 
     Attributes:
         purgatory: the component in which the session's delayed fetch waits.
-        follower, fetcher: the ids of the follower and its fetcher.
+        follower, fetcher: the IDs of the follower and its fetcher.
         address: the follower's address on the network.
         poll: the long poll that carries the session's fetches.
         partitions: all partitions of the session, in the order in which they were added.

@@ -1,4 +1,4 @@
-"""ListOffsets: the earliest offset, the latest offset, or the first record at or after a timestamp.
+"""ListOffsets: the earliest offset, the latest offset, or the offset of the first record at or after a timestamp.
 
 Kafka: `Partition#fetchOffsetForTimestamp`.
 

@@ -107,7 +107,7 @@ class Batching:
 
 
 def record_size_in(batch: BufferedBatch, shape: RecordShape, timestamp_delta: int) -> int:
-    """Return the size that a record would have as the next record in a batch, in bytes. `timestamp_delta` is in ms."""
+    """Return the size, in bytes, that a record would have as the next record in a batch. `timestamp_delta` is in ms."""
     return _record_size(shape, varint_size(batch.count), varint_size(timestamp_delta))
 
 

@@ -81,7 +81,7 @@ class StickyPartitioner(Partitioner):
         self._current = self._former = NO_PARTITION
 
     def partition(self, leaders: Sequence[tuple[int, int]], queue_lengths: Sequence[int]) -> int:
-        """Return the current partition, or another one if a new batch is needed (`StickyPartitionCache#nextPartition`)."""
+        """Return the current partition, or a new one if a new batch is needed (`StickyPartitionCache#nextPartition`)."""
         if self._current == NO_PARTITION:
             available = available_partitions(leaders)
             others = [number for number in available if number != self._former] or available
@@ -110,8 +110,7 @@ class BuiltInPartitioner(Partitioner):
         self._switches = True
 
     def partition(self, leaders: Sequence[tuple[int, int]], queue_lengths: Sequence[int]) -> int:
-        """Return the current partition, or another one if enough bytes have been produced to it (`#nextPartition`,
-        `#updatePartitionInfo`)."""
+        """Return the current partition, or a new one if enough bytes have been produced to it (`#nextPartition`, `#updatePartitionInfo`)."""
         if self._current != NO_PARTITION and not queue_lengths[self._current]:
             self._switches = True  # the last batch of the partition was sent (`RecordAccumulator#allBatchesFull`)
         produced = self._produced

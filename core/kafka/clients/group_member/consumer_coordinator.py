@@ -135,7 +135,7 @@ class ConsumerCoordinator(AbstractMembership):
 
     @property
     def is_leaving(self) -> bool:
-        """Whether the consumer is closing and waits for the response to LeaveGroup."""
+        """Whether the consumer is closing and is waiting for the response to LeaveGroup."""
         return bool(self.leaving)
 
     # --- poll() ----------------------------------------------------------------------------------------------------
@@ -360,7 +360,7 @@ class ConsumerCoordinator(AbstractMembership):
         self.arm_heartbeats()
 
     def arm_heartbeats(self, wait: int = 0) -> None:
-        """Set the heartbeat thread's timer to the next time when the thread has something to do, but not earlier than in `wait` µs."""
+        """Set the heartbeat thread's timer to the next time when the thread has something to do, but at least `wait` µs from now."""
         now = self.client.journal.now
         due = max(min(self.next_heartbeat, self.session_deadline, self.poll_deadline), now + wait)
         if self.heartbeats and due < self.heartbeat_timer:

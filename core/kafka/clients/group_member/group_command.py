@@ -40,7 +40,7 @@ class GroupCommand(Client):
 
     Attributes:
         request: the request that the command sends. Each attempt gets its own correlation ID.
-        calls: sends the command's requests to the group coordinator.
+        calls: the object that sends the command's requests to the group coordinator.
         deadline: the time when the command gives up, in µs.
         done: whether the command has ended.
         error: the error that ended the command; empty if the command succeeded.

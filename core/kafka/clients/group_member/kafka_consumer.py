@@ -219,8 +219,8 @@ class KafkaConsumer(Client):
             self._losing = False
 
     def connection_forgotten(self, node: str) -> None:
-        """Forget the connection to a broker, because a topic reader no longer considers it established. All topic readers then handle the
-        next message from the broker.
+        """Forget the connection to a broker, because a topic reader no longer considers it established. The next message from the broker is
+        then passed to all topic readers.
         """
         self.connections.pop(node, None)
 

@@ -65,7 +65,7 @@ class MemberConsumer(GroupConsumer):
         assigned: the partitions that a member owns.
         initializing: the owned partitions whose committed offset is not known yet.
         initialized: the partitions whose committed offset has become known since the process last requested such partitions.
-        commits_as: the membership (member ID and generation) that the consumer claims in its last commit request.
+        commits_as: the membership (member ID and generation) that the consumer's last commit request contained.
         in_poll: whether the membership considers the application to be in poll().
         unread: the messages that arrived while no thread was reading from the network.
     """
@@ -181,7 +181,8 @@ class MemberConsumer(GroupConsumer):
 
     def _learn_partitions(self) -> None:
         """If the consumer is a member of a group, initialize the positions of new partitions. If the member leads its group, also check
-        whether the topics' numbers of partitions have changed."""
+        whether the number of partitions of any topic has changed.
+        """
         if self.member is not None:
             while len(self.positions) < len(self.leaders):
                 self.positions.append(NO_OFFSET)

@@ -9,7 +9,7 @@ from core.kafka.clients.group_member.membership_manager import MembershipManager
 from core.kafka.release import Release
 
 Membership = ConsumerCoordinator | MembershipManager
-"""A membership in the classic or in the consumer protocol."""
+"""A membership in the classic protocol or in the consumer protocol."""
 
 
 def new_membership(client: Application, does: MemberConfig, release: Release) -> Membership:

@@ -138,8 +138,9 @@ class Process(ConsumingProcess):
             self._complete()
 
     def _poll_group(self) -> bool:
-        """Perform the group-related part of poll(). All earlier rounds have already committed their offsets. Return whether another step
-        began."""
+        """Perform the group-related part of poll(). All earlier rounds have already committed their offsets. Return whether a new step
+        began.
+        """
         member = self.consumer.member
         if self.step is not ProcessStep.POLL or member is None:
             return False
@@ -272,7 +273,7 @@ class Process(ConsumingProcess):
     # --- errors ----------------------------------------------------------------------------------------------------
 
     def _recover(self) -> bool:
-        """Handle an error in the current step. Return whether another step began or the instance ended."""
+        """Handle an error in the current step. Return whether a new step began or the instance ended."""
         if self._transaction_failed():
             return True
         if self.transactions is not None:

@@ -171,7 +171,7 @@ class Producer(Sender):
         self.send_all()
 
     def start_load(self, rate: int, every: int, record_bytes: int) -> None:
-        """Produce `rate` records per second by sending a batch every `every` µs, each to the next partition in turn."""
+        """Produce `rate` records per second. Every `every` µs, send a batch to the next partition in turn."""
         self.rate, self.every, self.record_bytes = rate, every, record_bytes
         self.resume_load()
 

@@ -118,7 +118,7 @@ class ProducerSequences:
         return not in_flight or in_flight[0] is batch
 
     def assign(self, batch: ProducerBatch) -> None:
-        """Assign its partition's next sequence numbers to a batch (`RecordAccumulator#drainBatchesForOneNode`)."""
+        """Assign the next sequence numbers of a batch's partition to the batch (`RecordAccumulator#drainBatchesForOneNode`)."""
         entry = self.of(batch.tp)
         if not entry.in_flight and (entry.producer_id, entry.producer_epoch) != (self.producer_id, self.producer_epoch):
             entry.start_at_beginning(self.producer_id, self.producer_epoch)
@@ -242,8 +242,7 @@ class ProducerSequences:
         self.to_restart.setdefault(partition, error)
 
     def bump(self) -> dict[TopicPartition, str]:
-        """Begin another epoch if one was requested. If that is impossible, forget the producer ID
-        (`#bumpIdempotentEpochAndResetIdIfNeeded`).
+        """Begin a new epoch if one was requested. If that is impossible, forget the producer ID (`#bumpIdempotentEpochAndResetIdIfNeeded`).
 
         Returns:
             The partitions whose sequence numbers restart, each with its error. If `producer_id` is NONE after this call, the producer needs

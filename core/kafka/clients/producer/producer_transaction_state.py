@@ -12,7 +12,7 @@ class ProducerTransactionState(enum.Enum):
     UNINITIALIZED = "UNINITIALIZED"
     """The producer has no producer ID."""
     INITIALIZING = "INITIALIZING"
-    """The producer has requested a producer ID or another epoch from the coordinator."""
+    """The producer has requested a producer ID or a new epoch from the coordinator."""
     READY = "READY"
     """The producer can begin a transaction."""
     IN_TRANSACTION = "IN_TRANSACTION"

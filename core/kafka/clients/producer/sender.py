@@ -204,8 +204,7 @@ class Sender(RecordAccumulator):
             self.send_all()
 
     def _settle_sequences(self, error: str) -> None:
-        """If it is unknown whether a batch was appended, start another epoch, because the sequence numbers of the batch cannot be used
-        again."""
+        """If it is unknown whether a batch was appended, start a new epoch, because the sequence numbers of the batch cannot be used again."""
         sequences = self.sequences
         if sequences is None:
             return
@@ -276,7 +275,7 @@ class Sender(RecordAccumulator):
         )  # fmt: skip
 
     def _fail_batch(self, batch: ProducerBatch, error: str, log_start: int = -1) -> None:
-        """Retry a batch after the back-off. If the error is final, or if the batch has no retries or no time left, give up on the batch
+        """Retry a batch after the backoff. If the error is final, or if the batch has no retries or no time left, give up on the batch
         (`Sender#canRetry`).
         """
         now = self.journal.now

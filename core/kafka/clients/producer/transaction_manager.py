@@ -46,7 +46,7 @@ FATAL_FROM_LEADERS: Final = frozenset({errors.PRODUCER_FENCED, errors.UNSUPPORTE
 """The errors for a batch after which the producer can no longer be used (`TransactionManager#maybeTransitionToErrorState`)."""
 
 FATAL_WITHOUT_BUMP: Final = frozenset({errors.OUT_OF_ORDER_SEQUENCE_NUMBER, errors.UNKNOWN_PRODUCER_ID, errors.INVALID_PRODUCER_ID_MAPPING})
-"""The errors that are fatal if the producer cannot get another epoch (before 2.5)."""
+"""The errors that are fatal if the producer cannot get a new epoch (before 2.5)."""
 
 
 RESPONSES: Final = (
@@ -71,7 +71,7 @@ class TransactionManager:
         call: the application's call that has no result yet; empty if there is none.
         sends_offsets: whether the application is waiting until the group coordinator has its offsets.
         started: whether a partition has been added, which means that the coordinator knows about the transaction.
-        bump_required: whether the producer must use InitProducerId to get another epoch after the abort (KIP-360).
+        bump_required: whether the producer must use InitProducerId to get a new epoch after the abort (KIP-360).
         partitions: the partitions of the transaction.
         new_partitions: the partitions that have not been included in a request yet.
         requests: the requests to the coordinators.
@@ -240,8 +240,7 @@ class TransactionManager:
     def _update_version(self, *, initial: bool = False) -> None:
         """Adopt the level of `transaction.version` that the client has learned about (`#maybeUpdateTransactionV2Enabled`).
 
-        If a producer switches to transaction.version 2 after it has started, it gets another epoch before its next transaction
-        (KAFKA-18227).
+        If a producer switches to transaction.version 2 after it has started, it gets a new epoch before its next transaction (KAFKA-18227).
         """
         if self.client.api_versions is not None:
             former, self.version = self.version, self.client.api_versions.transaction_version
@@ -377,7 +376,7 @@ class TransactionManager:
 
     def ended(self, producer_id: int, producer_epoch: int) -> None:
         """Record that the coordinator has decided to commit or abort the transaction. With transaction.version 2, the next transaction uses
-        another epoch or producer ID.
+        a new epoch or producer ID.
         """
         marker = self._marker()
         ended_id, ended_epoch = self.producer_id, self.producer_epoch
@@ -390,7 +389,7 @@ class TransactionManager:
         return "COMMIT" if self.state is _S.COMMITTING_TRANSACTION else "ABORT"
 
     def _complete(self, marker: str, producer_id: int = -1, producer_epoch: int = -1) -> None:
-        """Forget the transaction. If another epoch is required, request it (`#completeTransaction`)."""
+        """Forget the transaction. If a new epoch is required, request it (`#completeTransaction`)."""
         if producer_id < 0:
             producer_id, producer_epoch = self.producer_id, self.producer_epoch
         if marker:
@@ -414,9 +413,7 @@ class TransactionManager:
             self._transition(_S.FATAL_ERROR, error)
 
     def fail_transaction(self, error: str, *, bump: bool = False) -> None:
-        """Treat an error as abortable. If `bump` is true, the producer must get another epoch after the abort
-        (`#abortableErrorIfPossible`).
-        """
+        """Treat an error as abortable. If `bump` is true, the producer must get a new epoch after the abort (`#abortableErrorIfPossible`)."""
         if (bump and not self.release.bumps_producer_epoch) or self._is_fatal(error):
             self.fail(error)
         elif self.state is _S.ABORTING_TRANSACTION and bump:
@@ -434,7 +431,7 @@ class TransactionManager:
         return error in FATAL_WITHOUT_BUMP and not self.release.bumps_producer_epoch
 
     def _require_bump(self) -> None:
-        """Require another epoch after the abort, unless the coordinator always changes the epoch (transaction.version 2)."""
+        """Require a new epoch after the abort, unless the coordinator always changes the epoch (transaction.version 2)."""
         self.bump_required = self.bump_required or (self.release.bumps_producer_epoch and self.version < 2)
 
     def _become_abortable(self, error: str) -> None:

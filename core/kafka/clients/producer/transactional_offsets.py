@@ -15,7 +15,7 @@ NOT_OWNED: Final = frozenset({errors.ILLEGAL_GENERATION, errors.UNKNOWN_MEMBER_I
 
 
 class CommitOffsets(TxnRequest):
-    """A request to commit the offsets of a group with the transaction."""
+    """A request to commit the offsets of a group as part of the transaction."""
 
     __slots__ = ("membership", "offsets")
 

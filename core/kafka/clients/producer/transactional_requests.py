@@ -86,8 +86,8 @@ class RequestContext(Protocol):
         """Put the producer into the fatal error state."""
 
     def fail_transaction(self, error: str, /, *, bump: bool = False) -> None:
-        """Put the producer into the abortable error state. If `bump` is true, the producer must get another epoch after the abort. If the
-        producer cannot get another epoch, put it into the fatal error state.
+        """Put the producer into the abortable error state. If `bump` is true, the producer must get a new epoch after the abort. If the
+        producer cannot get a new epoch, put it into the fatal error state.
         """
 
     def initialized(self, producer_id: int, producer_epoch: int, /, *, bumped: bool) -> None:

@@ -1,4 +1,4 @@
-"""The levels of a delay service. All records in a level are delayed by the same time, and each level has its own topic.
+"""The levels of a delay service. All records in a level have the same delay, and each level has its own topic.
 
 Therefore, the records in a partition become due in offset order if their timestamps are in ascending order. A requested delay is rounded up
 to the shortest level that is long enough.

@@ -4,11 +4,11 @@ A worker for a retry topic processes each record when the topic's delay has elap
 retries, there are no retry topics. The same worker tries the record again, and all later records in the partition wait.
 
 A record that kills the process is never sent to another topic. If the worker counts tries before it starts them, it first commits the
-offset and the number of the try as the metadata of the offset, so that the next instance knows both. When all tries of a record have been
+offset, with the number of the try as the offset's metadata, so that the next instance knows both. When all tries of a record have been
 started, the record goes to the dead-letter topic. To count tries before they start, the worker must make a separate commit for each record.
 
-The laboratory determines which tries fail (`FailureRule`). Exactly the requested share of records fails: in each batch, the first records
-fail.
+The laboratory determines which tries fail (`FailureRule`). In each batch, the first records fail. A fraction of a record is carried over to
+the next batch, so exactly the requested share of records fails.
 """
 
 from __future__ import annotations
@@ -87,8 +87,7 @@ class RetryWorker(ServiceWorker):
         plan: the configuration of the retries.
         rule: the rule that determines which tries fail.
         owed: the fraction of a record, in parts per million, that must still fail and that is carried over to the next batch.
-        blocked: for each blocked partition, the records that are being tried again, and the number of tries of these records that have
-            failed.
+        blocked: for each blocked partition, the records that are being tried again, and the number of their failed tries.
         reports: the records that were sent in the open transaction, with their headers and topic.
         started: for each partition, the offsets of unfinished records whose tries were counted, and how many of their tries were started.
         counted: the offsets of records for which the worker has committed the number of the next try, but has not started that try yet,
@@ -192,8 +191,8 @@ class RetryWorker(ServiceWorker):
         return False
 
     def _started_tries(self, records: HeldRecords) -> int:
-        """Return how many tries were started for the first of the given records. After the worker got the partition, the metadata of the
-        committed offset contains this number.
+        """Return how many tries were started for the first of the given records. When the worker gets a partition, it reads the numbers of
+        started tries from the metadata of the committed offset.
         """
         partition = records.partition
         if partition not in self.started:

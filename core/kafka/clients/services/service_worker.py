@@ -1,8 +1,8 @@
 """A worker in a service. The worker fetches the records of one topic, holds them until they are due, handles them, and commits offsets.
 
 A worker keeps all of its state in memory, so the state is lost when the process ends. The next instance starts at the committed offsets.
-Because records can become due in a different order than their offsets, the worker commits the lowest offset that it has not finished
-handling, instead of its position.
+Because the order in which records become due can differ from the order of their offsets, the worker commits the lowest offset that it has
+not finished handling, instead of its position.
 
 With a transactional.id, the records that the worker sends and the offsets that it commits during each commit interval form one transaction.
 
@@ -128,7 +128,7 @@ class ServiceWorker(HoldingProcess):
             self.kill("crashed")
 
     def _advance(self) -> bool:
-        """Do the next task in the current phase. Return whether the worker entered another phase."""
+        """Do the next task in the current phase. Return whether the worker entered a different phase."""
         if self.crashing or self.busy:
             return False
         if self.failure and self.is_polling:
@@ -178,7 +178,7 @@ class ServiceWorker(HoldingProcess):
                 return True
 
     def _run(self) -> bool:
-        """If the worker is closing, end it; otherwise, poll and handle records. Return whether the worker entered another phase."""
+        """If the worker is closing, end it; otherwise, poll and handle records. Return whether the worker entered a different phase."""
         self._complete_commit()
         if not self.closing:
             left = self.left
@@ -378,7 +378,7 @@ class ServiceWorker(HoldingProcess):
         self.consumer.error = errors.NONE
 
     def _count(self) -> bool:
-        """Commit the number of tries. Return whether the worker entered another phase. Only workers of retry services count tries."""
+        """Commit the number of tries. Return whether the worker entered a different phase. Only workers of retry services count tries."""
         return False
 
     def _committed(self) -> None:
@@ -409,8 +409,9 @@ class ServiceWorker(HoldingProcess):
     # --- errors ----------------------------------------------------------------------------------------------------
 
     def _failed(self) -> bool:
-        """If the transaction or a request for committed offsets has failed, handle the error. Return whether another phase began or the
-        instance ended."""
+        """If the transaction or a request for committed offsets has failed, handle the error. Return whether a new phase began or the
+        instance ended.
+        """
         if self._transaction_failed():
             return True
         if self.phase is Phase.OFFSETS and self.consumer.call is GroupCall.NOTHING and self.consumer.error != errors.NONE:

@@ -11,7 +11,7 @@ class Phase(enum.Enum):
     INIT = "init"
     """The worker gets a producer ID, which fences earlier instances."""
     OFFSETS = "offsets"
-    """The worker fetches the committed offsets."""
+    """The worker is fetching the committed offsets."""
     RUNNING = "running"
     """The worker polls, holds, and handles records."""
     HANDLING = "handling"

@@ -1,4 +1,4 @@
-"""The active controller, a role that the leader of the metadata quorum has (Kafka: `QuorumController`, `KafkaRaftClient.Listener`).
+"""The active controller, which is the role of the metadata quorum's leader (Kafka: `QuorumController`, `KafkaRaftClient.Listener`).
 
 The active controller receives requests from brokers, appends the requests that change metadata, and responds when these requests are
 committed.

@@ -1,8 +1,8 @@
 """The metadata quorum: its voters, and the committed log that they agree on.
 
-`MetadataQuorum.commit` keeps the committed entries. `commit` raises an error if a voter commits a different entry at the same offset. Each
-entry is applied once to `ReplicatedController`, which is the state that results from the committed log. Brokers read the controller's state
-through the metadata log, up to the offset that their controller knows to be committed.
+`MetadataQuorum.commit` keeps the committed entries. `commit` raises an error if two voters commit different entries at the same offset.
+Each entry is applied once to `ReplicatedController`, which is the state that results from the committed log. Brokers read the controller's
+state through the metadata log, up to the offset that their controller knows to be committed.
 """
 
 from __future__ import annotations
