@@ -38,8 +38,8 @@ class CreateTopic(Act, word="create-topic", does="create a topic"):
 class CreatePartitions(Act, word="create-partitions", does="give a topic more partitions"):
     """Increase the number of a topic's partitions to `partitions` (`kafka-topics --alter`).
 
-    `replicas` assigns the replicas of the new partitions to brokers. Clients learn of the new partitions with their next metadata
-    update, at the latest after metadata.max.age.ms (5 minutes by default).
+    `replicas` assigns the replicas of the new partitions to brokers. Clients learn of the new partitions from their next metadata update,
+    at the latest after metadata.max.age.ms (5 minutes by default).
     """
 
     topic: str
@@ -89,9 +89,9 @@ class CancelReassignment(Act, word="cancel-reassignment", does="cancel a running
 class UpdateFeature(Act, word="update-feature", does="change the level of a feature"):
     """Change the finalized level of a feature (`kafka-features upgrade` and `downgrade`, since 4.0 for `transaction.version`).
 
-    Brokers learn of the new level from the metadata log. A client learns of the new level with its next connection to a broker, and uses
-    the new level from its next transaction on. `upgrade_type` is `upgrade`, `safe-downgrade`, or `unsafe-downgrade`; by default, isrlab
-    chooses the type that fits the level.
+    Brokers learn of the new level from the metadata log. A client learns of the new level on its next connection to a broker, and uses the
+    new level from its next transaction on. `upgrade_type` is `upgrade`, `safe-downgrade`, or `unsafe-downgrade`; by default, isrlab chooses
+    the type that fits the level.
     """
 
     feature: str

@@ -46,8 +46,8 @@ class Start(Act, word="start", does="start a stopped broker"):
 
 
 @attrs.frozen(eq=False, repr=False)
-class Pause(Act, word="pause", does="pause a broker's process, as a long GC pause does"):
-    """Pause the broker's process, as a long GC pause or SIGSTOP does. The process neither handles nor sends messages, and messages to it
+class Pause(Act, word="pause", does="pause a broker's process, as a long GC pause would"):
+    """Pause the broker's process, as a long GC pause or SIGSTOP would. The process neither handles nor sends messages, and messages to it
     wait."""
 
     broker: int

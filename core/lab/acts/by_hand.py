@@ -44,7 +44,7 @@ class Arrive(Act, word="arrive", does="deliver a follower's fetch to the leader,
 
 @attrs.frozen(eq=False, repr=False)
 class Answer(Act, word="answer", does="answer a waiting fetch", by_hand=True):
-    """Answer a follower's fetch that waits in the purgatory. The leader reads the log and the high watermark at this moment.
+    """Answer a follower's fetch that is waiting in the purgatory. The leader reads the log and the high watermark at this moment.
 
     `records` is the maximum number of records in the answer. `lost` drops the answer in transit. `corrupt` flips bits in the records, so
     that their checksums are wrong.

@@ -16,7 +16,7 @@ class Produce(Act, word="produce", does="produce a burst of records"):
     linger.ms, batch.size, or buffer.memory, the producer collects records in batches as Kafka's producers do; max.block.ms then limits how
     long send() blocks. Without these settings, each act makes one batch for each partition.
 
-    A producer can write several topics: the first act that names it determines its main topic, and other acts can name other topics.
+    A producer can write to several topics: the first act that names it determines its main topic, and other acts can name other topics.
 
     Compacted topics accept only records with `keys`: a list of names, or a number of keys `k0`, `k1`, …, which the records use in turn.
     `value` is the value of all records of the act. The value `none` makes the records tombstones. Without `value`, the values are 0, 1, 2,

@@ -11,9 +11,10 @@ from core.lab.acts.act import Act
 class SetClock(Act, word="clock", does="set a node's clock to a wrong time, or make it run too fast or too slow"):
     """Set the clock of a broker, a client, or the controller.
 
-    `skew` is the time by which the clock is ahead; if negative, the clock is behind. `drift` is the rate at which the clock gains time from
-    now on. Brokers and the controller measure the durations of their settings with their clocks. Retention compares the time of day of the
-    broker with the timestamps of records, which come from the clock of the producer, or, with LogAppendTime, from the clock of the leader.
+    `skew` is the time by which the clock is ahead; if `skew` is negative, the clock is behind. `drift` is the rate at which the clock gains
+    time from now on. Brokers and the controller use their own clocks to measure the durations that settings define. Retention compares the
+    broker's time of day with the timestamps of records, which come from the clock of the producer, or, with LogAppendTime, from the clock
+    of the leader.
     """
 
     node: str

@@ -24,7 +24,7 @@ class StartController(Act, word="start-controller", does="start a killed control
 
 
 @attrs.frozen(eq=False, repr=False)
-class PauseController(Act, word="pause-controller", does="pause a dedicated controller, as a long GC pause does"):
+class PauseController(Act, word="pause-controller", does="pause a dedicated controller, as a long GC pause would"):
     """Pause a dedicated controller. After a paused controller resumes, it keeps its old state until it learns of a newer epoch."""
 
     node: str

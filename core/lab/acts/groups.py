@@ -11,20 +11,20 @@ from core.lab.acts.act import Act
 class JoinGroup(Act, word="join-group", does="start a consumer that is a member of a group"):
     """Start a consumer that subscribes to topics and joins a group. The group coordinator shares the partitions among its members.
 
-    `assignors` is partition.assignment.strategy: `range`, `roundrobin`, `sticky`, `cooperative-sticky`. The default assignors depend on the
-    release. With `instance-id`, the member is static: it keeps its partitions when its process restarts within the session timeout.
-    `commit` says when the consumer commits its offsets: `auto` (every auto.commit.interval.ms), `after` (after it has processed the records
-    of a poll), `before`, `async`, or `none`. The application takes `poll-time` for each poll that returns records, and `record-time` for
-    each record. `assign-time` is the time that the leader of the group takes to assign the partitions. `reset` is auto.offset.reset:
-    `earliest`, `latest`, `none`, or `by_duration:PT1H`. With `crash-after-records`, the process crashes when it has processed this number
-    of records. If poll() throws an exception, the application closes the consumer; with `on-error: stop`, it only stops calling poll(). The
-    first act of this kind creates the topic `__consumer_offsets`. `config` contains settings by their Kafka names: session.timeout.ms,
-    heartbeat.interval.ms, max.poll.interval.ms, max.poll.records, auto.commit.interval.ms, default.api.timeout.ms, request.timeout.ms,
-    metadata.max.age.ms. With `protocol: consumer`, the consumer uses the protocol of KIP-848 (since 4.0): the coordinator assigns the
-    partitions, with the assignor that most members name as `remote-assignor` (`uniform` or `range`); `member-id` is then the ID of the
-    member. If the last process with this name has ended, another process starts. A topic that does not exist is refused, because its name
-    is probably mistyped. With `allow-missing-topics: true`, the consumer subscribes to such a topic, and gets its partitions when the topic
-    is created.
+    `assignors` is the list for partition.assignment.strategy, which can contain `range`, `roundrobin`, `sticky`, and `cooperative-sticky`.
+    The default assignors depend on the release. With `instance-id`, the member is static: it keeps its partitions when its process restarts
+    within the session timeout. `commit` says when the consumer commits its offsets: `auto` (every auto.commit.interval.ms), `after` (after
+    it has processed the records of a poll), `before`, `async`, or `none`. The application takes `poll-time` for each poll that returns
+    records, and `record-time` for each record. `assign-time` is the time that the leader of the group takes to assign the partitions.
+    `reset` is auto.offset.reset: `earliest`, `latest`, `none`, or `by_duration:PT1H`. With `crash-after-records`, the process crashes when
+    it has processed this number of records. If poll() throws an exception, the application closes the consumer; with `on-error: stop`, it
+    only stops calling poll(). The first act of this kind creates the topic `__consumer_offsets`. `config` contains settings by their Kafka
+    names: session.timeout.ms, heartbeat.interval.ms, max.poll.interval.ms, max.poll.records, auto.commit.interval.ms,
+    default.api.timeout.ms, request.timeout.ms, metadata.max.age.ms. With `protocol: consumer`, the consumer uses the protocol of KIP-848
+    (since 4.0): the coordinator assigns the partitions, with the assignor that most members name as `remote-assignor` (`uniform` or
+    `range`); `member-id` is then the ID of the member. If the last process with this name has ended, a new process starts. A topic that
+    does not exist is refused, because its name is probably mistyped. With `allow-missing-topics: true`, the consumer subscribes to such a
+    topic, and gets its partitions when the topic is created.
     """
 
     topics: tuple[str, ...]
@@ -66,7 +66,7 @@ class KillConsumer(Act, word="kill-consumer", does="kill the process of a consum
 
 @attrs.frozen(eq=False, repr=False)
 class FreezeConsumer(Act, word="freeze-consumer", does="stop the process of a consumer of a group (SIGSTOP)"):
-    """Freeze the process of a consumer with SIGSTOP. The process does not poll or send heartbeats, as in a long garbage collection."""
+    """Freeze the process of a consumer with SIGSTOP. The process does not poll or send heartbeats, as during a long garbage collection."""
 
     consumer: str = "consumer"
 
@@ -136,9 +136,9 @@ class RemoveMember(Act, word="remove-member", does="remove a static member from 
 
 @attrs.frozen(eq=False, repr=False)
 class ResetOffsets(
-    Act, word="reset-offsets", does="commit other offsets for a group that has no members (kafka-consumer-groups --reset-offsets)"
+    Act, word="reset-offsets", does="commit new offsets for a group that has no members (kafka-consumer-groups --reset-offsets)"
 ):
-    """Commit other offsets for a group (`kafka-consumer-groups --reset-offsets --execute`). The group must not have members. The group need
+    """Commit new offsets for a group (`kafka-consumer-groups --reset-offsets --execute`). The group must not have members. The group need
     not exist.
 
     `offset` is `earliest`, `latest`, `current`, or an offset. Alternatively, `shift-by` adds a number to the committed offset, and

@@ -12,7 +12,7 @@ class Cut(Act, word="cut", does="cut the link between two nodes"):
     """Cut the link between two nodes. With `one-way`, cut the link only in the direction from the first node to the second.
 
     A node is a broker such as `b1`, a controller such as `c1`, the active controller (`controller`), `zookeeper`, or a client. With
-    ZooKeeper, `controller` is the broker that is the controller.
+    ZooKeeper, `controller` is the broker that acts as the controller.
     """
 
     between: tuple[str, str]

@@ -8,12 +8,12 @@ from core.lab.acts.act import Act
 
 
 @attrs.frozen(eq=False, repr=False)
-class StartProcess(Act, word="process", does="start a process that reads a topic, writes a topic, and commits its offsets"):
+class StartProcess(Act, word="process", does="start a process that reads from a topic, writes to a topic, and commits its offsets"):
     """Start a process that reads `source`, writes `output`, and commits its offsets for `group` (consume–transform–produce).
 
-    Each input record produces `copies` output records. `delivery` is `exactly-once` (the output and the offsets are one transaction, 0.11
+    Each input record produces `copies` output records. `delivery` is `exactly-once` (the output and the offsets form one transaction, 0.11
     and later), `at-least-once` (the offsets are committed after the output), or `at-most-once` (the offsets are committed before the
-    output). If the last instance of the process has ended, another instance starts. By default, `transactional-id` is the name of the
+    output). If the last instance of the process has ended, a new instance starts. By default, `transactional-id` is the name of the
     process. `reset` is auto.offset.reset, and `max-poll-records` is the maximum number of input records per round. With `crash-after`, the
     instance crashes when it has completed this step for the first time: init, fetch-offsets, poll, begin, produce, send-offsets, commit, or
     commit-offsets. The first act of this kind creates the topics `__consumer_offsets` and `__transaction_state`. `config` contains settings

@@ -12,16 +12,17 @@ from core.lab.acts.act import Act
 class StartDelayService(Act, word="delay-service", does="start a service that holds delayed records until they are due"):
     """Start a delay service for a topic. Each level has its own topic, such as `delay_topic_30s`, and its own worker, such as `delay-30s`.
 
-    A worker reads the topic of its level, holds the records in memory, and sends each record to `topic` when the record is due: at its
-    timestamp plus the level. Levels are whole numbers with a unit. If the worker holds `bound` records of a partition, it pauses the
-    partition until it holds fewer than `resume-at`. Every `commit-every`, the worker commits offsets: with `commit: done`, the lowest
-    offset that it has not forwarded; with `commit: position`, the offset after the last record that it has polled. If the service is
-    `transactional`, the forwarded records and the offsets are one transaction. `queue` is `priority` or `fifo`. `due-from` is the moment
-    from which the delay is measured: `timestamp` or `read`. With `delays: record`, each record has the delay that its producer asked for,
-    instead of the delay of its level. With `tick`, a timing wheel rounds due times up to a multiple of this time. With `crash-after`, each
-    worker crashes when it has sent its first records but not handled the response (`send`), when they are acknowledged (`forward`), or when
-    it has committed offsets (`commit`). If the workers have ended, the act starts new instances of the workers. `group` is the group of the
-    workers; by default, the group has the name of the service. `config` contains settings by their Kafka names, as for `init-transactions`.
+    A worker reads the topic of its level, holds the records in memory, and sends each record to `topic` when the record is due. By default,
+    a record is due when the delay of its level has passed since the record's timestamp. Levels are whole numbers with a unit. If the worker
+    holds `bound` records of a partition, it pauses the partition until it holds fewer than `resume-at`. Every `commit-every`, the worker
+    commits offsets: with `commit: done`, the lowest offset that it has not forwarded; with `commit: position`, the offset after the last
+    record that it has polled. If the service is `transactional`, the forwarded records and the offsets form one transaction. `queue` is
+    `priority` or `fifo`. `due-from` is the moment from which the delay is measured: `timestamp` or `read`. With `delays: record`, each
+    record has the delay that its producer asked for, instead of the delay of its level. With `tick`, a timing wheel rounds due times up to
+    a multiple of this time. With `crash-after`, each worker crashes when it has sent its first records but not handled the response
+    (`send`), when they are acknowledged (`forward`), or when it has committed offsets (`commit`). If the workers have ended, the act starts
+    new instances of the workers. `group` is the group of the workers; by default, the group has the name of the service. `config` contains
+    settings by their Kafka names, as for `init-transactions`.
 
     With `instances: 2`, each level has the workers `delay-30s-1` and `delay-30s-2`. These workers are members of the group `delay-30s`,
     share the partitions of the topic, and take over the partitions of a worker that has left the group. Then `config` can also contain
@@ -37,8 +38,8 @@ class StartDelayService(Act, word="delay-service", does="start a service that ho
     large, has no key although the destination topic is compacted, or expires after the destination topic was deleted. Without
     `dead-letters`, the worker keeps trying to send such records.
 
-    With `over-max: chain`, a delay can be longer than the longest level: the worker of the longest level sends the record to the level for
-    the rest of the delay. By default (`refuse`), a delay that is longer than the longest level is refused.
+    With `over-max: chain`, a delay can be longer than the longest level: the worker of the longest level sends the record to the level that
+    matches the rest of the delay. By default (`refuse`), a delay that is longer than the longest level is refused.
     """
 
     topic: str
@@ -73,9 +74,9 @@ class StartDelayService(Act, word="delay-service", does="start a service that ho
 
 @attrs.frozen(eq=False, repr=False)
 class ProduceDelayed(Act, word="produce-delayed", does="produce records for delivery after a delay"):
-    """Produce records that should reach the topic of a delay service after the time `after`.
+    """Produce records that a delay service sends to its destination topic after the delay `after`.
 
-    The records go to the topic of the smallest level that is long enough, or of the longest level if the service chains levels. With
+    The records go to the topic of the shortest level that is long enough, or of the longest level if the service chains levels. With
     `rate`, the records are produced over time, and `every` is the time between two batches. Without a delay, the records go to the
     destination topic immediately. By default, the producer is named after the delay: `delayed-17s`.
     """
@@ -96,11 +97,12 @@ class StartRetryService(Act, word="retry-service", does="start a service that re
     """Start a service that processes a topic, and retries records that fail.
 
     A record that fails goes to the next retry topic, where another worker tries it again after the delay of that topic. If the last try
-    fails, the record goes to the dead-letter topic. The topics have the same names as in Spring Kafka: for `orders`, the names are
-    `orders-retry-5000` and so on (with `names: index`, `orders-retry-0`), and `orders-dlt`. A worker is named after the service and its
-    topic, for example `app-orders-retry-5000`. If the service is `blocking`, the same worker tries a record again, without a retry topic,
-    and all later records of the partition wait. Without `dead-letters`, a blocking service skips records that fail for the last time. The
-    other fields have the same meaning as for `delay-service`. The act `fail-processing` determines which records fail.
+    fails, the record goes to the dead-letter topic. The topics have the same names as in Spring Kafka. For `orders`, the retry topics are
+    named `orders-retry-5000` and so on or, with `names: index`, `orders-retry-0` and so on. The dead-letter topic is named `orders-dlt`. A
+    worker is named after the service and its topic, for example `app-orders-retry-5000`. If the service is `blocking`, the same worker
+    tries a record again, without a retry topic, and all later records of the partition wait. Without `dead-letters`, a blocking service
+    skips records that fail for the last time. The other fields have the same meaning as for `delay-service`. The act `fail-processing`
+    determines which records fail.
 
     With `count-tries: before`, a worker commits the number of each try before it starts the try, as metadata of the offset. If a record kills the
     process, the next instance knows how many tries were started. When all tries have been started, the record goes to the dead-letter topic.
@@ -139,11 +141,11 @@ class StartRetryService(Act, word="retry-service", does="start a service that re
 
 @attrs.frozen(eq=False, repr=False)
 class FailProcessing(Act, word="fail-processing", does="make a share of a retry service's records fail"):
-    """From now on, make a share of a retry service's records fail. A share of 0% makes no further records fail.
+    """From now on, make a share of a retry service's records fail. With a share of 0%, no further records fail.
 
-    In each batch, the first records fail, so that exactly this share fails. With `tries`, each record fails at most this many times, and
-    then succeeds. With `lasting`, records stop failing after the given time. With `kills`, a record that fails kills the process before it
-    can send the record anywhere. `reason` is the name of the exception.
+    In each batch, the first records fail, as many as the share requires. A fraction of a record is carried over to the next batch. With
+    `tries`, each record fails at most this many times, and then succeeds. With `lasting`, records stop failing after the given time. With
+    `kills`, a record that fails kills the process before it can send the record anywhere. `reason` is the name of the exception.
     """
 
     share_ppm: int

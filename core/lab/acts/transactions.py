@@ -10,7 +10,7 @@ from core.lab.acts.act import Act
 
 @attrs.frozen(eq=False, repr=False)
 class InitTransactions(Act, word="init-transactions", does="start a producer with a transactional.id"):
-    """Start a producer with a transactional.id, and have it ask the transaction coordinator for its producer ID (initTransactions).
+    """Start a producer with a transactional.id, and have it ask the transaction coordinator for a producer ID (initTransactions).
 
     An earlier producer with the same transactional.id is fenced, and its open transaction is aborted. The first act of this kind creates
     the topic `__transaction_state`. `config` contains settings by their Kafka names: transaction.timeout.ms, delivery.timeout.ms,
