@@ -14,7 +14,7 @@ NO_GENERATION: Final = -1
 class Member(NamedTuple):
     """A member of a group and its subscription (`ConsumerPartitionAssignor.Subscription`, `MemberSubscriptionAndAssignmentImpl`).
 
-    The order in which an assignor gets the members can decide ties. Kafka gets the members in the order of a Java hash map
+    The order in which an assignor gets the members can break ties. Kafka gets the members in the order of a Java hash map
     (`java_order.hash_map_order`).
 
     Attributes:

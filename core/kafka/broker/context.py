@@ -157,7 +157,9 @@ class BrokerContext(PartitionContext):
         return self.metadata.is_removed(topic, self.metadata_offset)
 
     def alive_broker_epoch(self, broker: int) -> int:
-        """Return the epoch of an unfenced broker according to this broker's metadata, else -1 (`KRaftMetadataCache#getAliveBrokerEpoch`)."""
+        """Return the epoch of an unfenced broker according to this broker's metadata; otherwise, -1
+        (`KRaftMetadataCache#getAliveBrokerEpoch`).
+        """
         registration = self.metadata.broker(broker, self.metadata_offset)
         return -1 if registration is None or registration.fenced else registration.epoch
 

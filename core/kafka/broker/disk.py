@@ -31,7 +31,7 @@ class LogDir:
     Attributes:
         directory_id: the directory's ID in `meta.properties`; an empty replacement directory gets a new ID (KIP-858).
         online: whether the directory is working.
-        repaired: the state that a failed directory will have when the process next starts: `empty`, `kept`, or still failed ("").
+        repaired: the state that a failed directory will have when the process next starts: `empty`, `kept`, or "" (still failed).
     """
 
     directory_id: str = "0-1-0"

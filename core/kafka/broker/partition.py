@@ -89,7 +89,7 @@ class Partition:
         last_high_watermark: the sequence number of the event that last raised the HW.
         sessions: this partition's entries in followers' fetch sessions, at most one per follower.
         delayed: writes with acks=all that are waiting for the HW; None until the first such write, to save memory.
-        consumers: consumer fetches that are waiting for the HW, in order.
+        consumers: the consumer fetches that are waiting for the HW, in the order in which they were registered.
         held_back_at: the LSO while transactions keep it below the HW; None while the LSO equals the HW.
         term: the batches that this broker has appended as the leader of this epoch; None on a follower.
         account: the object that counts this partition's records for the durability account; None on a follower.

@@ -29,7 +29,7 @@ def select_rack_aware(rack: str, leader: ReplicaView, replicas: list[ReplicaView
     """Return the replica for a client in a rack (`RackAwareReplicaSelector#select`).
 
     If the leader is in the client's rack, or if no replica is in that rack, the result is the leader. Otherwise, the result is the replica
-    with the largest LEO in the client's rack. Ties are decided by the shortest time since the replica was caught up, and then by the
+    with the largest LEO in the client's rack. The replica that was caught up most recently wins a tie, and then the replica with the
     highest ID.
     """
     near = [view for view in (leader, *replicas) if rack and view.rack == rack]

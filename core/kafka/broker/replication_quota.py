@@ -1,4 +1,5 @@
-"""The replication throttle (Kafka: `ReplicationQuotaManager`): a limit on the bytes per second that throttled partitions replicate.
+"""The replication throttle (Kafka: `ReplicationQuotaManager`): a limit on the rate, in bytes per second, at which throttled partitions are
+replicated.
 
 Two lists for each topic contain the throttled replicas: `leader.replication.throttled.replicas` for leaders, and
 `follower.replication.throttled.replicas` for followers. If a topic has no list, isrlab behaves as if `kafka-reassign-partitions --throttle`

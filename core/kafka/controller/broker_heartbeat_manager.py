@@ -125,7 +125,7 @@ class BrokerHeartbeatManager:
         return None if state is None or state.fenced else state.last_contact + self.session_timeout_us
 
     def stale_broker(self, now: int) -> int | None:
-        """Return the unfenced broker whose last heartbeat is the oldest if its session has expired, else None (Kafka:
+        """Return the unfenced broker whose last heartbeat is the oldest if its session has expired; otherwise, return None (Kafka:
         `#findOneStaleBroker`).
 
         The controller fences one broker at a time, so each step starts from the ISRs that the previous step produced.

@@ -62,7 +62,7 @@ class PartitionReassignmentReplicas(ReprMixin):
         return _without(self.replicas, self.adding)
 
     def maybe_complete(self, isr: tuple[int, ...]) -> CompletedReassignment | None:
-        """Return the completed reassignment if every target replica is in `isr`, else None (Kafka: `#maybeCompleteReassignment`)."""
+        """Return the completed reassignment if every target replica is in `isr`; otherwise, None (Kafka: `#maybeCompleteReassignment`)."""
         if not self.in_progress:
             return None
         replicas, left = _without(self.replicas, self.removing), _without(isr, self.removing)

@@ -145,7 +145,7 @@ class TopicRegistry:
         return effective_min_isr(configured, len(first.replicas), capped=self.release.capped_min_isr)
 
     def election_mode(self, tp: TopicPartition) -> ElectionMode:
-        """Return UNCLEAN if unclean leader election is enabled for the topic, else ONLINE.
+        """Return UNCLEAN if unclean leader election is enabled for the topic; otherwise, ONLINE.
 
         If the topic does not override unclean.leader.election.enable, the configuration of the controller's own node applies. The node's
         configuration can differ from the cluster-wide configuration (`ConfigurationControlManager#uncleanLeaderElectionEnabledForTopic`).

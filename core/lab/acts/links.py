@@ -37,10 +37,9 @@ class Isolate(Act, word="isolate", does="cut all links of a node"):
 class Link(Act, word="link", does="change a link's latency, jitter, or loss, or make a client's proxy repeat or reorder requests"):
     """Change the latency, the jitter, or the loss of a link in both directions. Loss is the share of messages that are lost.
 
-    TCP retransmits lost messages, and neither repeats nor reorders messages. A proxy between a client and a broker can repeat a
-    request, or send a request on a different connection than the previous one. `duplicate` is the share of requests on a client's
-    link that such a proxy delivers twice. `reorder` is the share of requests that later requests can overtake. Each response arrives
-    once and in order.
+    TCP retransmits lost messages, and neither repeats nor reorders messages. A proxy between a client and a broker can repeat a request, or
+    send consecutive requests on different connections. `duplicate` is the share of requests on a client's link that such a proxy delivers
+    twice. `reorder` is the share of requests that later requests can overtake. Each response arrives once and in order.
     """
 
     between: tuple[str, str]

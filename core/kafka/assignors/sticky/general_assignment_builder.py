@@ -1,6 +1,6 @@
 """Sticky assignment for members that subscribe to different topics (`AbstractStickyAssignor.GeneralAssignmentBuilder`).
 
-Members initially keep the partitions that they own. Each partition that has no owner goes to the least loaded subscriber. Afterwards, a
+Members initially keep the partitions that they own. Each partition that has no owner goes to the least loaded subscriber. Afterward, a
 partition moves from one member to another as long as the first member has at least two more partitions than the second, and the second
 member can take one of them.
 """

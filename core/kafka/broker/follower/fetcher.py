@@ -44,8 +44,8 @@ class Fetcher:
             fetches are elided.
         preparing: partitions that need a truncation point or the bounds of the leader's log before they can be fetched (ordered set).
         waking_at: the time when the armed timer ends a backoff; -1 if no timer is armed.
-        unsent: partitions whose state the leader's session does not know yet, in order. Each partition maps to its part of the next fetch,
-            or to None if that part has not been computed yet.
+        unsent: partitions whose state the leader's session does not know yet, in the order in which they were added. Each partition maps to
+            its part of the next fetch, or to None if that part has not been computed yet.
         prepared: whether the values in `unsent` have been computed for all partitions.
         moved: by partition, the parts of the next fetch for the partitions whose state a fetch response has changed. In the fetch request,
             the partitions in `moved` follow the partitions in `unsent`.
@@ -220,7 +220,7 @@ class Fetcher:
             self.send_next(self.broker.fetch_wait, self.broker.fetch_min_bytes, 0)
 
     def send_next(self, max_wait: int, min_bytes: int, max_records: int) -> None:
-        """Send the next request, if there is anything to send: a request for truncation points if one is necessary, else a fetch."""
+        """Send the next request, if there is anything to send: a request for truncation points if one is necessary; otherwise, a fetch."""
         if not (self.preparing and self._request_offsets()):
             self._fetch(max_wait, min_bytes, max_records)
 

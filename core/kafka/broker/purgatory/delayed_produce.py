@@ -90,7 +90,7 @@ class DelayedProduces:
     """The delayed writes of one partition.
 
     Attributes:
-        waiting: the delayed writes, in order of the required offset.
+        waiting: the delayed writes, ordered by required offset.
         timer_due: the time when the armed expiry timer fires; -1 if none is armed.
     """
 

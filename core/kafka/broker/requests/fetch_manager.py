@@ -192,8 +192,8 @@ class FetchManager:
         """Read partitions for a follower, and update what the leader knows about the follower from its fetch
         (`ReplicaManager#readFromLog`).
 
-        The steps are in the same order as in Kafka: read the log, update the follower's state, maybe expand the ISR (using the high
-        watermark from before this fetch), and then maybe raise the high watermark. The response contains what is new to the follower
+        The steps are in the same order as in Kafka: read the log, update the follower's state, expand the ISR if possible (using the high
+        watermark from before this fetch), and then raise the high watermark if possible. The response contains what is new to the follower
         (`CachedPartition#maybeUpdateResponseData`). A partition that has more records to send stays in the session's dirty list.
 
         Args:

@@ -2,7 +2,7 @@
 
 The leader reads only partitions that have something new: those that the follower included in its fetch because their state changed, and
 those that have become `dirty` on the leader because of new records, a new high watermark, or a new leader epoch. Idle partitions take no
-computation time. If no partition in a session is dirty, the leader tells the network (`core.sim.long_polling`), which then elides idle
+computation time. If no partition in a session is dirty, the leader informs the network (`core.sim.long_polling`), which then elides idle
 fetches.
 
 A session serves its partitions in order. If the leader has sent records of a partition and has more to send, the partition moves to the end
@@ -82,7 +82,7 @@ class FetchSession(FollowerSession):
         address: the follower's address on the network.
         poll: the long poll that carries the session's fetches.
         partitions: all partitions of the session, in the order in which they were added.
-        dirty: the partitions that have something new to send, in order and without duplicates.
+        dirty: the partitions that have something new to send, in the order in which they became dirty and without duplicates.
         last_fetch_time: the time when the last fetch that was not elided arrived, in µs.
         parked: the delayed fetch; None if there is none.
         deadline: the time by which the delayed fetch is completed, in µs.

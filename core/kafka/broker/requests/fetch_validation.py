@@ -11,7 +11,7 @@ from core.kafka.release import Truncation
 
 
 def check_fetch(partition: Partition, replica: Replica | None, asked: FetchPartitionFields) -> FetchFailure | None:
-    """Validate a follower's fetch. Return None if the fetch is valid, otherwise an error or the offset at which the logs diverge.
+    """Validate a follower's fetch. Return None if the fetch is valid; otherwise, return an error or the offset at which the logs diverge.
 
     Kafka: `Partition#localLogWithEpochOrThrow`, `#followerReplicaOrThrow`, `#readRecords`.
     """

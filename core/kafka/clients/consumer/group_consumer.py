@@ -39,7 +39,7 @@ REPEATED: Final = frozenset({*MOVED, errors.COORDINATOR_LOAD_IN_PROGRESS, errors
 
 
 class PolledRecords(NamedTuple):
-    """Records that the application has polled: the offsets [start, end) of a partition, without gaps."""
+    """Records that the application has polled, with the offsets [start, end) of a partition, without gaps."""
 
     tp: TopicPartition
     start: int

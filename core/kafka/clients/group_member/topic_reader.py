@@ -39,7 +39,7 @@ for the position.
 
 
 class PolledRange(NamedTuple):
-    """Records in one leader epoch: the offsets [start, end) of a partition, without gaps."""
+    """Records in one leader epoch, with the offsets [start, end) of a partition, without gaps."""
 
     tp: TopicPartition
     start: int
@@ -158,7 +158,7 @@ class TopicReader(Consumer):
             self.stale = True
 
     def awaits(self, message: object, sender: str) -> bool:
-        """Return whether a response answers a request of this reader and not that of another reader of the member."""
+        """Return whether a response answers a request of this reader rather than one of another reader of the member."""
         match message:
             case ConsumerFetchResponse():
                 in_flight = self.in_flight.get(sender)

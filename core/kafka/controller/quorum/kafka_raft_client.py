@@ -108,7 +108,7 @@ class KafkaRaftClient:
         log: the voter's replica of the log, with committed and uncommitted entries.
         role: the role of the running process.
         high_watermark: the end of the committed entries, as far as the running process knows.
-        active: the active controller if this voter leads, else None.
+        active: the active controller if this voter leads; otherwise, None.
         followers: the progress of the other voters if this voter leads.
     """
 
