@@ -182,7 +182,7 @@ class DurabilityObserver(Protocol):
         """
 
     def group_checked(self, group: str, tps: Iterable[TopicPartition], below: int | None = None, /) -> None:
-        """Record that a group member has settled on its first position in the given partitions, or that the member's process ended.
+        """Record that a group member has settled on its first position in the given partitions, or that the member's process has ended.
 
         The durability account then checks which records the group has skipped. If `below` is given, it is the member's position, and the
         durability account checks only records below this position.

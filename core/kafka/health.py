@@ -8,11 +8,10 @@ min.insync.replicas as configured, even if the value exceeds the replication fac
 filters, and the counts next to the grid use the definition of `kafka-topics --describe`.
 
 `status_of` returns the status of a partition from its clients' point of view. Wherever isrlab shows or counts statuses, it uses
-`status_of`. Reports use the same names for the statuses. It takes time until the controller learns that a broker has failed. Until the
-controller learns about the failure of a broker, the metadata can contain a leader or an ISR member that has failed. Therefore, the status
-depends both on the metadata and on the actual state of processes and links. While an ISR member is not fetching, nothing is committed: the
-leader accepts writes with acks=1, but writes with acks=all wait. The partition is then *stalled*, even though its metadata shows a leader
-and a full ISR.
+`status_of`. Reports use the same names for the statuses. It takes time for the controller to learn that a broker has failed. Until then,
+the metadata can contain a leader or an ISR member that has failed. Therefore, the status depends both on the metadata and on the actual
+state of processes and links. While an ISR member is not fetching, nothing is committed: the leader accepts writes with acks=1, but writes
+with acks=all wait. The partition is then *stalled*, even though its metadata shows a leader and a full ISR.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class AssignedPartition(LedPartition, Protocol):
 
 
 class PartitionStatus(enum.IntEnum):
-    """The status of a partition, by the operations that clients can perform on it.
+    """The status of a partition, which depends on the operations that clients can perform on it.
 
     The statuses are ordered from worst to best. Writes with acks=all succeed only if the status is `READS_HELD` or better. Consumers with
     either isolation level make progress only if the status is `AT_MIN_ISR` or better.
@@ -75,7 +74,7 @@ class PartitionStatus(enum.IntEnum):
     READS_HELD = 4
     """A transaction that no coordinator will end holds back the last stable offset, so consumers with read_committed wait."""
     AT_MIN_ISR = 5
-    """The ISR is exactly as large as min.insync.replicas, and the partition is under-replicated."""
+    """The size of the ISR equals the effective min.insync.replicas, and the partition is under-replicated."""
     UNDER_REPLICATED = 6
     """The ISR is smaller than the replication factor."""
     HEALTHY = 7
@@ -118,7 +117,8 @@ def is_offline(partition: LedPartition) -> bool:
 
 
 def is_under_replicated(partition: AssignedPartition) -> bool:
-    """Return whether a partition's leader counts it in UnderReplicatedPartitions (`Partition#isUnderReplicated`); False without a leader."""
+    """Return whether a partition's leader counts it in UnderReplicatedPartitions (`Partition#isUnderReplicated`); False if the partition
+    has no leader."""
     return len(partition.isr) < replication_factor(partition) and not is_offline(partition)
 
 

@@ -24,7 +24,7 @@ ZOOKEEPER: Final = "zookeeper"
 
 
 class TopicPartition(NamedTuple):
-    """A partition of a topic. `str` returns the form that Kafka prints: `orders-0`."""
+    """A partition of a topic. `str` returns the form that Kafka prints, for example `orders-0`."""
 
     topic: str
     partition: int
@@ -34,7 +34,7 @@ class TopicPartition(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> TopicPartition:
-        """Parse `orders-0` as (orders, 0).
+        """Parse the name of a partition. For example, `orders-0` becomes (orders, 0).
 
         Raises:
             ValueError: the text does not end with a dash and a partition number.

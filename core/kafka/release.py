@@ -165,8 +165,8 @@ class Release(ReprMixin):
         idempotent_in_flight: the number of batches per partition that an idempotent producer can have in flight (KAFKA-5494, 1.0).
         retries_first_partition_soon: a producer repeats the first AddPartitionsToTxn of a transaction after 20 ms while the previous
             transaction is being completed (KAFKA-5477, 1.0).
-        bumps_producer_epoch: a producer that does not know whether a batch was appended continues in another epoch (KIP-360, 2.5). Before
-            2.5, if an idempotent producer does not know whether a batch was appended, it gets another producer ID; for a transactional
+        bumps_producer_epoch: a producer that does not know whether a batch was appended continues in a new epoch (KIP-360, 2.5). Before
+            2.5, if an idempotent producer does not know whether a batch was appended, it gets a new producer ID; for a transactional
             producer, this situation is a fatal error.
         producer_fenced: coordinators respond to a fenced producer with PRODUCER_FENCED, so INVALID_PRODUCER_EPOCH from a leader is no
             longer fatal (KIP-588, 2.7).
@@ -347,7 +347,7 @@ class Release(ReprMixin):
             matches.
         describe_topic_id: `kafka-topics --describe` prints TopicId (2.8).
         describe_elr: `kafka-topics --describe` prints Elr and LastKnownElr (3.8).
-        describe_spaced: `kafka-topics --describe` prints `Topic: t` in the topic's summary line; before 2.2, `Topic:t`.
+        describe_spaced: `kafka-topics --describe` prints `Topic: t` in the topic's summary line; before 2.2, it prints `Topic:t`.
         describe_no_leader: the text that `kafka-topics --describe` prints for a partition that has no leader: `none` or, before 0.11, `-1`.
         sticky_algorithm: the algorithm of the sticky assignors for members that all subscribe to the same topics.
         rack_aware_assignors: client-side assignors prefer partitions that have a replica in the member's rack (KIP-881, 3.5).
@@ -355,7 +355,7 @@ class Release(ReprMixin):
             (KAFKA-14639, 3.5). Before 3.5, only the members that report the highest generation own any partitions.
         sorts_owned_partitions: a member that owns too many partitions keeps those that have the lowest numbers, across all topics
             (KAFKA-16277, 3.7.1). Before 3.7.1, a member that owns too many partitions keeps the partitions that it reports first.
-        extra_goes_to_any_member: with the server-side assignor `uniform`, any member can have one partition more than other members. Before
+        extra_goes_to_any_member: with the server-side assignor `uniform`, any member can have one more partition than other members. Before
             4.1, only the first members of the group can have an extra partition (KAFKA-18688, 4.1).
         shrinks_offsets_topic: if fewer brokers than offsets.topic.replication.factor are alive when the topic `__consumer_offsets` is
             created, the topic gets only one replica for each live broker. Since 0.11, the creation of the topic fails, and each

@@ -41,7 +41,7 @@ class FeatureLevelChanged(Event, kind="feature-level-changed", source="FeatureCo
 
     def sentence(self) -> str:
         if self.old_level == self.new_level:
-            return f"the level of {self.feature} stays {self.new_level}"
+            return f"the level of {self.feature} stays at {self.new_level}"
         return f"the level of {self.feature} is now {self.new_level} (it was {self.old_level}); clients learn about the new level when they next connect to a broker"
 
 

@@ -23,7 +23,7 @@ class Event(events.Event, kind=""):
 
     @property
     def record_range(self) -> str:
-        """The event's records [from_offset, to_offset) as text: `2 records of orders-0 (offsets 3–4)`."""
+        """The event's records [from_offset, to_offset) as text, for example `2 records of orders-0 (offsets 3–4)`."""
         start, end = self.__dict__["from_offset"], self.__dict__["to_offset"]
         return f"{records(end - start)} of {self.tp} ({offsets(start, end)})"
 
@@ -43,22 +43,23 @@ def name_of(topic: str, partition: int) -> str:
 
 
 def ids(ids: Sequence[int]) -> str:
-    """Return broker ids in brackets: `[1,2]`."""
+    """Return broker ids in brackets, for example `[1,2]`."""
     return "[" + ",".join(str(i) for i in ids) + "]"
 
 
 def count_of(count: int, singular: str, plural: str = "") -> str:
-    """Return a count with its noun: `1 partition`, `2,000 partitions`. Pass `plural` if the plural is not the noun followed by an s."""
+    """Return a count with its noun, for example `1 partition` or `2,000 partitions`. Pass `plural` if the plural is not the noun followed
+    by an s."""
     return f"1 {singular}" if count == 1 else f"{count:,} {plural or singular + 's'}"
 
 
 def records(count: int) -> str:
-    """Return a count of records with its noun: `1 record`, `2,000 records`."""
+    """Return a count of records with its noun, for example `1 record` or `2,000 records`."""
     return count_of(count, "record")
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as a list for a sentence: `b1`, `b1 and b2`, `b1, b2, and b3`."""
+    """Return names as a list for a sentence, for example `b1`, `b1 and b2`, or `b1, b2, and b3`."""
     return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"
 
 

@@ -88,12 +88,12 @@ class ProduceGivenUp(Event, kind="produce-given-up", source="Sender#failBatch", 
 
 
 class BatchCompleted(Event, kind="batch-completed", source="RecordAccumulator#drain", level=DETAIL):
-    """A producer that collects records in batches makes the first attempt to send a batch. After this event, no record is added to the
+    """A producer that collects records in batches made its first attempt to send a batch. After this event, no record is added to the
     batch.
 
     `wire_bytes` is the size of the batch on the network. `waited_us` is the time since the first record was added to the batch. `full` is
-    true if the next record did not fit. `full` is false if the batch was sent because linger.ms has elapsed, the memory is full, or the
-    transaction is ending.
+    true if the next record did not fit. `full` is false if the batch was sent because linger.ms had elapsed, the memory was full, or the
+    transaction was ending.
     """
 
     producer: str

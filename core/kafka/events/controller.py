@@ -61,7 +61,7 @@ class TopicDeletionDelayed(
     brokers: tuple[int, ...]
 
     def sentence(self) -> str:
-        return f"topic {self.topic} will be deleted when {brokers(self.brokers)} can delete the replicas there"
+        return f"topic {self.topic} will be deleted when {brokers(self.brokers)} can delete the topic's replicas"
 
 
 class TopicRefused(Event, kind="topic-refused", source="ReplicationControlManager#createTopic", level=NOTABLE):
@@ -179,7 +179,7 @@ class PartitionOffline(Event, kind="partition-offline", source="PartitionChangeB
     reason: str
 
     def sentence(self) -> str:
-        members = f"no member of ISR {ids(self.isr)}" if self.isr else "no member of its ISR or ELR"
+        members = f"no member of the ISR {ids(self.isr)}" if self.isr else "no member of its ISR or ELR"
         return f"{self.tp} is offline ({_because(self.reason)}): {members} can lead, and no unclean election is possible"
 
 
@@ -207,7 +207,7 @@ class AlterPartitionRefused(
     error: str
 
     def sentence(self) -> str:
-        return f"the controller refused ISR {ids(self.isr)} that b{self.broker} proposed for {self.tp}: {self.error}"
+        return f"the controller refused the ISR {ids(self.isr)} that b{self.broker} proposed for {self.tp}: {self.error}"
 
 
 class ControllerCandidate(Event, kind="controller-candidate", source="QuorumState#transitionToCandidate", level=DETAIL):

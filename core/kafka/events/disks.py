@@ -155,7 +155,7 @@ class LogDirFailed(Event, kind="log-dir-failed", source="ReplicaManager#handleLo
     partitions: int
 
     def sentence(self) -> str:
-        return f"log directory {self.dir} of b{self.broker} failed, which takes {count_of(self.partitions, 'replica')} offline"
+        return f"log directory {self.dir} of b{self.broker} failed, which took {count_of(self.partitions, 'replica')} offline"
 
 
 class DirectoriesOffline(Event, kind="directories-offline", source="ReplicationControlManager#handleDirectoriesOffline", level=NOTABLE):
@@ -265,7 +265,7 @@ class DiskSlowed(Event, kind="disk-slowed", source="LocalLog#append", level=NOTA
 
     def sentence(self) -> str:
         if not self.delay_us:
-            return f"the disk of b{self.broker} is back to normal speed"
+            return f"the disk of b{self.broker} is back at normal speed"
         return f"each disk write on b{self.broker} now takes {format_duration(self.delay_us)}; writes by its fetchers and by producers wait in the same queue"
 
 

@@ -162,7 +162,7 @@ class RecordsDiverged(Event, kind="records-diverged", source="durability account
     def sentence(self) -> str:
         return (
             f"DIVERGED: b{self.broker} and its leader b{self.leader} hold different records at {offsets(self.from_offset, self.to_offset)} "
-            f"of {self.tp}, and replication does not detect it"
+            f"of {self.tp}, and replication does not detect the difference"
         )
 
 

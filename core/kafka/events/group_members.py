@@ -22,7 +22,7 @@ REMOVALS: dict[str, str] = {
     "sync-timeout": "it did not ask for its assignment within the rebalance timeout",
     "left-for-a-while": "it is a static member and left temporarily; its partitions stay reserved until its session ends",
     "revocation-timeout": "it did not give up partitions within its rebalance timeout",
-    "join-timeout": "it waited for its first generation for too long",
+    "join-timeout": "it waited too long for its first generation",
 }
 """The phrases that describe why a coordinator removed a member."""
 
@@ -37,6 +37,20 @@ _REPHRASED: Final = {
     "a topic has other partitions than those that the leader has assigned": "the number of partitions of a topic has changed since the leader assigned them",
 }
 """The wordings that sentences use for the rejoin reasons in logs."""
+
+_REBALANCE_REASONS: Final = {
+    "has another subscription": "has a different subscription",
+    "its last member of the consumer protocol left": "its last member that used the consumer protocol left",
+}
+"""The wordings that sentences use for the rebalance reasons in logs. Each key is the phrase with which a reason ends."""
+
+
+def _rebalance_reason(reason: str) -> str:
+    """Return a rebalance reason in the wording that sentences use. Logs keep the original wording."""
+    for end, words in _REBALANCE_REASONS.items():
+        if reason.endswith(end):
+            return reason.removesuffix(end) + words
+    return reason
 
 
 class MemberIdGiven(Event, kind="member-id-given", source="KIP-394"):
@@ -94,7 +108,7 @@ class GroupRebalancing(Event, kind="group-rebalancing", source="GroupMetadataMan
     def sentence(self) -> str:
         return (
             f"group {self.group} is preparing to rebalance on b{self.broker} after generation {self.generation}, with "
-            f"{count_of(self.members, 'member')}: {self.reason}"
+            f"{count_of(self.members, 'member')}: {_rebalance_reason(self.reason)}"
         )
 
 
@@ -383,8 +397,8 @@ class CommitFailed(Event, kind="commit-failed", source="ConsumerCoordinator#comm
 
 
 class PositionSet(Event, kind="position-set", source="SubscriptionState#resetInitializingPositions"):
-    """A member begins to read a partition that was assigned to it. `policy` is `committed` or the value of auto.offset.reset that
-    determined the position."""
+    """A member began to read a partition that was assigned to it. `policy` is `committed` or the value of auto.offset.reset that determined
+    the position."""
 
     client: str
     group: str

@@ -64,8 +64,8 @@ class IsrExpandProposed(Event, kind="isr-expand-proposed", source="Partition#may
 class IsrShrunk(
     Event, kind="isr-shrunk", source="Partition#handleAlterPartitionUpdate, before 2.7 Partition#maybeShrinkIsr", level=NOTABLE
 ):
-    """A smaller ISR was committed. The controller commits an ISR that the leader has proposed. Before 2.7, the leader itself writes the ISR
-    to ZooKeeper.
+    """A smaller ISR was committed. Since 2.7, the controller commits the ISR that the leader has proposed. Before 2.7, the leader itself
+    writes the ISR to ZooKeeper.
     """
 
     broker: int
@@ -83,8 +83,8 @@ class IsrShrunk(
 class IsrExpanded(
     Event, kind="isr-expanded", source="Partition#handleAlterPartitionUpdate, before 2.7 Partition#maybeExpandIsr", level=NOTABLE
 ):
-    """A larger ISR was committed. The controller commits an ISR that the leader has proposed. Before 2.7, the leader itself writes the ISR
-    to ZooKeeper.
+    """A larger ISR was committed. Since 2.7, the controller commits the ISR that the leader has proposed. Before 2.7, the leader itself
+    writes the ISR to ZooKeeper.
     """
 
     broker: int

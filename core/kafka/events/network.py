@@ -37,8 +37,8 @@ class LinkChanged(Event, kind="link-changed", source="Selector#poll", level=NOTA
 
     def sentence(self) -> str:
         return (
-            f"the link {self.src} → {self.dst} now has {format_duration(self.latency_us)} latency"
-            + (f" plus up to {format_duration(self.jitter_us)} jitter" if self.jitter_us else "")
+            f"the link {self.src} → {self.dst} now has a latency of {format_duration(self.latency_us)}"
+            + (f" plus up to {format_duration(self.jitter_us)} of jitter" if self.jitter_us else "")
             + (f" and loses {self.loss_ppm / 10_000:g}% of messages" if self.loss_ppm else "")
         )
 
@@ -73,7 +73,7 @@ class LinkHeld(Event, kind="link-held", source="NetworkClient#handleTimedOutRequ
 
 
 class LinkReleased(Event, kind="link-released", source="Selector#poll", level=NOTABLE):
-    """Messages that were held back are delivered."""
+    """Messages that had been held back were released."""
 
     src: str
     dst: str

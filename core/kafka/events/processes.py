@@ -109,6 +109,6 @@ class HalfVisible(ProcessedRange, kind="half-visible", source="durability accoun
 
     def sentence(self) -> str:
         return (
-            f"HALF VISIBLE: {self.record_range} by group {self.group}: only part of the output that instance {self.instance} of process "
-            f"{self.process} produced after event {self.doomed_by} is visible"
+            f"HALF VISIBLE: {self.record_range}, processed by group {self.group}: only part of the output that instance {self.instance} of "
+            f"process {self.process} produced after event {self.doomed_by} is visible"
         )

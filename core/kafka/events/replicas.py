@@ -21,7 +21,7 @@ class BecameLeader(Event, kind="became-leader", source="Partition#makeLeader"):
     def sentence(self) -> str:
         return (
             f"b{self.broker} became leader of {self.tp} in epoch {self.leader_epoch}, which starts at offset {self.offset}; "
-            f"its high watermark stays {self.high_watermark}"
+            f"its high watermark stays at {self.high_watermark}"
         )
 
 
@@ -76,7 +76,7 @@ class AppendRefused(Event, kind="append-refused", source="Partition#appendRecord
 
     def sentence(self) -> str:
         why = (
-            f", because ISR {ids(self.isr)} is smaller than min.insync.replicas ({self.min_isr})"
+            f", because the ISR {ids(self.isr)} is smaller than min.insync.replicas ({self.min_isr})"
             if self.error == "NOT_ENOUGH_REPLICAS"
             else ""
         )

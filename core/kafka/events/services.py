@@ -1,4 +1,4 @@
-"""Events about services on top of Kafka: delayed records, which a service holds until they are due, retries, and dead letters."""
+"""Events about services on top of Kafka: delayed records (which a service holds until they are due), retries, and dead letters."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class CoordinatorUnloaded(Event, kind="coordinator-unloaded", source="Transactio
 
 
 class TransactionStateChanged(Event, kind="transaction-state", source="TransactionMetadata#completeTransitionTo", level=NOTABLE):
-    """A transactional ID entered another state, because the coordinator's record in `__transaction_state` was committed."""
+    """The state of a transactional ID changed, because the coordinator's record in `__transaction_state` was committed."""
 
     broker: int
     transactional_id: str

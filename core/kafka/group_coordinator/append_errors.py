@@ -11,4 +11,4 @@ APPEND_ERRORS: Final = {**TRANSACTION_LOG_ERRORS, errors.NETWORK_EXCEPTION: erro
 """Maps an error from the log, or from the verification of a transaction, to the error that clients get."""
 
 FOREVER: Final = 10**15
-"""A deadline that virtual time never reaches, so that a write with this deadline does not time out, in µs."""
+"""A deadline, in µs, that virtual time never reaches. A write with this deadline does not time out."""

@@ -31,7 +31,7 @@ class Deferred:
     Attributes:
         sender: the address of the client.
         response: the response; None if another part of the coordinator sends it.
-        failure: the response to send instead if a write fails or the wait times out. Its error is set when it is sent.
+        failure: the response to send instead if a write fails or the wait times out. `complete` fills in the error of this response.
         member: the member whose JoinGroup or SyncGroup request is waiting for the group; None for other requests.
         done: whether the wait has ended.
     """

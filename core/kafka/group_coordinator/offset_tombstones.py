@@ -21,7 +21,7 @@ class Requester(Protocol):
     """The interface of an object that has requested tombstones and waits for the result."""
 
     def removed(self, error: str, /) -> None:
-        """Continue, because the tombstones are committed or the write has failed."""
+        """Continue after the tombstones have been committed or the write has failed."""
 
 
 class OffsetTombstones:

@@ -22,9 +22,9 @@ from core.sim.state.append_only_list import AppendOnlyList
 class Batch(NamedTuple):
     """A batch of `records` records that starts at offset `base`, with its total size in `bytes`, its producer, and its timestamp (µs).
 
-    An idempotent producer's batch carries its producer ID, epoch, and first sequence number; these are -1 otherwise. A batch that is part
-    of a transaction is `transactional`. `content` is None for plain records, the marker of a control batch, or the keys and values of the
-    records of an internal topic.
+    A batch from an idempotent producer carries the producer's ID and epoch, and the batch's first sequence number. In any other batch,
+    these fields are -1. A batch that is part of a transaction is `transactional`. `content` is None for plain records, the marker of a
+    control batch, or the keys and values of the records of an internal topic.
     """
 
     base: int
@@ -41,7 +41,7 @@ class Batch(NamedTuple):
 
     @property
     def marker(self) -> EndTransactionMarker | None:
-        """The marker if this is a control batch, otherwise None."""
+        """The marker if this is a control batch; otherwise None."""
         return self.content if isinstance(self.content, EndTransactionMarker) else None
 
 
@@ -156,7 +156,7 @@ class Term:
         return [(start, end)]
 
     def first_since(self, start: int, end: int, timestamp: int) -> int:
-        """Return the first offset in [start, end) of a record at or after a timestamp in µs; -1 if there is none.
+        """Return the offset of the first record in [start, end) whose timestamp is at or after the given time, in µs; -1 if there is none.
 
         All records in a batch have the batch's timestamp.
         """
@@ -173,7 +173,8 @@ class Term:
         return -1
 
     def bytes_before(self, offset: int) -> int:
-        """Return the total size of this term's records below an offset, in bytes. All records in a batch are treated as equally large."""
+        """Return the total size of this term's records below an offset, in bytes. The calculation assumes that all records in a batch have
+        the same size."""
         ends = self.ends
         i = bisect_left(ends, offset)
         if i == len(ends):
@@ -185,8 +186,8 @@ class Term:
         return total - size + size * max(offset - base, 0) // records
 
     def offset_within(self, start: int, end: int, limit: int) -> int:
-        """Return the largest offset, at most `end`, such that the records of this term below it have at most `limit` bytes in total. If the
-        first record after `start` exceeds the limit, return the offset after this record."""
+        """Return the largest offset, up to `end`, below which the records of this term total at most `limit` bytes. If the first record
+        after `start` exceeds the limit, return the offset after this record."""
         totals = self.totals
         i = bisect_right(totals, limit)
         if i == len(totals):

@@ -3,9 +3,9 @@
 Kafka: `ProducerStateManager`, `UnifiedLog#rebuildProducerState`.
 
 For each producer ID, the state holds the epoch, the last five batches, and the first offset of the open transaction. If a producer resends
-one of its last five batches, the leader recognizes it by its sequence numbers and responds with the offsets from the first append. The
-leader refuses any other batch that is out of sequence. Followers do not check batches, but build the same state from the batches that they
-replicate.
+one of its last five batches, the leader recognizes the batch by its sequence numbers and responds with the offsets from the first append.
+The leader refuses any other batch that is out of sequence. Followers do not check batches, but build the same state from the batches that
+they replicate.
 
 The records of an open transaction are unstable: consumers with isolation level read_committed read up to the last stable offset (LSO),
 which is the smaller of the first unstable offset and the high watermark.
@@ -286,7 +286,7 @@ class ProducerStateManager:
     def remove_expired_if_due(self, now: int, expiration: int, interval: int = EXPIRATION_CHECK) -> None:
         """Apply the effects of all periodic checks that are due by now.
 
-        The periodic checks for idle producers do not use a timer. Code that reads the state first runs the most recent check that is due.
+        The periodic checks for idle producers do not use a timer. Before code reads the state, it runs the most recent check that is due.
         The effect is the same as if every check had run on time.
         """
         if self._checked == CHECK_NOW:
@@ -312,7 +312,7 @@ class ProducerStateManager:
     # --- snapshots -------------------------------------------------------------------------------------------------
 
     def take_snapshot(self) -> None:
-        """Write a snapshot file of the state, unless there already is one at this offset (`ProducerStateManager#takeSnapshot`)."""
+        """Write a snapshot file of the state unless one already exists at this offset (`ProducerStateManager#takeSnapshot`)."""
         if not self.snapshots or self.snapshots[-1].offset < self.end_offset:
             self.snapshots = (*self.snapshots, ProducerSnapshot(self.end_offset, tuple(each.copy(1) for each in self.entries.values())))
 

@@ -91,7 +91,7 @@ class ProducerStateEntry:
         return None
 
     def change_epoch(self, epoch: int) -> None:
-        """Begin another epoch, and forget the batches of the previous one (`ProducerStateEntry#maybeUpdateProducerEpoch`)."""
+        """Begin a new epoch, and forget the batches of the previous one (`ProducerStateEntry#maybeUpdateProducerEpoch`)."""
         if epoch != self.epoch:
             self.epoch = epoch
             self.batches.clear()

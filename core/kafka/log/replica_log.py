@@ -30,7 +30,7 @@ class ReplicaLog(ReadableLog):
         release: the rules of the simulated Kafka release for the state of the producers.
         high_watermark: the offset below which all records are committed, as far as this replica knows.
         epochs: the leader-epoch cache.
-        high_watermark_moved: whether the high watermark may have moved since the last checkpoint.
+        high_watermark_moved: whether the high watermark might have moved since the last checkpoint.
         config: the settings for segments, flushes, and retention; set by `configure`.
         producers: the state of the producers up to `producers.end_offset`; None while the log has no batch with a producer ID.
         recovery_point: the offset below which all records have been flushed to disk, so that they survive a power loss.
@@ -92,7 +92,7 @@ class ReplicaLog(ReadableLog):
         start: int = first
         if start != self.leo:
             if self.starts or not start < self.log_start == self.leo < end:
-                raise ValueError(f"append at {start}, but the log ends at {self.leo}")
+                raise ValueError(f"cannot append records at offset {start}: the log ends at {self.leo}")
             self._restart_at(start)
         if term is not self.tail:
             self._begin_run(term)
@@ -186,7 +186,7 @@ class ReplicaLog(ReadableLog):
         come from leaders that appended nothing.
         """
         if offset < 0:
-            raise ValueError(f"cannot truncate to {offset}")
+            raise ValueError(f"cannot truncate the log to offset {offset}; the offset must be 0 or more")
         if offset >= self.leo:
             self.epochs.truncate_from_end(self.leo)
             return False

@@ -105,7 +105,8 @@ class Settings:
         return bool(self.get(name, broker=broker, topic=topic))
 
     def us(self, name: str, *, broker: int | None = None) -> int:
-        """Return the value of a setting in milliseconds, converted to µs of virtual time by the clock of these settings."""
+        """Return the value of a setting in milliseconds, converted to µs of virtual time. If the clock of these settings runs too fast or
+        too slow, the result is the true length of the duration that this clock measures."""
         duration = self.integer(name, broker=broker) * 1_000
         return duration if self.clock.drift_ppm == 0 else self.clock.true_duration(duration)
 

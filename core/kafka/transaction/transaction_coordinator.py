@@ -83,8 +83,8 @@ class TransactionCoordinator:
     # --- leadership of __transaction_state -------------------------------------------------------------------------
 
     def elected(self, partition: int, coordinator_epoch: int) -> None:
-        """Start to coordinate the transactional.ids in a partition of `__transaction_state`, and finish the transactions whose result is
-        already decided (`#onElection`)."""
+        """Start to coordinate the transactional.ids in a partition of `__transaction_state`, and finish the transactions whose outcome has
+        already been decided (`#onElection`)."""
         self.markers.remove_partition(partition)
         cache = self.states.load(partition, coordinator_epoch)
         if not self._timers_armed and not self.broker.by_hand:

@@ -20,7 +20,8 @@ from core.kafka.transaction.transaction_state_manager import TransactionStateMan
 from core.sim.units import US_PER_MS
 
 RETRY: Final = 100 * US_PER_MS
-"""The delay before markers that failed, or whose leader is not known, are sent again, in µs."""
+"""The delay, in µs, before the coordinator tries again to send markers that failed or that belong to a partition whose leader is not
+known."""
 
 RETRIED: Final = frozenset(
     {
@@ -211,7 +212,7 @@ class TransactionMarkerChannelManager:
             elif error in DONE:
                 self._written(pending, tp)
             else:
-                raise ValueError(f"{error} for the marker of {entry.transactional_id} on {tp}")
+                raise ValueError(f"unexpected error {error} in the response to the marker of {entry.transactional_id} for {tp}")
         if not self._retry_armed:
             self._send_all()
 

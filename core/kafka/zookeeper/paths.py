@@ -69,23 +69,24 @@ class ConfigChange(NamedTuple):
 
 
 def broker_path(broker: int) -> str:
-    """Return the path of a broker's znode: `/brokers/ids/1`."""
+    """Return the path of a broker's znode, for example `/brokers/ids/1`."""
     return f"{BROKER_IDS}/{broker}"
 
 
 def topic_path(topic: str) -> str:
-    """Return the path of a topic's znode: `/brokers/topics/orders`. The znode's data is a tuple with one `ReplicaAssignment` per
-    partition."""
+    """Return the path of a topic's znode, for example `/brokers/topics/orders`. The znode's data is a tuple with one `ReplicaAssignment`
+    per partition."""
     return f"{TOPICS}/{topic}"
 
 
 def deletion_path(topic: str) -> str:
-    """Return the path of the znode that requests the deletion of a topic: `/admin/delete_topics/orders`."""
+    """Return the path of the znode that requests the deletion of a topic, for example `/admin/delete_topics/orders`."""
     return f"{DELETE_TOPICS}/{topic}"
 
 
 def state_path(tp: TopicPartition) -> str:
-    """Return the path of a partition's state znode: `/brokers/topics/orders/partitions/0/state`. The znode's data is a `PartitionState`."""
+    """Return the path of a partition's state znode, for example `/brokers/topics/orders/partitions/0/state`. The znode's data is a
+    `PartitionState`."""
     return f"{TOPICS}/{tp.topic}/partitions/{tp.partition}/state"
 
 

@@ -100,7 +100,7 @@ class ConnectResponse(NamedTuple):
 
 
 class SessionRequest(NamedTuple):
-    """The operations of a session. A request without operations is a ping."""
+    """A client's request, which carries the operations to perform in the client's session. A request without operations is a ping."""
 
     session: int
     xid: int

@@ -389,7 +389,8 @@ class ZooKeeperBroker(Broker):
         self.transactions.disconnected(message.node)
 
     def handle(self, message: object, sender: str) -> None:
-        """Handle one message. Ignore a response to a request from the previous process, because it has no handler."""
+        """Handle one message. Ignore a response to a request from the previous process, because the current process has no handler for
+        it."""
         if type(message) is Timer or type(message) in self.handlers:
             super().handle(message, sender)
 

@@ -49,7 +49,7 @@ def test_a_partition_goes_offline_also_where_unclean_election_is_allowed() -> No
         run.do(act)
         run.run_until(run.now + 15 * SECOND)
     (sentence,) = said(told, events.PartitionOffline)
-    assert "no member of ISR [1] can lead" in sentence
+    assert "no member of the ISR [1] can lead" in sentence
     assert "and no unclean election is possible" in sentence
 
 
@@ -133,7 +133,7 @@ def test_a_failed_directory_is_not_said_to_leave_the_broker_running(release: str
     run = cluster(told, release, log_dirs=2)
     run.run_until(SECOND)
     run.do(acts.FailDir(1, 1))
-    assert [each.startswith("log directory 1 of b1 failed, which takes") for each in said(told, events.LogDirFailed)] == [True]
+    assert [each.startswith("log directory 1 of b1 failed, which took") for each in said(told, events.LogDirFailed)] == [True]
     stopped = said(told, events.BrokerStopped)
     assert bool(stopped) == halts
     assert all(each.startswith("b1 halted: it cannot run without the failed log directory") for each in stopped)
@@ -151,7 +151,7 @@ def test_a_power_loss_is_not_said_to_lose_what_reached_the_disk() -> None:
 
 def test_jitter_only_adds_to_the_latency() -> None:
     sentence = events.LinkChanged("b1", "b2", 20_000, 5_000, 0).sentence()
-    assert sentence == "the link b1 → b2 now has 20ms latency plus up to 5ms jitter"
+    assert sentence == "the link b1 → b2 now has a latency of 20ms plus up to 5ms of jitter"
 
 
 def test_a_batch_that_was_not_sent_does_not_wait_for_a_response() -> None:
@@ -177,5 +177,5 @@ def test_a_reason_of_the_log_reads_as_a_sentence(reason: str, words: str) -> Non
     assert (
         events.PartitionOffline("t", 0, 1, 2, (1,), reason)
         .sentence()
-        .startswith(f"t-0 is offline ({words}): no member of ISR [1] can lead, ")
+        .startswith(f"t-0 is offline ({words}): no member of the ISR [1] can lead, ")
     )

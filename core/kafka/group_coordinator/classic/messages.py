@@ -34,7 +34,7 @@ Protocols = tuple[tuple[str, Subscription], ...]
 
 
 class JoinGroupRequest(NamedTuple):
-    """A client asks to become or to remain a member of a group.
+    """A client's request to become or remain a member of a group.
 
     Attributes:
         correlation: the correlation ID.
@@ -92,7 +92,7 @@ class JoinGroupResponse(NamedTuple):
 
 
 class SyncGroupRequest(NamedTuple):
-    """A member requests its assignment. The leader's request contains the assignments of all members."""
+    """A member's request for its assignment. The leader's request contains the assignments of all members."""
 
     correlation: int
     group: str
@@ -112,7 +112,7 @@ class SyncGroupResponse(NamedTuple):
 
 
 class HeartbeatRequest(NamedTuple):
-    """A member tells the coordinator that it is alive."""
+    """A member's message to the coordinator that the member is alive."""
 
     correlation: int
     group: str
@@ -129,8 +129,8 @@ class HeartbeatResponse(NamedTuple):
 
 
 class LeaveGroupRequest(NamedTuple):
-    """Members leave a group. Each item is (member ID, group.instance.id). If an administrator removes a static member, the member ID is
-    empty."""
+    """A request to remove members from a group. Each item is (member ID, group.instance.id). If an administrator removes a static member,
+    the member ID is empty."""
 
     correlation: int
     group: str

@@ -34,7 +34,7 @@ class AssignmentStored:
         self.assignments = assignments
 
     def group_stored(self, cache: GroupCache, group: ClassicGroup, error: str) -> None:
-        """Answer all SyncGroup requests, because the group is stable. If the write failed, begin another rebalance."""
+        """If the write succeeded, answer all SyncGroup requests. If it failed, begin another rebalance."""
         if group.state is not GroupState.COMPLETING_REBALANCE or group.generation != self.generation:
             return
         rebalances = self.rebalances
@@ -104,5 +104,5 @@ class GroupSyncs:
 
 
 def described(group: ClassicGroup) -> str:
-    """Return the assignment of a group as text: `c1-3f: t-0, t-1; c2-a0: t-2`."""
+    """Return the assignment of a group as text, for example `c1-3f: t-0, t-1; c2-a0: t-2`."""
     return "; ".join(f"{name}: {', '.join(map(str, tps)) or 'nothing'}" for name, tps in group.assignments())

@@ -23,7 +23,7 @@ class Stored(Protocol):
     """The step that follows the write of a group's record."""
 
     def group_stored(self, cache: GroupCache, group: ClassicGroup, error: str, /) -> None:
-        """Take the step, because the record is committed or the write has failed."""
+        """Take the step after the record has been committed or the write has failed."""
 
 
 class Nothing:

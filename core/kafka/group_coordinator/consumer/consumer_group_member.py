@@ -70,7 +70,7 @@ class ConsumerGroupMember(NamedTuple):
     classic: ClassicMemberMetadata | None = None
 
     def with_epoch(self, epoch: int) -> ConsumerGroupMember:
-        """Return a copy of the member with another epoch. The member's current epoch becomes its previous epoch
+        """Return a copy of the member with the given epoch. The member's current epoch becomes its previous epoch
         (`Builder#updateMemberEpoch`)."""
         return self._replace(epoch=epoch, previous_epoch=self.epoch)
 

@@ -79,7 +79,7 @@ def downgraded(group: ConsumerGroup, leaving: Collection[str], now: int) -> Clas
     for member in group.members.values():
         if member.member_id in leaving:
             continue
-        assert member.classic is not None, "only members of the classic protocol remain"
+        assert member.classic is not None, "only members that use the classic protocol remain"
         added = ClassicGroupMember(
             member.member_id,
             member.instance_id,

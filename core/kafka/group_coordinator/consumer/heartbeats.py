@@ -158,7 +158,8 @@ def advance(
 
 
 def _assigned_recently(group: ConsumerGroup, rules: ConsumerGroupRules, now: int) -> bool:
-    """Return whether the last target assignment is too recent to compute another one (group.consumer.assignment.interval.ms)."""
+    """Return whether the last target assignment is so recent that the coordinator must not compute another one yet
+    (group.consumer.assignment.interval.ms)."""
     return group.assigned_at >= 0 and now < group.assigned_at + rules.assignment_interval
 
 

@@ -8,7 +8,7 @@ from core.kafka.group_coordinator.consumer.consumer_group_member import Partitio
 
 
 class ConsumerGroupHeartbeatRequest(NamedTuple):
-    """A member joins, remains in, or leaves its group. Fields that have not changed since the last request are None.
+    """A member's request to join, remain in, or leave its group. Fields that have not changed since the last request are None.
 
     Attributes:
         correlation: the correlation ID.

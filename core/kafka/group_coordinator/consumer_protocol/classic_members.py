@@ -196,7 +196,7 @@ class ClassicMembers:
 
     @staticmethod
     def _leaving(group: ConsumerGroup, member_id: str, instance_id: str) -> tuple[str, ConsumerGroupMember | None]:
-        """Return the error for a member that leaves, or NONE, and the member itself.
+        """Return two values: the error for a member that leaves (NONE if there is no error), and the member (None if it is unknown).
 
         A request from an administrator contains the group.instance.id of a static member, but not its member ID.
         """

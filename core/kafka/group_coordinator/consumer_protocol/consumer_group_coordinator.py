@@ -27,9 +27,9 @@ class ConsumerGroupCoordinator:
     """The consumer groups of one broker.
 
     Attributes:
-        changes: writes and applies the changes to groups.
+        changes: the component that writes and applies the changes to groups.
         deadlines: the deadlines of members.
-        classic_members: serves the members that use the classic protocol.
+        classic_members: the component that serves the members that use the classic protocol.
     """
 
     __slots__ = ("broker", "changes", "classic_members", "deadlines", "groups")

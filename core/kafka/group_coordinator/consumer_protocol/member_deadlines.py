@@ -102,7 +102,8 @@ class MemberDeadlines:
     # --- rebalances ------------------------------------------------------------------------------------------------
 
     def time_revocation(self, cache: GroupCache, group: ConsumerGroup, member: ConsumerGroupMember) -> None:
-        """Give a member its rebalance timeout to give up partitions (`#scheduleConsumerGroupRebalanceTimeout`).
+        """If a member must give up partitions, start a timer: the member must give them up within its rebalance timeout
+        (`#scheduleConsumerGroupRebalanceTimeout`).
 
         The revocation timeout does not apply to members that use the classic protocol, whose JoinGroup requests have a timeout.
         """
@@ -119,7 +120,7 @@ class MemberDeadlines:
             self.fences.fence(found[0], found[1], found[2], "revocation-timeout")
 
     def expect_join(self, cache: GroupCache, group: ConsumerGroup, member: ConsumerGroupMember) -> None:
-        """Give a member that uses the classic protocol its rebalance timeout to join again
+        """Start the timer for JoinGroup: a member that uses the classic protocol must join again within its rebalance timeout
         (`#scheduleConsumerGroupJoinTimeoutIfNeeded`)."""
         timers = group.timers[member.member_id]
         if timers.joined_by < 0:

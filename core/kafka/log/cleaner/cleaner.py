@@ -106,8 +106,8 @@ class Pass:
         return Cleaned(start, end, self.removed, self.tombstones, self.markers, size - log.size, self.horizon)
 
     def _legacy_horizon(self) -> int:
-        """Return the delete horizon before KIP-534, in µs: segments that were last modified at or before this time lose their tombstones
-        and markers.
+        """Return the delete horizon, in µs, that applies in releases before KIP-534. Segments that were last modified at or before this
+        time lose their tombstones and markers.
         """
         bases = self.log.roll()
         number = bisect_left(bases, self.to_clean.first_dirty)

@@ -59,7 +59,7 @@ class Retention:
         """Return what the cleaner does with the next batch, and whether the batch is a marker whose transaction has no records left
         (`RecordFilter#checkBatchRetention`).
 
-        `keeps_record` applies to the batch that was passed to `of_batch` last.
+        `keeps_record` applies to the batch that was most recently passed to `of_batch`.
         """
         is_marker = each.batch.marker is not None
         if is_marker:

@@ -59,7 +59,8 @@ class OffsetIndex(SparseIndex):
         return OffsetPosition(self.base, 0) if slot < 0 else self.entry(slot)
 
     def fetch_upper_bound_offset(self, fetched: OffsetPosition, size: int) -> OffsetPosition | None:
-        """Return the first entry whose position is at least `size` bytes after an entry's position; None if there is none.
+        """Return the first entry whose position is at least `size` bytes after the position of the entry `fetched`; None if there is no
+        such entry.
 
         The offset in the returned entry is an upper bound for the offsets in a fetch of `size` bytes (`OffsetIndex#fetchUpperBoundOffset`).
         """

@@ -140,7 +140,7 @@ def wire_size(batch: Batch, records: int, size: int) -> int:
     """Return the size that a simulated batch has in Kafka's format, uncompressed, on disk and on the network.
 
     The simulation knows only the total size of the records. Therefore, `wire_size` assumes that all values have the same size, that keys
-    are null, and that timestamps are equal. A control batch has 78 bytes. For batches of internal topics, `bytes` already includes the
+    are null, and that timestamps are equal. A control batch is 78 bytes long. For batches of internal topics, `bytes` already includes the
     overhead of the format.
 
     Args:
@@ -159,7 +159,7 @@ def wire_size(batch: Batch, records: int, size: int) -> int:
 
 @lru_cache(maxsize=10_000)  # most batches of a log have the same size
 def _plain_size(records: int, size: int) -> int:
-    """Return the size of a batch whose values are equally large and have `size` bytes in total."""
+    """Return the size of a batch whose values all have the same size and total `size` bytes."""
     value, larger = divmod(size, records)
     grown = records_size(records, RecordShape(value=value))
     if larger:  # the records that the division leaves over have a value that is one byte longer

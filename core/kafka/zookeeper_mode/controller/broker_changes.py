@@ -119,8 +119,8 @@ class BrokerChanges(ControllerComponent):
         )
 
     def _must_move(self, leaving: int, tp: TopicPartition, state: PartitionRegistration) -> bool:
-        """Return whether a broker that is shutting down must give up its role in a partition. The broker must give up its role if other
-        brokers have replicas of the partition."""
+        """Return whether a broker that is shutting down must give up its role as leader or follower of a partition. The broker keeps its
+        role if it has the only replica, or if the topic is being deleted."""
         return leaving in state.replicas and len(state.replicas) > 1 and tp.topic not in self.context.topics_to_delete
 
     def _stop_followers(self, leaving: int, followed: list[TopicPartition], sender: str) -> None:

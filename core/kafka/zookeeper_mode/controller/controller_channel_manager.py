@@ -21,7 +21,7 @@ from core.kafka.zookeeper_mode.controller.requests import (
 from core.sim.units import SECOND, US_PER_MS
 
 RETRY_BACKOFF: Final = 100 * US_PER_MS
-"""The delay before a request is sent again after its connection broke, in µs (`RequestSendThread#doWork`)."""
+"""The delay, in µs, after which a request is sent again if its connection broke (`RequestSendThread#doWork`)."""
 
 SOCKET_TIMEOUT: Final = 30 * SECOND
 """The time to wait for a broker's response, in µs (controller.socket.timeout.ms)."""

@@ -151,7 +151,7 @@ def test_fol_24_truncate_fully_and_below_the_first_offset() -> None:
 
 
 def test_fol_24_negative_offsets_are_refused() -> None:
-    with pytest.raises(ValueError, match="cannot truncate to -1"):
+    with pytest.raises(ValueError, match="cannot truncate the log to offset -1"):
         log_of((0, 0), leo=10).truncate_to(-1)
 
 
@@ -159,11 +159,11 @@ def test_fol_23_only_an_append_at_the_leo_is_taken() -> None:
     log, term = ReplicaLog(), Term(0, 9)
     log.truncate_fully_and_start_at(5)
     for wrong in (3, 7):
-        with pytest.raises(ValueError, match=f"append at {wrong}, but the log ends at 5"):
+        with pytest.raises(ValueError, match=f"cannot append records at offset {wrong}: the log ends at 5"):
             replicate(log, wrong, wrong + 1, term)
     replicate(log, 5, 7, term)
     replicate(log, 7, 8, term)
-    with pytest.raises(ValueError, match="append at 3, but the log ends at 8"):
+    with pytest.raises(ValueError, match="cannot append records at offset 3: the log ends at 8"):
         replicate(log, 3, 4, term)
     replicate(log, 8, 9, term)
     assert (log.leo, log.log_start) == (9, 5)
