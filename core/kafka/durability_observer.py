@@ -177,7 +177,7 @@ class DurabilityObserver(Protocol):
         has dropped."""
 
     def position_set(self, group: str, tp: TopicPartition, position: int, event: int, /, *, committed: bool) -> None:
-        """Record that a member got a position in a partition. The position is the committed offset, or another offset because of
+        """Record that a member got a position in a partition. The position is the committed offset, or a different offset because of
         auto.offset.reset or a truncation.
         """
 
@@ -227,7 +227,7 @@ class RecordObserver(Protocol):
         """Record that records were removed from the end of a broker's log."""
 
     def leader_changed(self, tp: TopicPartition, log: ReplicaLog) -> None:
-        """Record that another log of a partition is now the authoritative one, because its broker became leader."""
+        """Record that `log` is now the authoritative log of a partition, because the broker that has this log became leader."""
 
     def partition_deleted(self, tp: TopicPartition, log: ReplicaLog) -> None:
         """Record that a partition's topic was deleted together with the records in its log."""

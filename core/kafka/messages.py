@@ -1,9 +1,9 @@
 """The messages between nodes. Messages are immutable tuples that are named after Kafka's requests. A timer is a message that a node sends
 to itself.
 
-If the parts of a message for single partitions have a `cause` field, this field contains the sequence number of the event that caused the
-part. If the parts of a message have no `cause` field, the cause of each part is the cause of the whole message. Times are in µs. An epoch
-or ID of -1 means that there is none.
+Some messages have one part for each partition. If the parts have a `cause` field, this field contains the sequence number of the event that
+caused the part. Otherwise, the cause of each part is the cause of the whole message. Times are in µs. An epoch or ID of -1 means that there
+is none.
 """
 
 from __future__ import annotations

@@ -320,9 +320,9 @@ class Release(ReprMixin):
         leader_writes_isr: a leader writes its ISR to ZooKeeper itself, and the controller learns about it later (before 2.7, KIP-497).
         publishes_isr_changes: a leader that writes its ISR publishes the change in /isr_change_notification (KAFKA-1367, 0.9). Before 0.9,
             the controller learns about the ISR changes of a partition only while the partition is being reassigned.
-        validates_positions: when a consumer learns about a new leader, it requests the end offset of its epoch, which is the leader epoch
-            of the last record that it has read. If the epoch ends below the consumer's position, the consumer goes back to the end of the
-            epoch. A consumer that starts at a committed offset ignores metadata that is older than the epoch of this offset (KIP-320, 2.3).
+        validates_positions: when a consumer learns about a new leader, it requests the end offset of the leader epoch of the last record
+            that it has read. If the epoch ends below the consumer's position, the consumer goes back to the end of the epoch. A consumer
+            that starts at a committed offset ignores metadata that is older than the epoch of this offset (KIP-320, 2.3).
         keeps_paused_records: when a consumer pauses a partition, it keeps the records that it has already fetched (KAFKA-7548). Before 2.4,
             a consumer that pauses a partition drops its fetched records, and fetches them again later.
         skips_buffered_brokers: while fetched records of a partition that is not paused are waiting for poll(), the consumer does not fetch

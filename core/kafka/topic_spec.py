@@ -176,7 +176,7 @@ class TopicSpec(ReprMixin):
 
 
 def reject_duplicates(what: str, names: list[int] | list[str]) -> None:
-    """Raise ValueError if a name occurs twice."""
+    """Raise ValueError if a name occurs more than once."""
     seen: set[int | str] = set()
     for name in names:
         if name in seen:

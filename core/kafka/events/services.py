@@ -98,8 +98,8 @@ class DelayedForwarded(WorkerRecords, kind="delayed-forwarded", source="delay se
     records arrived too early. If levels are chained, `real_topic` can also be the topic of the next level. In this case, the event of the
     last level in the chain reports the rounding.
 
-    `rounding_us` is the time by which the delay level is longer than the requested delay. `total_error_us` is the time since the records
-    were sent, minus the requested delay. Logs from earlier isrlab versions do not have the columns `rounding_us` and `total_error_us`.
+    `rounding_us` is the delay of the level minus the requested delay. `total_error_us` is the time since the records were sent, minus the
+    requested delay. Logs from earlier isrlab versions do not have the columns `rounding_us` and `total_error_us`.
     """
 
     late_us: int

@@ -1,4 +1,4 @@
-"""OffsetDelete and DeleteGroups requests, with which an administrator removes committed offsets of a group or a whole group.
+"""Requests from administrators: OffsetDelete removes committed offsets of a group, and DeleteGroups removes a whole group.
 
 Kafka: `OffsetMetadataManager#deleteOffsets`, `GroupMetadataManager#createGroupTombstoneRecords`.
 """

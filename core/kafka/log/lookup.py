@@ -256,8 +256,8 @@ def _scan_for_timestamp(segment: SegmentFiles, entry: OffsetPosition, timestamp:
 def aborted_upper_bound(log: ReplicaLog, segment: SegmentFiles, start: OffsetPosition, size: int) -> int:
     """Return the offset up to which a fetch collects aborted transactions (`LogSegment#fetchUpperBoundOffset`).
 
-    The result is the first offset in the index whose position is at least `size` bytes after `start`. If no entry of the index meets this
-    condition, the result is the base offset of the next segment or, in the last segment, the LEO.
+    The result is the offset in the first index entry whose position is at least `size` bytes after the position in `start`. If no index
+    entry meets this condition, the result is the base offset of the next segment or, in the last segment, the LEO.
     """
     entry = segment.indexes.offsets.fetch_upper_bound_offset(start, size)
     if entry is not None:

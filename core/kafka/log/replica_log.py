@@ -36,8 +36,8 @@ class ReplicaLog(ReadableLog):
         recovery_point: the offset below which all records have been flushed to disk, so that they survive a power loss.
         last_flush: the time when the flush scheduler last flushed the log, in µs.
         last_append: the sequence number of the event that last moved the LEO, as far as this process knows.
-        flush_at: the LEO at which there are so many unflushed records that the log is flushed; None if the number of unflushed records
-            never causes a flush.
+        flush_at: the LEO at which the number of unflushed records causes a flush; None if the number of unflushed records never causes a
+            flush.
     """
 
     __slots__ = (
@@ -104,7 +104,7 @@ class ReplicaLog(ReadableLog):
         return end
 
     def _begin_run(self, term: Term) -> None:
-        """At the LEO, start a new run, whose records belong to another term."""
+        """At the LEO, start a new run, whose records belong to a different term."""
         self.starts = (*self.starts, self.leo)
         self.terms = (*self.terms, term)
         self.tail = term

@@ -89,7 +89,7 @@ class TransactionMetadata:
 
     @classmethod
     def loaded(cls, transactional_id: str, stored: TransactionTransit) -> TransactionMetadata:
-        """Return the state from the transaction log, which does not contain the last epoch."""
+        """Return the state that a record in the transaction log contains. The record does not contain `last_producer_epoch`."""
         made = cls(transactional_id, stored.producer_id, stored.timeout_us, stored.update_time)
         made._apply(stored)
         made.last_producer_epoch = NO_PRODUCER_EPOCH

@@ -364,7 +364,7 @@ class ZooKeeperBroker(Broker):
         return len(self.topic_leaders(topic))
 
     def alive_broker_epoch(self, broker: int) -> int:
-        """Return -1, because a ZooKeeper controller does not send the broker epochs of other brokers."""
+        """Return -1 (unknown), because a ZooKeeper controller does not send the broker epochs of other brokers."""
         return -1
 
     def is_alive(self, broker: int) -> bool:

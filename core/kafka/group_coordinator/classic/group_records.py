@@ -57,7 +57,8 @@ def stored(group: ClassicGroup, assignments: dict[str, Partitions]) -> GroupMeta
 
 
 def loaded(name: str, value: GroupMetadataValue) -> ClassicGroup:
-    """Return the group that a record contains: Stable if it has members, otherwise Empty (`GroupMetadataManager#replay`)."""
+    """Return the group that a record contains. The group is Stable if it has members; otherwise, it is Empty
+    (`GroupMetadataManager#replay`)."""
     group = ClassicGroup(name)
     for each in value.members:
         member = ClassicGroupMember(

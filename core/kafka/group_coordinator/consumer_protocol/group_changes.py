@@ -149,7 +149,8 @@ class GroupChanges:
         return len(remaining) <= self.broker.settings.integer("group.max.size", broker=self.broker.id)
 
     def maybe_downgrade(self, cache: GroupCache, group: ConsumerGroup) -> None:
-        """Convert a group to a classic group, because a classic member replaced the last member that used the consumer protocol."""
+        """If the rules allow it, convert a group to a classic group after a classic member has replaced the last member that used the
+        consumer protocol."""
         if self._can_downgrade(group, ()):
             self.downgrade(cache, group, ())
 

@@ -85,7 +85,7 @@ class ControllerChannelManager:
         return channel if channel is not None and channel.correlation == correlation else None
 
     def answered(self, sender: str, correlation: int) -> bool:
-        """Complete the request in flight to a broker, and send the next one. Return False if the response is for another request."""
+        """Complete the request in flight to a broker, and send the next one. Return False if the response is for a different request."""
         to = int(sender[1:])
         channel = self._under_way(to, correlation)
         if channel is None or not correlation:
