@@ -129,8 +129,8 @@ class PartitionSpec(ReprMixin):
         """
         isr = tuple(broker for broker in self.replicas if broker in up) if self.isr is None else self.isr
         if self.leader is not None and self.leader != NO_LEADER and self.leader not in isr:
-            why = "is not in its ISR" if self.isr is not None else "is down and therefore not in its ISR"
-            raise ValueError(f"{name} has leader {self.leader}, which {why}; a leader is always in its own ISR")
+            why = "is not in the ISR" if self.isr is not None else "is down and therefore not in the ISR"
+            raise ValueError(f"{name} has leader {self.leader}, which {why}; the leader of a partition must be in the partition's ISR")
         for word, brokers in (("ELR", self.elr), ("last known ELR", self.last_known_elr)):
             for broker in brokers:
                 if broker not in self.replicas:

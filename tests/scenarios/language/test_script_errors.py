@@ -75,19 +75,19 @@ BAD: list[tuple[str, str, str, str]] = [
         "leader-without-isr",
         "cluster: {brokers: [1, 2, {id: 3, up: false}], topics: {t: {partitions: [{replicas: [1, 2, 3], isr: [], leader: 1}]}}}\n",
         "1:74",
-        "the partition has leader 1, which is not in its ISR; a leader is always in its own ISR",
+        "the partition has leader 1, which is not in the ISR; the leader of a partition must be in the partition's ISR",
     ),
     (
         "leader-outside-isr",
         "cluster: {brokers: [1, 2, {id: 3, up: false}], topics: {t: {partitions: [{replicas: [1, 2, 3], isr: [1], leader: 2}]}}}\n",
         "1:74",
-        "the partition has leader 2, which is not in its ISR; a leader is always in its own ISR",
+        "the partition has leader 2, which is not in the ISR; the leader of a partition must be in the partition's ISR",
     ),
     (
         "leader-down-without-isr",
         "cluster: {brokers: [1, 2, {id: 3, up: false}], topics: {t: {partitions: [{replicas: [1, 2, 3], leader: 3}]}}}\n",
         "1:74",
-        "the partition has leader 3, which is down and therefore not in its ISR",
+        "the partition has leader 3, which is down and therefore not in the ISR",
     ),
     (
         "elr-in-isr",
