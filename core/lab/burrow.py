@@ -80,13 +80,17 @@ def group_verdict(partitions: Iterable[Verdict]) -> Verdict:
 
 
 def _has_stopped(window: Sequence[Commit], now: int, recent_ends: Iterable[int]) -> bool:
-    """Whether the last commit is older than the window's length, and the consumer was not caught up recently (`#checkIfOffsetsStopped`)."""
+    """Return whether the last commit is older than the window's length, and the consumer was not caught up recently
+    (`#checkIfOffsetsStopped`).
+    """
     first, last = window[0], window[-1]
     return now - last.time > last.time - first.time and all(end > last.offset for end in recent_ends)
 
 
 def _has_rewound(window: Sequence[Commit]) -> bool:
-    """Whether a commit lowered the committed offset, and no later commit has reached the earlier offset again (`#checkIfOffsetsRewind`)."""
+    """Return whether a commit lowered the committed offset, and no later commit has reached the earlier offset again
+    (`#checkIfOffsetsRewind`).
+    """
     return any(
         later.offset < earlier.offset and all(commit.offset < earlier.offset for commit in window[number + 1 :])
         for number, (earlier, later) in enumerate(itertools.pairwise(window))
@@ -128,8 +132,8 @@ class LogEnds:
         return times[at] if at < len(ends) else None
 
     def passed_before(self, tp: TopicPartition, offset: int) -> bool:
-        """Whether the high watermark was already above the given offset before the first known event. If the result is True, `passed` can
-        return a time that is too late.
+        """Return whether the high watermark was already above the given offset before the first known event. If the result is True,
+        `passed` can return a time that is too late.
         """
         return self._first.get(tp, offset) > offset and all(end > offset for end in self._offsets[tp])
 

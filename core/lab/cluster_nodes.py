@@ -40,7 +40,9 @@ if TYPE_CHECKING:
     from core.kafka.controller.quorum.metadata_quorum import MetadataQuorum
     from core.kafka.zookeeper_mode.control_plane import ZooKeeperControlPlane
 
-ENDLESS_HINT: Final = "; a latency of 0 with replica.fetch.wait.max.ms 0, for example, takes no time: make one of them larger"
+ENDLESS_HINT: Final = (
+    "; for example, fetches take no time if the network latency and replica.fetch.wait.max.ms are both 0; increase one of them"
+)
 """The hint that the error message contains if a cluster never finishes the events of one moment."""
 
 
@@ -156,7 +158,7 @@ class ClusterNodes(Simulation):
 
     @property
     def controller_address(self) -> str:
-        """The address of the active controller: a separate node, or a broker in ZooKeeper clusters; empty if there is none."""
+        """The address of the active controller, which is a separate node or, in a ZooKeeper cluster, a broker; empty if there is none."""
         if self.quorum is not None:
             active = self.quorum.active()
             return "" if active is None else active.name

@@ -21,7 +21,7 @@ from core.sim.repr_mixin import ReprMixin
 from core.sim.units import SECOND, US_PER_MS
 
 MAX_BROKER_ID: Final = 2**31 - 1
-"""The largest broker id that Kafka accepts."""
+"""The largest broker ID that Kafka accepts."""
 
 MAX_BROKERS: Final = 1_000
 """The maximum number of brokers. The largest known clusters have a few hundred brokers."""
@@ -66,7 +66,7 @@ class BrokerSpec(ReprMixin):
     """The specification of a broker.
 
     Attributes:
-        id: the broker id.
+        id: the broker ID.
         rack: broker.rack; None if the broker has no rack.
         up: whether the broker's process is running at the start.
         settings: the Kafka settings of this broker.
@@ -171,13 +171,13 @@ class ClusterSpec(ReprMixin):
             raise ValueError("a cluster needs at least one broker")
         for broker in ids:
             if not 0 <= broker <= MAX_BROKER_ID:
-                raise ValueError(f"broker id {broker} is out of range; use 0 to {MAX_BROKER_ID}")
+                raise ValueError(f"broker ID {broker} is out of range; use 0 to {MAX_BROKER_ID}")
         reject_duplicates("broker", ids)
         for each in self.brokers:
             if not 1 <= each.log_dirs <= MAX_LOG_DIRS:
                 raise ValueError(f"broker {each.id} has {each.log_dirs} log directories; use 1 to {MAX_LOG_DIRS}")
         if len(ids) > MAX_BROKERS:
-            raise ValueError(f"{len(ids):,} brokers; use at most {MAX_BROKERS:,}")
+            raise ValueError(f"the cluster has {len(ids):,} brokers; use at most {MAX_BROKERS:,}")
         if self.disk_speed < 1:
             raise ValueError("a disk must read at least 1 byte per second")
         reject_duplicates("topic", [topic.name for topic in self.topics])

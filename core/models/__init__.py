@@ -1,1 +1,3 @@
-"""Other replication models on the same kernel: MySQL, Elasticsearch, and a majority log, with a common workload and common counts."""
+"""Other replication models on the same kernel: MySQL, Elasticsearch, BookKeeper, and a majority log, with a common workload and common
+counts.
+"""

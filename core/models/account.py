@@ -22,7 +22,7 @@ UNKNOWN: Final = "unknown"
 
 
 VERSION: Final = attrgetter("version")
-"""A function that returns the version that was acknowledged, given an `Advance`."""
+"""A function that returns the acknowledged version of an `Advance`."""
 
 
 class WriteRecord(NamedTuple):

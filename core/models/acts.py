@@ -47,7 +47,7 @@ class Restart(Act):
 
 @attrs.frozen
 class Pause(Act):
-    """Pause a server's process, as SIGSTOP or a long garbage collection does."""
+    """Pause a server's process, as SIGSTOP or a long garbage collection would."""
 
     word = "pause"
     server: str
@@ -164,7 +164,7 @@ class SlowDisk(Act):
 
 @attrs.frozen
 class Promote(Act):
-    """Promote a server, as an operator does. After its promotion, the server accepts writes.
+    """Promote a server, as an operator would. After its promotion, the server accepts writes.
 
     Attributes:
         server: the server; empty for the model's best choice.

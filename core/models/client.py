@@ -93,7 +93,7 @@ class Client(Node):
     Attributes:
         servers: the servers that the client can connect to, in order of preference.
         target: the server that the client sends writes to.
-        session: whether the client refuses servers that are behind what it has seen, as a ZooKeeper client does.
+        session: whether the client refuses servers that have not reached the position `seen`, as a ZooKeeper client does.
         seen: the highest position that the client's session has seen.
         broken: the servers to which the connection is broken.
         pending: the requests that have not ended, by number.

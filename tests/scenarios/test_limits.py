@@ -148,8 +148,8 @@ def test_a_cluster_whose_time_stands_still_is_refused(release: str, tmp_path: Pa
     )
     assert main(["run", str(path)]) == 2
     assert capsys.readouterr().err == (
-        "isrlab: time does not advance past 0s: more than 100,040 entries were scheduled at that moment; a latency of 0 with replica.fetch.wait.max.ms 0, "
-        "for example, takes no time: make one of them larger\n"
+        "isrlab: time does not advance past 0s: more than 100,040 entries were scheduled at that moment; for example, fetches take no time "
+        "if the network latency and replica.fetch.wait.max.ms are both 0; increase one of them\n"
     )
 
 

@@ -1,12 +1,13 @@
 """The account of consumer groups: which records the members of a group have processed once, processed more than once, or skipped.
 
-A record is identified by its partition, its leader epoch, and its offset: after an unclean election, the same offset can hold another record.
+A record is identified by its partition, its leader epoch, and its offset, because after an unclean election, a different record can be
+written at the same offset.
 
 - A record is *processed again* if members of the group have processed it more than once. The cause is the last event that set a member's
   position in the partition: to the committed offset, to the offset that auto.offset.reset gave, or to the end of a truncated log.
 - A record is *skipped* if no member has processed it, and it is below an offset that the group has committed or below a position that
-  auto.offset.reset gave. The cause of a skip is the first event that set an offset or position above the record. Records that a running
-  member has polled don't count.
+  auto.offset.reset gave. The cause of a skip is the first event that set an offset or position above the record's offset. Records that a
+  running member has polled don't count.
 """
 
 from __future__ import annotations
@@ -76,13 +77,13 @@ class PartitionConsumption:
     """The progress of a group in one partition.
 
     Attributes:
-        processed: the offsets that were processed, by leader epoch.
-        again: the offsets that were processed more than once, by leader epoch.
+        processed: the offsets of the records that were processed, by leader epoch.
+        again: the offsets of the records that were processed more than once, by leader epoch.
         repeats: the cases in which records were processed again, each with its cause.
         bounds: the committed offsets and the positions that auto.offset.reset gave, each with the sequence number of its event, in order.
         position_event: the sequence number of the last event that set the position of a member; 0 if there is none.
         reported: the skipped offsets for which events have been emitted, by leader epoch.
-        before: the offsets that the group consumed before the simulation started, by leader epoch.
+        before: the offsets of the records that the group consumed before the simulation started, by leader epoch.
     """
 
     __slots__ = ("again", "before", "bounds", "position_event", "processed", "repeats", "reported")
@@ -133,7 +134,7 @@ class ConsumptionAccount:
 
     Attributes:
         groups: the progress of each group, by partition. The account includes only groups that have had members in the laboratory.
-        before: the offsets that groups consumed before the simulation started, by (group, partition) and leader epoch.
+        before: the offsets of the records that groups consumed before the simulation started, by (group, partition) and leader epoch.
     """
 
     __slots__ = ("before", "groups", "journal")

@@ -58,7 +58,7 @@ def compare_with_leader(journal: Journal, tp: TopicPartition, account: Partition
 
 
 def _record_loss_cause(account: PartitionAccount, term: Term, start: int, end: int) -> int:
-    """Record which events removed newly lost records.
+    """Record which events removed the newly lost records.
 
     Returns:
         The sequence number of the event that removed the first of the newly lost records.

@@ -48,10 +48,10 @@ class PartitionAccount:
     Attributes:
         accepted: the number of records that a leader appended.
         acked: the acknowledged offsets, by term.
-        read: the offsets that a consumer has read, by term.
+        read: the offsets of the records that a consumer has read, by term.
         lost: the lost offsets, by term.
-        aborted: the offsets of aborted transactions, by term. Records of aborted transactions never count as lost, because no consumer
-            needs them.
+        aborted: the offsets of the records of aborted transactions, by term. These records never count as lost, because no consumer needs
+            them.
         committed: the committed offsets, by term, as of the last `add_committed`. Offsets that a later leader's log lacks are left out.
         committed_end: the offset after the last offset in `committed`.
         losses: the records that the partition has lost or might have lost; None if there are none.
@@ -109,7 +109,7 @@ class PartitionAccount:
             self.losses.shortened.clear()
 
     def topic_deleted(self, now: int) -> None:
-        """Forget everything but the losses and the totals, because the partition's topic was deleted at the time `now`."""
+        """Forget everything except the losses and the totals, because the partition's topic was deleted at the time `now`."""
         self.forget_records()
         if self.under_since >= 0:
             self.under_total += now - self.under_since
@@ -149,7 +149,7 @@ class PartitionAccount:
         self.committed_end = max(self.committed_end, log.high_watermark)
 
     def observed(self) -> dict[Term, OffsetSet]:
-        """Return the offsets, by term, that have been observed outside the cluster because they were acknowledged or read."""
+        """Return the offsets, by term, of the records that clients know, because the records were acknowledged or a consumer has read them."""
         both = dict(self.acked)
         for term, read in self.read.items():
             acked = both.get(term)

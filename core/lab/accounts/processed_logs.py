@@ -90,8 +90,8 @@ def undecided_outputs(tp: TopicPartition, log: ReplicaLog) -> Iterator[OutputRec
 
 
 def sent_on(logs: Iterable[ReplicaLog], source: TopicPartition, group: str | None = None) -> OffsetSet:
-    """Return the offsets of a partition whose records a service has sent to a retry topic or a dead-letter topic, unless their transaction
-    was aborted. If `group` is given, return only the offsets that this group has sent.
+    """Return the offsets of those records in a partition that a service has sent to a retry topic or a dead-letter topic. Leave out records
+    that were sent in an aborted transaction. If `group` is given, return only the offsets of records that this group has sent.
 
     A record counts even if the worker ended before it received the acknowledgment.
     """

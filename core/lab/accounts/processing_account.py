@@ -8,7 +8,8 @@ The account distinguishes three kinds of harm to input records:
 
 - An input record was *processed twice* if one of its output records is visible more than once.
 - An input record is *half visible* if only some of its output records are visible, and the others are not in an open transaction.
-- An input record was *never processed* if the committed offset is above it, it has no output record, and no dead-letter topic contains it.
+- An input record was *never processed* if the committed offset is above the record's offset, the record has no output record, and no
+  dead-letter topic contains it.
 
 While a running process has polled an input record but not finished it, the record does not count as half visible or never processed.
 
@@ -47,7 +48,7 @@ class Processing(NamedTuple):
         group: the name of the group.
         source: the topic that the processes read.
         copies: the number of output records for each input record.
-        output: the topic that the processes write.
+        output: the topic that the processes write to.
         other_outputs: the other topics that output can go to. All output records of an input record go to the same topic.
     """
 
@@ -106,8 +107,8 @@ class SourceAccount:
     """The visible output for one input partition.
 
     Attributes:
-        seen: for each of an input record's `copies` output records, the input offsets for which that output record is visible.
-        twice: the input offsets with an output record that is visible more than once.
+        seen: at each index `n`, the offsets of the input records whose output record number `n` is visible, counting from 0.
+        twice: the offsets of the input records that have an output record that is visible more than once.
     """
 
     __slots__ = ("seen", "twice")

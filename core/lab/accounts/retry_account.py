@@ -31,7 +31,7 @@ class RetryService:
         succeeded, dead, skipped: the offsets of the records that succeeded, became dead letters, or were skipped, by original partition.
         succeeded_twice, dead_twice: the numbers of records that succeeded again, or became dead letters again.
         inversions: the number of records that succeeded after a record with a higher offset in their original partition.
-        done: the offsets that a worker has finished, by the partition that it reads.
+        done: the offsets of the records that a worker has finished, by the partition that the worker reads.
         recoveries: a pair (time since the first failure in µs, number of records) for each success of records that had failed before.
     """
 

@@ -39,7 +39,7 @@ def _set(cluster: ClusterNodes, act: acts.Set) -> find.CheckThenDo:
         raise ActRefused(str(wrong)) from None
     if not setting.dynamic and not act.force:
         raise ActRefused(
-            f"Cannot update these configs dynamically: Set({act.name}); Kafka reads it when a broker starts. Set it in the cluster's settings, or write force: true to apply it immediately"
+            f"Cannot update these configs dynamically: Set({act.name}); Kafka reads this setting only when a broker starts. Set it in the cluster's settings, or write force: true to apply it immediately"
         )
     if act.topic is not None and act.broker is not None:
         raise ActRefused(f"set {act.name} for a topic or for a broker, not for both")
@@ -129,7 +129,7 @@ def _unregister(cluster: ClusterNodes, act: acts.Unregister) -> find.CheckThenDo
 
 
 def _update_feature(cluster: ClusterNodes, act: acts.UpdateFeature) -> find.CheckThenDo:
-    """Change a feature level. After the first change of a feature level, clients ask for the levels each time they open a connection."""
+    """Change a feature level. After any feature level has been changed, clients ask for the levels each time they open a connection."""
     if act.upgrade_type and act.upgrade_type not in UPGRADE_TYPES:
         raise ActRefused(f"there is no upgrade type {act.upgrade_type}; use {', '.join(UPGRADE_TYPES)}")
     if cluster.zookeeper:

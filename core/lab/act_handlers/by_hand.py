@@ -103,12 +103,12 @@ def _set_pace(cluster: ClusterNodes, act: acts.SetPace) -> find.CheckThenDo:
         raise ActRefused(f"pace must be by-hand or timeline, not {act.pace}")
     by_hand = act.pace == "by-hand"
     if by_hand is cluster.by_hand:
-        raise ActRefused("the cluster is already running by hand" if by_hand else "the cluster is already running on its own")
+        raise ActRefused("the cluster is already in by-hand mode" if by_hand else "the cluster is already running on its own")
     if cluster.spec.pace is Pace.BY_HAND:
-        raise ActRefused("this cluster can only run by hand")
+        raise ActRefused("this cluster can run only in by-hand mode")
     if cluster.zookeeper or cluster.quorum is not None:
         what = "a controller elected through ZooKeeper" if cluster.zookeeper else "a controller quorum"
-        raise ActRefused(f"only a running cluster with one KRaft controller can switch to by-hand, but this cluster has {what}")
+        raise ActRefused(f"only a running cluster with one KRaft controller can switch to by-hand mode, but this cluster has {what}")
     yield
     by_hand_mode.switch(cluster, by_hand=by_hand)
 

@@ -64,7 +64,7 @@ def pair(cluster: ClusterNodes, between: tuple[str, str]) -> tuple[str, str]:
     """Return the addresses of the two nodes of a link."""
     a, b = (node(cluster, name) for name in between)
     if a == b:
-        raise ActRefused(f"a link joins two different nodes, not {a} with itself")
+        raise ActRefused(f"a link joins two different nodes; it cannot join {a} to itself")
     return a, b
 
 

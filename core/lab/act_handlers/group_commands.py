@@ -37,7 +37,7 @@ WORDS: Final = {"earliest": TO_EARLIEST, "latest": TO_LATEST, "current": TO_CURR
 """The reset targets that are single words and take no value."""
 
 NUMBER: Final = re.compile(r"[+-]?[0-9]{1,18}")
-"""Matches a number for `shift-by`, or an offset."""
+"""A pattern that matches a number for `shift-by`, or an offset."""
 
 
 def _leader(cluster: ClusterNodes, tp: TopicPartition) -> Partition | None:

@@ -114,7 +114,7 @@ def running_member(cluster: ClusterNodes, name: str) -> GroupMember:
     member = cluster.member(name)
     if member is None or not member.running:
         running = [client.name for client in cluster.clients.values() if isinstance(client, GroupMember) and client.running]
-        raise ActRefused(f"no consumer {name} of a group is running; {find.existing('running ones', running)}")
+        raise ActRefused(f"there is no running consumer {name} in a group; {find.existing('running ones', running)}")
     return member
 
 

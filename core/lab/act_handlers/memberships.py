@@ -38,9 +38,9 @@ def check_membership(cluster: ClusterNodes, act: Joining) -> None:
     if act.protocol not in ("classic", "consumer"):
         raise ActRefused(f"protocol must be classic or consumer, not {act.protocol}")
     if act.protocol == "consumer" and not release.consumer_protocol:
-        raise ActRefused(f"release {release.name} has the classic protocol only; omit 'protocol', or use 4.0 or later (KIP-848)")
+        raise ActRefused(f"release {release.name} has only the classic protocol; omit 'protocol', or use 4.0 or later (KIP-848)")
     if act.protocol == "consumer" and act.assignors:
-        raise ActRefused("the coordinator assigns the partitions in the consumer protocol; omit 'assignors', or name a 'remote-assignor'")
+        raise ActRefused("in the consumer protocol, the coordinator assigns the partitions; omit 'assignors', or name a 'remote-assignor'")
     if act.protocol == "classic" and act.remote_assignor is not None:
         raise ActRefused("'remote-assignor' needs protocol: consumer")
 

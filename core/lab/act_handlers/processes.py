@@ -1,4 +1,4 @@
-"""Acts on processes that read a topic, write another, and commit their offsets."""
+"""Acts on processes that read from one topic, write to another, and commit their offsets."""
 
 from __future__ import annotations
 

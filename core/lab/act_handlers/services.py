@@ -45,7 +45,7 @@ def _delay_configs(cluster: ClusterNodes, act: acts.StartDelayService) -> tuple[
     if act.over_max not in ("refuse", "chain"):
         raise ActRefused(f"over-max must be refuse or chain, not {act.over_max}")
     if act.over_max == "chain" and act.delays == "record":
-        raise ActRefused("with delays: record, each record waits in one level for its whole delay; omit over-max")
+        raise ActRefused("with 'delays: record', each record waits in one level for its whole delay; omit 'over-max'")
     if act.queue not in ("priority", "fifo"):
         raise ActRefused(f"queue must be priority or fifo, not {act.queue}")
     if act.reset not in ("earliest", "latest"):
@@ -204,7 +204,7 @@ def _produce_delayed(cluster: ClusterNodes, act: acts.ProduceDelayed) -> find.Ch
     check_client(cluster, name, topic, DelayProducer, "producer of delayed records")
     known = cluster.clients.get(name)
     if isinstance(known, DelayProducer) and known.wanted != act.after:
-        raise ActRefused(f"producer {name} already has another delay; give the new producer another name")
+        raise ActRefused(f"producer {name} already has a different delay; give the new producer another name")
     partitions = len(cluster.controller.replication.topics[topic].partitions)
     if act.partition is not None and not 0 <= act.partition < partitions:
         raise ActRefused(f"{topic} has partitions 0 to {partitions - 1}, not {act.partition}")
@@ -228,7 +228,7 @@ def _running(cluster: ClusterNodes, service: str, name: str | None) -> list[Serv
     """Return the running workers of a service, or only the worker with the given name."""
     workers = [worker for worker in cluster.workers(service) if worker.running]
     if not workers:
-        raise ActRefused(f"no worker of a service {service} is running")
+        raise ActRefused(f"no worker of service {service} is running")
     if name is None:
         return workers
     found = [worker for worker in workers if worker.name == name]

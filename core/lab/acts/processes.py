@@ -1,4 +1,4 @@
-"""Acts on processes, which read a topic, write a topic, and commit their offsets."""
+"""Acts on processes, which read from one topic, write to another, and commit their offsets."""
 
 from __future__ import annotations
 

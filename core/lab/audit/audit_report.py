@@ -171,7 +171,9 @@ class AuditReport:
 
 @attrs.frozen
 class _Reader:
-    """The stored records of a topic that a consumer, process, or group has not read, and those of them that it has skipped."""
+    """A consumer, process, or group. `unread` contains the stored records of the topic that it has not read, and `skipped` contains those
+    of the unread records that it has skipped.
+    """
 
     name: str
     topic: str

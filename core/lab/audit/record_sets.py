@@ -1,11 +1,11 @@
-"""Operations on sets of records, which are the counters of each producer."""
+"""Operations on sets of records, which are stored as the counters of each producer's records."""
 
 from __future__ import annotations
 
 from core.kafka.log.offset_set import OffsetSet
 
 RecordSets = dict[str, OffsetSet]
-"""A set of records: the counters of each producer (`core.lab.audit.produced_records`)."""
+"""A set of records, stored as the counters of each producer's records (`core.lab.audit.produced_records`)."""
 
 
 def minus(records: RecordSets, *others: RecordSets) -> RecordSets:

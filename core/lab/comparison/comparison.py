@@ -1,8 +1,8 @@
 """A run of several systems in lockstep, with the same fault and the same clients.
 
 Two clients write: `a`, which prefers the first server, and `b`, which prefers the others. Both `a` and `b` read their own writes back from
-the server that accepts writes. From the same server, `ra` and `rb` read the rows that `a` and `b` write; `rs` reads from the secondaries in
-turn. `probe` and `probe-r` measure when writes and reads are possible.
+the server that accepts writes. The readers `ra` and `rb` also use that server, and read the rows that `a` and `b` write. The reader `rs`
+reads from the secondaries in turn. `probe` and `probe-r` measure when writes and reads are possible.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ READ_EVERY: Final = 37 * US_PER_MS
 """The time between two reads by a client, in µs."""
 
 WARM_UP: Final = SECOND // 10
-"""The time, in µs, that clients have for finding the leader before the load starts."""
+"""The time, in µs, that clients have to find the leader before the load starts."""
 
 AFTER: Final = 4 * SECOND
 """How long the load continues after everything is repaired, in µs."""

@@ -19,7 +19,7 @@ class Difference:
     """The first request to which the systems give different answers.
 
     Attributes:
-        at: the time at which the request was sent, µs since the start.
+        at: the time at which the request was sent, in µs since the start.
         client: the name of the client that sent the request.
         request: a one-line description of the request.
         answers: the answer of each system, in the order of the systems.

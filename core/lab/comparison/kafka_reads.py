@@ -23,7 +23,7 @@ FOLLOWER_HW: Final = "follower-hw"
 FOLLOWER_LEO: Final = "follower-leo"
 
 READS: Final = (LEADER, KIP_392, FOLLOWER_HW, FOLLOWER_LEO)
-"""The names of the read modes, the default mode first."""
+"""The names of the read modes, starting with the default mode."""
 
 
 class Replicas:
@@ -32,7 +32,7 @@ class Replicas:
     Attributes:
         cluster: the cluster that the replicas belong to.
         tp: the partition that the workload writes to.
-        index: finds the workload's rows in the logs of the replicas.
+        index: the index that finds the workload's rows in the logs of the replicas.
     """
 
     def __init__(self, cluster: ClusterNodes, tp: TopicPartition) -> None:

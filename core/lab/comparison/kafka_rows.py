@@ -1,4 +1,4 @@
-"""The rows of the common workload in Kafka's logs. Each row is a record in a separate batch, and the batch's id is the row's uid."""
+"""The rows of the common workload in Kafka's logs. Each row is a record in a separate batch, and the batch's ID is the row's uid."""
 
 from __future__ import annotations
 

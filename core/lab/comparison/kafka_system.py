@@ -174,12 +174,12 @@ class KafkaSystem:
             case acts.Promote(_, accept_data_loss):
                 if not accept_data_loss:
                     raise ActRefused(
-                        "Kafka's controller elects the leader from the ISR; only an unclean election can elect another replica; to allow it, "
-                        "set accept_data_loss"
+                        "Kafka's controller elects the leader from the ISR; only an unclean election can elect a replica outside "
+                        "the ISR; to allow an unclean election, set accept_data_loss"
                     )
                 return [kafka_acts.Elect("unclean", TP)]
             case _:
-                raise ActRefused(f"kafka has no act '{act.word}'")
+                raise ActRefused(f"Kafka has no act '{act.word}'")
 
     # --- the end of a run ---------------------------------------------------------------------------------------------
 
@@ -279,7 +279,7 @@ def wire_bytes(message: object) -> int:
 
 
 def broker_of(server: str) -> int:
-    """Return the id of a broker that is named `b1` or, as in the other models, `n1`."""
+    """Return the ID of a broker that is named `b1` or, as in the other models, `n1`."""
     return int(server[1:])
 
 

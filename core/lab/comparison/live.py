@@ -55,8 +55,9 @@ NAMES: Final = ("kafka", "mysql-semi-sync", "elasticsearch", "quorum")
 """The systems that the screen shows."""
 
 WEAK_NAMES: Final = ("kafka-acks-1", "mysql", "elasticsearch", "quorum")
-"""The systems that the screen shows with weak settings: the systems in `NAMES`, but Kafka and MySQL acknowledge a write before another copy
-has it."""
+"""The systems that the screen shows with weak settings: Kafka and MySQL acknowledge a write before another copy has it, and the other
+systems are the same as in `NAMES`.
+"""
 
 
 @attrs.frozen

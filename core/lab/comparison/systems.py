@@ -101,7 +101,7 @@ class Variant:
         build: the function that builds the system from a seed and a sink for events.
         secondary_reads: the mode in which clients read from secondaries.
         tolerances: the function that returns, for a given number of copies, how many of the copies can be lost under each relevant setting.
-        resized: the function that returns `build` for another number of servers; None if the settings determine the number.
+        resized: the function that returns `build` for a different number of servers; None if the settings determine the number.
     """
 
     name: str
@@ -160,7 +160,7 @@ def _variant(
     reads: str,
     tolerances: Callable[[int], Sequence[Tolerance]],
 ) -> Variant:
-    """Return a variant with three servers, which can also be built with another number of servers."""
+    """Return a variant with three servers, which can also be built with a different number of servers."""
     return Variant(name, title, model, partial(build, 3), reads, tolerances, partial(partial, build))
 
 

@@ -24,7 +24,7 @@ MEANINGS: Final = (
     "stale: reads that miss an acknowledged write",
     "own: reads that miss an acknowledged write by the same client",
     "back: reads that miss what the same client has read before",
-    "no write, no read: how long probes found no server that answered",
+    "no write, no read: the time during which no probe could write, or no probe could read",
     "median, longest: the median and the maximum latency of acknowledged writes",
 )
 """The meanings of the columns that show how clients are affected."""
@@ -34,7 +34,7 @@ COPY_MEANINGS: Final = (
     "exposed·s: the number of exposed writes, multiplied by the seconds for which they were exposed",
     "sent: the bytes sent between servers (100 for each message, plus 1,000 for each row)",
     "per write: bytes between servers for each acknowledged write",
-    "1 loss, 2 losses: the copies needed to keep acknowledged writes / and to accept writes",
+    "1 loss, 2 losses: the copies needed to keep acknowledged writes and, after the slash, to also accept new writes",
 )
 """The meanings of the columns that describe the copies."""
 
@@ -73,8 +73,9 @@ def copy_cells(variant: Variant, report: Report) -> tuple[str, ...]:
 
 
 def needed(copies: CopiesNeeded) -> str:
-    """Return the number of copies that are needed to keep writes, and the number that are needed to accept writes, too; `–` if no number is
-    enough."""
+    """Return the number of copies that are needed to keep acknowledged writes and, after a slash, the number of copies that are needed to
+    also accept new writes; `–` if no number is enough.
+    """
     return f"{copies.to_keep} / {copies.to_go_on}" if copies.to_keep else "–"
 
 

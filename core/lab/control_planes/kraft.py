@@ -46,7 +46,7 @@ def make_brokers(cluster: ClusterNodes, controller: QuorumController) -> dict[in
     """Register the brokers, place the topics, and create the broker processes.
 
     Returns:
-        The broker epochs, by broker id.
+        The broker epochs, by broker ID.
     """
     spec, racks = cluster.spec, cluster.spec.racks()
     epochs = {

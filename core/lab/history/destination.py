@@ -19,7 +19,7 @@ second.
 """
 
 OBJECTS_PER_STEP: Final = 4
-"""How many objects can be restored from a keyframe in the time that one step or event takes."""
+"""The number of objects that can be restored from a keyframe in the time that one step or event takes."""
 
 
 @attrs.frozen(repr=False)
@@ -45,9 +45,10 @@ class Destination(ReprMixin):
 
     Attributes:
         what: a short description of the destination.
-        seq: the event whose step is the destination; -1 if not given.
-        position: the position of the destination; None if not given.
-        time: the virtual time of the destination, in µs; -1 if not given. The destination comes after everything that is due at its time.
+        seq: the event whose step is the destination; -1 if no event is given.
+        position: the position of the destination; None if no position is given.
+        time: the virtual time of the destination, in µs; -1 if no time is given. The destination comes after everything that is due at its
+            time.
     """
 
     what: str = "that moment"
@@ -88,7 +89,9 @@ class Destination(ReprMixin):
         return min(1.0, done / whole) if whole > 0 else 1.0
 
     def nearest(self, keyframe_cache: KeyframeCache, acts: Sequence[PlayedAct], known: RetainedEvents) -> Keyframe | None:
-        """Return the last keyframe before this moment to which both the given acts and the retained events lead; None if there is none."""
+        """Return the last keyframe up to this moment that a run with the given acts and a run with the acts of the retained events both
+        pass through; None if there is none.
+        """
         for keyframe in reversed(keyframe_cache.keyframes):
             position = keyframe.position
             if (
@@ -101,7 +104,9 @@ class Destination(ReprMixin):
         return None
 
     def is_near(self, keyframe: Keyframe, keyframe_cache: KeyframeCache, known: RetainedEvents) -> bool:
-        """Return whether the run can repeat the steps from a keyframe without a pause, or in less time than building a new cluster takes."""
+        """Return whether the run can repeat the steps after a keyframe without a pause, or in less time than it takes to build a new
+        cluster.
+        """
         near = max(MAX_STEPS_IN_PLACE, len(keyframe.playable.cluster_snapshot) // OBJECTS_PER_STEP)
         if self.position is not None:
             return self.position.steps - keyframe.position.steps <= near

@@ -1,8 +1,9 @@
 """The events of a session that are still in memory. The number of events in memory is limited separately for each event level. The index of
 an event never changes.
 
-A busy cluster records thousands of events per second, mostly fetches. Three rings keep the last events: of all levels, of at least
-level normal, and of level notable. An election that happened minutes ago therefore stays in memory, however much traffic follows.
+A busy cluster records thousands of events per second, mostly fetches. Three rings keep the latest events: one for events of all levels, one
+for events of level normal or higher, and one for events of level notable. An election that happened minutes ago therefore stays in memory,
+however much traffic follows.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _seq: Final = itemgetter(0)
 
 
 class EventRing:
-    """The latest events at or above a given level. Index 0 is the first event ever. Events before `first` are dropped.
+    """The latest events at or above a given level. Index 0 is the first event ever. Events before `first` have been dropped.
 
     Events are stored in chunks. A full chunk never changes, so a copy of the ring at an earlier event shares all chunks but the last.
     """

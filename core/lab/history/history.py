@@ -209,7 +209,7 @@ class History(TaskRunner):
         self._begin_search(what, SearchTask(self.replay_run, self.keyframe_cache, level=level, limit=self.limit))
 
     def go_forward(self, destination: Destination) -> None:
-        """Go forward to a destination. Replay the events of the branch after the present moment first, and then simulate new ones."""
+        """Go forward to a destination. First replay the branch's events that follow the present moment, and then simulate new events."""
         self.pause()
         self._begin_search(destination.what, SearchTask(self.replay_run, self.keyframe_cache, destination=destination, limit=self.limit))
 

@@ -46,7 +46,7 @@ LARGE_CLUSTER_REPLICAS: Final = 3_000
 """A cluster with more replicas than this number counts as large.
 
 Taking a whole keyframe of a large cluster delays the screen by several frames. The first keyframe is taken when the first screen is shown.
-More keyframes are taken only while the session travels through time and no screen shows the cluster moving. Keyframes that store only
+More keyframes are taken only while the session travels through time and no screen shows the states in between. Keyframes that store only
 changes can be taken at any time.
 """
 

@@ -29,7 +29,7 @@ _BROKER_EVENTS: Final = frozenset(
 )  # fmt: skip
 
 ValueAfter = Callable[[EventTuple], object]
-"""A function that returns the value after an event; `_UNRELATED` if the event concerns another value."""
+"""A function that returns the value after an event; `_UNRELATED` if the event concerns a different value."""
 
 _UNRELATED: Final = object()
 

@@ -23,7 +23,7 @@ class EventTap:
     """The sink of a cluster's journal. The sink counts events and passes them on.
 
     Attributes:
-        seq: the sequence number of the last event; 0 before the first.
+        seq: the sequence number of the last event; 0 before the first event.
         act_count: the number of `act` events so far.
         sink: the function that receives each event.
     """
@@ -235,7 +235,8 @@ class ReplayRun:
             self.move_clock(target)
 
     def do(self, act: Act, *, joined: bool = False) -> int:
-        """Do an act now and record it. Discard the recorded acts that were still to come. Return the sequence number of the act's event.
+        """Perform an act now, and record it. Discard the recorded acts that were still to come. Return the sequence number of the act's
+        event.
 
         Args:
             act: the act to perform.

@@ -51,7 +51,7 @@ class TravelTask:
             destination: the moment to reach.
             keyframe_cache: the cache of the session's keyframes.
             known: the events of the branch that are in memory.
-            watchpoint: receives every event, and is checked after every step that recorded events.
+            watchpoint: the watchpoint, which receives every event and is checked after every step that recorded events.
             new_after: the sequence number after which events are collected in `new_events`; None to collect none.
             shown: the cluster on the screen. If the destination is near, the task moves this cluster to it without pausing. If the
                 destination is far, the task reuses a cluster that was shown earlier. If `shown` is None, the task always builds a new
@@ -98,8 +98,8 @@ class TravelTask:
         return self.destination.progress(self.replay_run)
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:
-        """Run until `should_yield` returns True, or to the end if the task moves the cluster on the screen. Return whether the run has
-        reached the destination.
+        """Run until `should_yield` returns True, or to the end if the task moves the displayed cluster through time. Return whether the run
+        has reached the destination.
         """
         replay_run, destination = self.replay_run, self.destination
         if self.events_known:

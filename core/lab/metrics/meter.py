@@ -1,7 +1,7 @@
 """A meter as in Kafka's brokers (`com.yammer.metrics.core.Meter`): a count, and exponentially weighted rates.
 
 Every five seconds, the rates are updated with the mean rate of those five seconds. In the one-minute rate, a value that is one minute old
-has the weight 1/e. A rate is 0 until the first tick, which sets it.
+has a weight of 1/e. A rate is 0 until the first tick, which sets it.
 """
 
 from __future__ import annotations

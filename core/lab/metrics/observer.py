@@ -411,7 +411,7 @@ class MetricsObserver:
         yield from self._threads(broker, now)
 
     def _fetcher(self, tp: TopicPartition, broker: int, leader: int) -> str:
-        """Return the client id of the fetcher with which a broker follows a leader."""
+        """Return the client ID of the fetcher with which a broker follows a leader."""
         fetchers = self._fetchers.get(broker)
         if fetchers is None:
             fetchers = self._fetchers[broker] = self._settings.integer("num.replica.fetchers", broker=broker)

@@ -34,7 +34,7 @@ class ThreadPool:
     their rates.
 
     Attributes:
-        backlog: the work that is waiting in the queue, ns.
+        backlog: the work that is waiting in the queue, in ns.
         idle: the idle share of the threads in the last full step; 1 before the first one.
     """
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from core.lab.cluster_nodes import ClusterNodes
 
 MOST_SEGMENTS: Final = 40
-"""How many of the newest segments a report lists by default."""
+"""The number of newest segments that a report lists by default."""
 
 
 @attrs.frozen

@@ -32,8 +32,8 @@ class TransactionView:
         coordinator_epoch: the leader epoch of the partition of `__transaction_state` that holds the transactional ID.
         producer_id: the producer ID that the transactional ID has now.
         producer_epoch: the epoch of the current producer.
-        state: the state of the transaction that is in the log, such as `Ongoing`.
-        pending: the state of the transaction that is being written to the log; empty if none is being written.
+        state: the transaction's state in the log, such as `Ongoing`.
+        pending: the transaction's new state while this state is being written to the log; empty otherwise.
         timeout_us: transaction.timeout.ms, in µs.
         open_us: the time since the transaction began, in µs; -1 if no partition was added yet.
         partitions: the partitions of the transaction; once the coordinator has decided to commit or abort, only those without a marker.

@@ -79,7 +79,7 @@ class Life:
             produced in the session.
         created: the time at which the batch was created, in µs; -1 if the batch was not produced in the session.
         acknowledged_by: the address of the broker that acknowledged the record; empty if no broker acknowledged it.
-        committed_by: the groups with a committed offset above the record.
+        committed_by: the groups with a committed offset above the record's offset.
         cleaned_by: the brokers whose log cleaner removed the record.
         spans: the steps of the record's history, in the order of their events.
     """

@@ -1,9 +1,9 @@
 """The trace of the records at one offset: who wrote each of them, copied it, committed it, acknowledged it, read it, and removed it.
 
-After a truncation, another record can be written at the same offset. The trace keeps a separate history for each record. Because the log
-model identifies a record by its term (`core.kafka.log.leader_term`), the trace compares the terms of all replicas at the offset after each
-event of the partition. The trace therefore never confuses the histories of two records. The trace observes a session from its start, as the
-sink of its events and as the observer of its durability account.
+After a truncation, a different record can be written at the same offset. The trace keeps a separate history for each record. Because the
+log model identifies a record by its term (`core.kafka.log.leader_term`), the trace compares the terms of all replicas at the offset after
+each event of the partition. The trace therefore never confuses the histories of two records. The trace observes a session from its start,
+as the sink of its events and as the observer of its durability account.
 """
 
 from __future__ import annotations

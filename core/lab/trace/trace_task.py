@@ -1,4 +1,6 @@
-"""A trace of a session in progress: a replay of its branch, from its start to the present moment, with a trace of one offset."""
+"""A trace of a session in progress: a replay of the session's branch, from the start of the branch to the present moment, with a trace of
+one offset.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ class BrokerView(ReprMixin):
     """One broker.
 
     Attributes:
-        id: the broker id.
+        id: the broker ID.
         rack: broker.rack; None if the broker has no rack.
         state: the state of the broker's process.
         fenced: whether the controller has fenced the broker.

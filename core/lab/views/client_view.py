@@ -81,7 +81,7 @@ class ConsumerView(ReprMixin):
 
 @attrs.frozen(repr=False)
 class ProcessView(ReprMixin):
-    """One process that reads a topic, writes another, and commits its offsets.
+    """One process that reads from one topic, writes to another, and commits its offsets.
 
     Attributes:
         name: the name of the process.

@@ -1,4 +1,4 @@
-"""The records that a replica's log holds after log compaction: how many there are, and the value of a key."""
+"""The number of records in a replica's log after log compaction, and the value of a key."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class LogContents(ReprMixin):
         return LogContents(log.readable_runs(), stable, () if log.producers is None else tuple(log.producers.aborted))
 
     def records(self) -> int:
-        """Return the number of records, without markers."""
+        """Return the number of records, not counting transaction markers."""
         return sum(
             len(each.offsets) for run in self.runs for each in retained_within(run.term, run.start, run.end) if each.batch.marker is None
         )

@@ -25,7 +25,7 @@ class ReplicaView(ReprMixin):
         believes_leader, believes_epoch: the leader and leader epoch that the broker knows.
         dir: the number of the log directory, from 1.
         dir_online: whether the replica's log directory works.
-        moving_to: the log directory that the replica is being moved to; 0 if none.
+        moving_to: the log directory that the replica is being moved to; 0 if the replica is not being moved.
         future_leo: the log end offset of the copy in the directory `moving_to`; -1 if there is none.
     """
 
@@ -124,7 +124,7 @@ class TopicView(ReprMixin):
 
     Attributes:
         name: the name of the topic.
-        topic_id: the id of the topic.
+        topic_id: the ID of the topic.
         partitions: the number of the topic's partitions.
         replication_factor: the replication factor of the first partition.
         config: the overrides as (name, value), in the order in which `kafka-topics --describe` prints them.

@@ -30,7 +30,7 @@ class Recovery:
 
     Attributes:
         ledger: the ledger, whose state is "in recovery".
-        fenced: the last confirmed entry that each bookie knows.
+        fenced: the last confirmed entry that each fenced bookie knows.
         confirmed: the last entry that is known to be confirmed; -1 until enough bookies are fenced.
         next: the number of the entry that is being read.
         absent: the bookies that do not have this entry.

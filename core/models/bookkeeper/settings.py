@@ -16,7 +16,7 @@ class BookKeeperSettings:
         ensemble: E, the number of bookies that a ledger is striped over.
         write_quorum: Qw, the number of bookies that each entry is sent to.
         ack_quorum: Qa, the number of acknowledgments that an entry needs.
-        add_timeout: addEntryTimeoutSec, in µs: how long a bookie can take to store an entry before the writer replaces the bookie.
+        add_timeout: how long a bookie can take to store an entry before the writer replaces the bookie, in µs (addEntryTimeoutSec).
         retry: the time between two attempts of a recovery to reach bookies, in µs.
     """
 

@@ -109,7 +109,7 @@ class Coordination:
         return self.term
 
     def is_quorum(self, count: int) -> bool:
-        """Whether the given number of nodes is enough to elect a master and to commit a state."""
+        """Return whether the given number of nodes is enough to elect a master and to commit a state."""
         least = self._settings.minimum_master_nodes or len(self._node.peers) // 2 + 1
         return count >= least
 

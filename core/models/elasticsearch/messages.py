@@ -18,7 +18,7 @@ class Peers(NamedTuple):
     """The answer to `Discover`.
 
     Attributes:
-        master: the master that the node knows; empty if none.
+        master: the master that the node knows; empty if the node knows none.
     """
 
     term: int
@@ -161,7 +161,7 @@ class PrimaryRefused(NamedTuple):
 
 
 class Replicate(NamedTuple):
-    """The primary sends an operation to a copy, with the global checkpoint."""
+    """The primary sends an operation and the global checkpoint to a copy."""
 
     op: Op
     primary_term: int
@@ -190,8 +190,8 @@ class Replicated(NamedTuple):
     """A copy confirms that it has the operations.
 
     Attributes:
-        seqno: the operation that the copy acknowledges; -1 for a resync or a recovery.
-        local_checkpoint: the highest number up to which the copy has all operations.
+        seqno: the sequence number of the operation that the copy acknowledges; -1 for a resync or a recovery.
+        local_checkpoint: the highest sequence number up to which the copy has all operations.
     """
 
     seqno: int

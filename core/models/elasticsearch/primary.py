@@ -40,7 +40,7 @@ class OpenWrite:
     Attributes:
         coordinator, number: the coordinating node, and the number that this node gave to the write.
         waiting: the copies that have not responded to the write.
-        indexed: whether the primary itself has indexed the write and, with refresh=wait_for, searches see it.
+        indexed: whether the primary itself has indexed the write and, with refresh=wait_for, whether searches find it.
     """
 
     __slots__ = ("coordinator", "indexed", "number", "waiting")
@@ -58,7 +58,7 @@ class Primary:
     Attributes:
         term: the primary term in which this node is the primary; 0 if the node is not the primary.
         next_seqno: the sequence number of the next operation.
-        tracked: the local checkpoints of the copies that take part, in sync or recovering (`ReplicationTracker`).
+        tracked: the local checkpoints of the copies that take part in replication, whether in sync or recovering (`ReplicationTracker`).
         recovering: the copies that are recovering from this primary.
         failing: the copies that the master was asked to remove.
         open: the writes that are not acknowledged yet, by sequence number.
@@ -262,7 +262,7 @@ class Primary:
         self._answer_if_done(answer.seqno)
 
     def _advance_global_checkpoint(self) -> None:
-        """Advance the global checkpoint: the minimum of the local checkpoints of all copies that are in sync."""
+        """Advance the global checkpoint, which is the minimum of the local checkpoints of all copies that are in sync."""
         in_sync = [self.tracked[copy] for copy in self.state.in_sync if copy in self.tracked]
         self._shard.learn_global_checkpoint(min([self._shard.local_checkpoint, *in_sync]))
 

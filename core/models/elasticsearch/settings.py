@@ -27,7 +27,7 @@ class ElasticsearchSettings:
         publish_timeout: how long a master waits for a new cluster state to be accepted, in µs (cluster.publish.timeout).
         minimum_master_nodes: the number of votes that a master needs; 0 for a majority. Before 7.0, users had to set
             discovery.zen.minimum_master_nodes to a majority themselves.
-        lease_period: index.soft_deletes.retention_lease.period, in µs: how long operations are kept for a copy that is away.
+        lease_period: how long operations are kept for a copy that is away, in µs (index.soft_deletes.retention_lease.period).
     """
 
     nodes: int = 3

@@ -164,7 +164,7 @@ def test_the_pace_is_changed_once_and_where_it_can_be() -> None:
     with pytest.raises(ActRefused, match="already running on its own"):
         cluster.do(BY_ITSELF)
     cluster.do(BY_HAND)
-    with pytest.raises(ActRefused, match="already running by hand"):
+    with pytest.raises(ActRefused, match="already in by-hand mode"):
         cluster.do(BY_HAND)
     with pytest.raises(ActRefused, match="through ZooKeeper"):
         Cluster(SPEC, release_named("2.8")).do(BY_HAND)

@@ -26,7 +26,7 @@ from core.kafka.zookeeper_mode.controller.election_algorithms import (
 from core.kafka.zookeeper_mode.controller.event_manager import Callback
 
 Decision = tuple[int, tuple[int, ...], str]
-"""A partition's new (leader, ISR, kind of election)."""
+"""A partition's new leader, its new ISR, and the kind of election."""
 
 _Batch = tuple[tuple[TopicPartition, int], ...]
 """Partitions whose new state has been written to ZooKeeper but not yet sent to the brokers, each with the event that records the change.
@@ -212,7 +212,7 @@ class PartitionStateMachine(ControllerComponent):
         """Remove the replicas on some brokers from the ISRs, but keep each ISR's last member. Partitions that a removed broker led have no
         leader afterward.
 
-        The brokers are removed one at a time, in ascending order (in Kafka, ordered by the hash of their ids). Each removal raises the
+        The brokers are removed one at a time, in ascending order (in Kafka, ordered by the hash of their IDs). Each removal raises the
         leader epoch, even if nothing else changes. A single round of requests informs the cluster of all removals. Kafka:
         `ReplicaStateMachine#doRemoveReplicasFromIsr`.
         """

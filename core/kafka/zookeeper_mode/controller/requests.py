@@ -8,14 +8,14 @@ from core.kafka.ids import TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
 
 LEADER_DURING_DELETE: Final = -2
-"""The leader id that marks a partition whose topic is being deleted (`LeaderAndIsr.LeaderDuringDelete`)."""
+"""The leader ID that marks a partition whose topic is being deleted (`LeaderAndIsr.LeaderDuringDelete`)."""
 
 
 class LeaderAndIsrRequest(NamedTuple):
     """A request that contains the states of partitions that the receiver leads or follows.
 
     Attributes:
-        controller: the broker id of the controller.
+        controller: the broker ID of the controller.
         controller_epoch: the controller epoch.
         items: (partition, state, cause) for each partition.
         live: the live brokers.

@@ -73,7 +73,7 @@ def test_impossible_acts_are_refused() -> None:
         (acts.StartDelayService("orders", ("5s",), over_max="wait"), "over-max must be refuse or chain, not wait"),
         (acts.StartDelayService("orders", ("5s",), delays="record", over_max="chain"), "waits in one level for its whole delay"),
         (acts.ProduceDelayed(SECOND, 1), "there is no delay service"),
-        (acts.KillService(), "no worker of a service"),
+        (acts.KillService(), "no worker of service"),
     ):
         with pytest.raises(ActRefused, match=words):
             cluster.do(act)
