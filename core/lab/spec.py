@@ -233,7 +233,7 @@ class ClusterSpec(ReprMixin):
     def _check_controllers(self, brokers: list[int]) -> None:
         reject_duplicates("controller", list(self.controllers))
         if self.controllers and self.pace is Pace.BY_HAND:
-            raise ValueError("a cluster with pace: by-hand has a single controller; omit 'controllers'")
+            raise ValueError("a cluster with 'pace: by-hand' has a single controller; omit 'controllers'")
         if self.controller and self.controllers and self.controller not in self.controllers:
             raise ValueError(f"controller {self.controller} is not among the voters {', '.join(self.controllers)}")
         if self.controller and not self.controllers and broker_at(self.controller) not in brokers:

@@ -108,7 +108,7 @@ class Account:
         uids: the number of uids that have been assigned to rows.
         requests: the number of requests that were sent.
         acked: the highest acknowledged version, by key.
-        acked_times: when each version was acknowledged, by key and version.
+        acked_times: the time at which each version was acknowledged, by key and version.
         advances: the acknowledgments that raised the highest acknowledged version of a key, in order, by key.
         own: the highest version that was acknowledged to a client, by client and key.
         before: the highest version that a client has read, by client and key.

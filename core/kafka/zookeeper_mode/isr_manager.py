@@ -116,8 +116,9 @@ class ZooKeeperIsrManager:
             self.publish()
 
     def publish(self) -> None:
-        """Publish the names of the partitions whose ISR has changed, so that the controller reads them
-        (`ReplicaManager#maybePropagateIsrChanges`)."""
+        """Publish the names of the partitions whose ISR has changed, so that the controller can read them
+        (`ReplicaManager#maybePropagateIsrChanges`).
+        """
         broker, journal = self._broker, self._broker.journal
         changed = tuple(self.changes)
         self.changes.clear()

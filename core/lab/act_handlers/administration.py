@@ -39,7 +39,7 @@ def _set(cluster: ClusterNodes, act: acts.Set) -> find.CheckThenDo:
         raise ActRefused(str(wrong)) from None
     if not setting.dynamic and not act.force:
         raise ActRefused(
-            f"Cannot update these configs dynamically: Set({act.name}); Kafka reads this setting only when a broker starts. Set it in the cluster's settings, or write force: true to apply it immediately"
+            f"Cannot update these configs dynamically: Set({act.name}); Kafka reads this setting only when a broker starts. Set it in the cluster's settings, or write 'force: true' to apply it immediately"
         )
     if act.topic is not None and act.broker is not None:
         raise ActRefused(f"set {act.name} for a topic or for a broker, not for both")

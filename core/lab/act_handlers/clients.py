@@ -170,7 +170,7 @@ def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
     if act.to is not None:
         if not cluster.by_hand:
             raise ActRefused(
-                "producing to a specific broker needs a cluster with pace: by-hand; otherwise, producers find the leader on their own"
+                "producing to a specific broker needs a cluster with 'pace: by-hand'; otherwise, producers find the leader on their own"
             )
         find.running_broker(cluster, act.to)
     yield
@@ -229,11 +229,11 @@ def _check_transactions(cluster: ClusterNodes, act: acts.Load, known: Producer |
     if not act.transactional_id:
         if known is not None and known.transactions is not None:
             raise ActRefused(
-                f"producer {act.producer} has a transactional.id; give the load a producer of its own, or add transactional-id: "
-                f"{known.transactions.transactional_id}"
+                f"producer {act.producer} has a transactional.id; give the load a producer of its own, or add "
+                f"'transactional-id: {known.transactions.transactional_id}'"
             )
         if act.commit_records or act.commit_every:
-            raise ActRefused("commit-records and commit-every need a load with transactions; add transactional-id")
+            raise ActRefused("'commit-records' and 'commit-every' need a load with transactions; add 'transactional-id'")
         return None
     if not cluster.release.transactions:
         raise ActRefused(f"release {cluster.release.name} has no transactions; use 0.11 or later (KIP-98)")

@@ -85,7 +85,7 @@ def _target(cluster: ClusterNodes, act: acts.ResetOffsets) -> Target:
         ActRefused: the act does not have exactly one target, or the target is not valid.
     """
     if sum(each is not None for each in (act.offset, act.shift_by, act.to_datetime, act.by_duration)) != 1:
-        raise ActRefused("give one of offset, shift-by, to-datetime, by-duration")
+        raise ActRefused("give one of offset, shift-by, to-datetime, and by-duration")
     try:
         if act.to_datetime is not None:
             return Target(TO_DATETIME, moment(act.to_datetime))
@@ -107,7 +107,7 @@ def _target(cluster: ClusterNodes, act: acts.ResetOffsets) -> Target:
 
 def _check(cluster: ClusterNodes) -> None:
     if cluster.by_hand:
-        raise ActRefused("commands on groups need time to pass; use a cluster with pace: timeline")
+        raise ActRefused("commands on groups need time to pass; use a cluster with 'pace: timeline'")
     if not any(tp.topic == GROUP_METADATA_TOPIC for tp in cluster.controller.replication.partitions):
         raise ActRefused("there are no groups yet: no consumer of a group has been started")
 

@@ -36,7 +36,7 @@ def _check(cluster: ClusterNodes, act: acts.JoinGroup) -> None:
         for topic in act.topics:
             find.topic(cluster, topic)
     if act.protocol == "classic" and act.member_id is not None:
-        raise ActRefused("'member-id' needs protocol: consumer")
+        raise ActRefused("'member-id' needs 'protocol: consumer'")
     if act.commit not in tuple(CommitMode):
         raise ActRefused(f"commit must be {', '.join(CommitMode)}, not {act.commit}")
     if act.isolation not in ("read_uncommitted", "read_committed"):

@@ -26,7 +26,7 @@ def check_membership(cluster: ClusterNodes, act: Joining) -> None:
     if not release.consumer_groups:
         raise ActRefused(f"release {release.name} has no group coordinator; use 0.9 or later")
     if cluster.by_hand:
-        raise ActRefused("members of groups need time to pass; use a cluster with pace: timeline")
+        raise ActRefused("members of groups need time to pass; use a cluster with 'pace: timeline'")
     known = assignors_of(release)
     for name in act.assignors:
         if name not in known:
@@ -42,7 +42,7 @@ def check_membership(cluster: ClusterNodes, act: Joining) -> None:
     if act.protocol == "consumer" and act.assignors:
         raise ActRefused("in the consumer protocol, the coordinator assigns the partitions; omit 'assignors', or name a 'remote-assignor'")
     if act.protocol == "classic" and act.remote_assignor is not None:
-        raise ActRefused("'remote-assignor' needs protocol: consumer")
+        raise ActRefused("'remote-assignor' needs 'protocol: consumer'")
 
 
 def check_no_membership(act: acts.StartDelayService | acts.StartRetryService | acts.StartProcess, remedy: str) -> None:

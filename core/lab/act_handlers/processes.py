@@ -29,9 +29,9 @@ def _config(cluster: ClusterNodes, act: acts.StartProcess) -> ProcessConfig:
     delivery = Delivery(act.delivery)
     transactional = delivery is Delivery.EXACTLY_ONCE
     if transactional and not cluster.release.transactions:
-        raise ActRefused(f"release {cluster.release.name} has no transactions; use 0.11 or later (KIP-98), or delivery: at-least-once")
+        raise ActRefused(f"release {cluster.release.name} has no transactions; use 0.11 or later (KIP-98), or 'delivery: at-least-once'")
     if not transactional and act.transactional_id is not None:
-        raise ActRefused(f"a process with delivery {delivery} has no transactional.id; omit it, or use delivery: exactly-once")
+        raise ActRefused(f"a process with delivery {delivery} has no transactional.id; omit it, or use 'delivery: exactly-once'")
     if act.reset not in ("earliest", "latest"):
         raise ActRefused(f"reset must be earliest or latest, not {act.reset}")
     steps = (*START[delivery], *LOOP[delivery])

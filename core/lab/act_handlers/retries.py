@@ -55,7 +55,7 @@ def _check(cluster: ClusterNodes, act: acts.StartRetryService) -> tuple[int, ...
     if act.transactional and not cluster.release.transactions:
         raise ActRefused(f"release {cluster.release.name} has no transactions; use 0.11 or later (KIP-98)")
     if act.transactional and act.commit != ServiceCommit.DONE:
-        raise ActRefused("a transactional service commits the offsets of the records that it is done with; use commit: done")
+        raise ActRefused("a transactional service commits the offsets of the records that it is done with; use 'commit: done'")
     return delays
 
 

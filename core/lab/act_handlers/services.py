@@ -58,7 +58,7 @@ def _delay_configs(cluster: ClusterNodes, act: acts.StartDelayService) -> tuple[
     if act.transactional and not cluster.release.transactions:
         raise ActRefused(f"release {cluster.release.name} has no transactions; use 0.11 or later (KIP-98)")
     if act.transactional and act.commit != ServiceCommit.DONE:
-        raise ActRefused("a transactional service commits the offsets of the records that it has forwarded; use commit: done")
+        raise ActRefused("a transactional service commits the offsets of the records that it has forwarded; use 'commit: done'")
     if act.dead_letters is not None and act.dead_letters in (act.topic, *map(level_topic, act.levels)):
         raise ActRefused("the dead-letter topic must be neither the destination topic nor the topic of a level")
     check_instances(cluster, act)

@@ -1,1 +1,1 @@
-"""The message audit: what became of each record, by tier and by the record's timestamp."""
+"""The message audit: what happened to each record, by tier and by the record's timestamp."""

@@ -128,7 +128,7 @@ class AccountComparison(NamedTuple):
 
     Attributes:
         lost_acknowledged: the number of lost acknowledged offsets in the account.
-        copies: the number of lost acknowledged offsets whose record is still in the log at another offset, because a retry appended the
+        copies: the number of lost acknowledged offsets whose record is still in the log at a different offset, because a retry appended the
             record again. Records that were appended again are not lost.
         equal: whether the audit and the account name the same lost records, apart from those that `copies` counts.
     """

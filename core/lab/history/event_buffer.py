@@ -42,7 +42,8 @@ _seq: Final = itemgetter(0)
 class EventRing:
     """The latest events at or above a given level. Index 0 is the first event ever. Events before `first` have been dropped.
 
-    Events are stored in chunks. A full chunk never changes, so a copy of the ring at an earlier event shares all chunks but the last.
+    Events are stored in chunks. A full chunk never changes, so a copy of the ring at an earlier event shares all chunks except the last
+    one.
     """
 
     __slots__ = ("_begin", "_floor", "_full", "_last", "_size")

@@ -101,7 +101,7 @@ class Playable(Protocol):
 
 @attrs.frozen(repr=False)
 class PlayableClusterSnapshot(ReprMixin):
-    """The state of a `PlayableCluster`, which is a cluster that follows neither a scenario nor another plan."""
+    """The state of a `PlayableCluster`, which is a cluster that follows neither a scenario nor any other plan."""
 
     cluster_snapshot: Snapshot[Cluster]
 

@@ -17,7 +17,7 @@ class CoordinatedWrite:
 
     Attributes:
         client, request: the client, and the number that the client gave to the write.
-        primary: the primary that the write was sent to; empty while the write is waiting for another cluster state.
+        primary: the primary that the write was sent to; empty while the write is waiting for the next cluster state.
         tried: whether the write has been sent to a primary before.
     """
 

@@ -175,7 +175,7 @@ def test_impossible_memberships_are_refused() -> None:
         (attrs.evolve(SERVICE, instances=1, protocol="consumer"), "give the service several instances"),
         (attrs.evolve(SERVICE, assignors=("uniform",)), "the assignors range, roundrobin, sticky, cooperative-sticky, not uniform"),
         (attrs.evolve(SERVICE, protocol="consumer"), "has only the classic protocol"),
-        (attrs.evolve(SERVICE, remote_assignor="uniform"), "'remote-assignor' needs protocol: consumer"),
+        (attrs.evolve(SERVICE, remote_assignor="uniform"), "'remote-assignor' needs 'protocol: consumer'"),
         (acts.StartProcess("orders", "out", instance_id="host"), "add 'subscribe: true'"),
     ):
         with pytest.raises(ActRefused, match=why):

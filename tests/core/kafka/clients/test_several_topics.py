@@ -136,7 +136,11 @@ def test_a_load_in_transactions_survives_the_loss_of_its_coordinator(release: st
 
 def test_what_a_load_in_transactions_refuses() -> None:
     for release, load, words in (
-        ("4.3", acts.Load("a", 5, commit_records=5), "commit-records and commit-every need a load with transactions; add transactional-id"),
+        (
+            "4.3",
+            acts.Load("a", 5, commit_records=5),
+            "'commit-records' and 'commit-every' need a load with transactions; add 'transactional-id'",
+        ),
         ("4.3", acts.Load("a", 5, acks="1", transactional_id="app"), "Must set acks to all"),
         ("0.10.2", acts.Load("a", 5, transactional_id="app"), "release 0.10.2 has no transactions"),
     ):
