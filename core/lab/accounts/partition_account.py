@@ -149,7 +149,7 @@ class PartitionAccount:
         self.committed_end = max(self.committed_end, log.high_watermark)
 
     def observed(self) -> dict[Term, OffsetSet]:
-        """Return the offsets, by term, of the records that clients know, because the records were acknowledged or a consumer has read them."""
+        """Return the offsets, by term, of the records that clients know, because they were acknowledged or read."""
         both = dict(self.acked)
         for term, read in self.read.items():
             acked = both.get(term)

@@ -58,8 +58,8 @@ def _link(cluster: ClusterNodes, act: acts.Link) -> find.CheckThenDo:
 
     if act.loss_ppm is not None and act.loss_ppm > MAX_LOSS_PPM:
         raise ActRefused(
-            f"a link can lose at most {MAX_LOSS_PPM // 10_000}% of its messages, because TCP retransmits each message until it arrives; to lose "
-            "all messages, cut the link"
+            f"a link can lose at most {MAX_LOSS_PPM // 10_000}% of its messages, because TCP retransmits each message until it "
+            "arrives; to lose all messages, cut the link"
         )
     yield
     for direction in ((a, b), (b, a)):
