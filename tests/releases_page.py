@@ -18,9 +18,9 @@ _HEAD: Final = """# Rules by release
 
 <!-- Written by `python -m tests.releases_page` from core/kafka/release.py. -->
 
-`--release` takes one of the following releases: {names}. For another release, use the nearest earlier one, and check the table for changes
-between the two releases. The column *meaning* names the Kafka release that introduced the change. The release in
-this column can be older than the first listed release that has the rule.
+`--release` takes one of the following releases: {names}. For a release that is not listed, use the nearest earlier one, and check the table
+for changes between the two releases. The column *meaning* names the Kafka release that introduced the change. The release in this column
+can be older than the first listed release that has the rule.
 
 The table lists the rules that differ between releases, or that can be switched off. *Since* and *until* name the first and the last of the
 listed releases in which a rule is in force. To see the purpose of a rule that is marked with ✂, switch the rule off, for example with

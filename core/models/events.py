@@ -24,7 +24,7 @@ class ProcessDied(Event, kind="process-died", level=NOTABLE):
 
     def sentence(self) -> str:
         if self.power:
-            return f"the machine of {self.server} loses power: its process ends, and what was not synced to disk is gone"
+            return f"the machine of {self.server} loses power: its process ends, and data that was not synced to disk is lost"
         return f"the process of {self.server} ends; what it has written to its files survives"
 
 

@@ -56,7 +56,7 @@ class Exposure:
 
     Attributes:
         most: the highest number of writes that were exposed at the same time.
-        area: the total exposure: the time for which each write was exposed, summed over all writes, in µs.
+        area: the total exposure, which is the sum, over all writes, of the time for which each write was exposed, in µs.
     """
 
     def __init__(self, system: Replicated) -> None:
@@ -110,7 +110,7 @@ class Exposure:
         return attrs.evolve(report, exposed=self.most, exposed_us=self.area)
 
     def recheck(self) -> None:
-        """Check all rows again at the next observation, because an operator or a fault may have replaced the content of a copy."""
+        """Check all rows again at the next observation, because an operator or a fault might have replaced the content of a copy."""
         self._states.clear()
         self._event = -1
 

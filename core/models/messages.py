@@ -10,7 +10,7 @@ class Row(NamedTuple):
 
     Attributes:
         key: the key of the row. Each key has one writer.
-        version: the number of the write among the writes of the key, starting at 1; 0 means no row.
+        version: the number of the write in the sequence of writes to the key, starting at 1; 0 means no row.
         uid: a number that is unique in the run. Two rows with the same uid are duplicates.
     """
 

@@ -46,13 +46,13 @@ def in_sync_copies(copies: int) -> Tolerance:
 
 def bookkeeper(bookies: int, write_quorum: int, ack_quorum: int) -> Tolerance:
     """Return the tolerance of BookKeeper: writes continue while a write quorum of bookies is left, and an acknowledged entry is on an ack
-    quorum of them.
+    quorum of bookies.
     """
     return Tolerance(bookies - write_quorum, ack_quorum - 1)
 
 
 def asynchronous(copies: int) -> Tolerance:
-    """Return the tolerance of a primary that acknowledges a write before another copy has it: Kafka with acks=1, asynchronous MySQL."""
+    """Return the tolerance of a primary that acknowledges a write before another copy has it, as Kafka with acks=1 and asynchronous MySQL do."""
     return Tolerance(copies - 1, 0)
 
 
@@ -60,7 +60,7 @@ def asynchronous(copies: int) -> Tolerance:
 
 
 def majorities(copies: int) -> Sequence[Tolerance]:
-    """Return a single tolerance for a majority log, because no setting changes it."""
+    """Return a single tolerance, because no setting of a majority log changes the tolerance."""
     return [majority(copies)]
 
 
@@ -80,7 +80,7 @@ def in_sync_copies_of(copies: int) -> Sequence[Tolerance]:
 
 
 def asynchronous_copies(copies: int) -> Sequence[Tolerance]:
-    """Return a single tolerance for asynchronous replication, because no setting changes it."""
+    """Return a single tolerance, because no setting of asynchronous replication changes the tolerance."""
     return [asynchronous(copies)]
 
 

@@ -1,8 +1,8 @@
 """The traffic between servers, counted in the same way for all models.
 
 A message counts when it arrives at another server. Messages between clients and servers don't count, and neither do messages that are
-dropped because a process is dead or a connection broke. A message has `OVERHEAD` bytes, and `ROW_BYTES` for each row that it carries
-(`core.models.messages`).
+dropped because a process is dead or a connection is broken. The size of a message is `OVERHEAD` bytes plus `ROW_BYTES` for each row that it
+carries (`core.models.messages`).
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ MILLION = 1_000_000
 class Clock(ReprMixin):
     """A clock that was `skew` µs ahead of virtual time at `since` and has gained `drift_ppm` parts per million since then.
 
-    A negative skew means that the clock was behind. A negative drift means that the clock loses time.
+    A negative skew means that the clock was behind virtual time. A negative drift means that the clock loses time.
     """
 
     skew: int = 0

@@ -12,10 +12,10 @@ tells the network only about itself:
 * The client, when it sends a request: "If the answer is empty, I immediately send the same request again" (`LongPoll.send_idle`).
 * The server, after it has answered a request or has let one wait: "I have nothing to say" (`LongPoll.fall_silent`).
 
-A statement holds until its node withdraws it. If the client's and the server's statements hold, both nodes are running, and the link
-between them takes a fixed time in each direction, the network knows each message of the poll in advance. From then on, the poll is
-*elided*: none of its messages is in the agenda. The kernel knows when the elision began, and can therefore calculate where the poll's
-single message is at any time, and when the last request was sent and arrived.
+A statement holds until its node withdraws it. The network knows each message of the poll in advance if the statements of both nodes hold,
+both nodes are running, and every message between them takes the same time in each direction. From then on, the poll is *elided*: none of
+its messages is in the agenda. The kernel knows when the elision began, and can therefore calculate where the poll's single message is at
+any time, and when the last request was sent and arrived.
 
 The elision ends before the cycle of messages can be broken: when a node withdraws its statement, pauses, or dies, when a link changes, or
 when a connection is abandoned. The kernel then restores the state that it would have reached without elision. The kernel tells each node
@@ -107,7 +107,7 @@ class LongPoll:
         client, server: the addresses of the client and the server.
         number: the number that distinguishes this poll from other polls between the same client and server.
         order: the number that orders the poll's empty messages and its server's timers among agenda entries that are due at the same time.
-        client_end: the client while its statement that it repeats its request holds; None otherwise.
+        client_end: the client, as long as it states that it repeats its request; None otherwise.
         server_end: the server that serves the polls; None if there is none.
         silent: whether the server has stated that it has nothing to say, and has not withdrawn this statement.
         request: the request that the client sends again.
@@ -159,7 +159,7 @@ class LongPoll:
     # --- what the client says ---------------------------------------------------------------------------------------
 
     def send(self, request: object) -> None:
-        """Send a request that carries no new data for the server, without a statement that the client repeats the request."""
+        """Send a request that carries no new data for the server. The client does not state that it will repeat the request."""
         self._send(self.client, self.server, request, reply=False)
 
     def send_idle(self, client: PollingClient, request: object, wait: int, timeout: int) -> None:
@@ -302,7 +302,7 @@ class LongPoll:
         return Stage.WAIT, began + self.there + self.back + self.wait
 
     def waits_until(self) -> int:
-        """Return the latest time at which the server stops letting a skipped request wait; -1 if no request is waiting."""
+        """Return the time at which the server answers the waiting request if no new data arrives before then; -1 if no request is waiting."""
         stage, due = self.stage()
         return due if stage is Stage.WAIT else -1
 
@@ -386,8 +386,7 @@ class LongPolls:
             poll.resume()
 
     def process_died(self, node: str) -> None:
-        """Cancel the declarations of a node whose process has ended: as a client, that it repeats its request, or as a server, that it has
-        no new data."""
+        """Withdraw the statements of a node whose process has ended: a client's statement that it repeats its request, or a server's statement that it has no new data."""
         for poll in self._at.get(node, ()):
             if poll.client == node:
                 poll.withdraw()

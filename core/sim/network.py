@@ -46,7 +46,7 @@ class LinkState:
         cut: whether messages wait until the link heals.
         held: whether messages wait until they are released.
         waiting: the messages that are waiting until the link heals or is released.
-        last_arrival: the virtual time at which the last message arrives, in µs; later messages arrive no earlier.
+        last_arrival: the virtual time at which the last message arrives, in µs; messages that are sent later arrive no earlier.
     """
 
     __slots__ = ("cut", "duplicate_ppm", "held", "jitter", "last_arrival", "latency", "loss_ppm", "reorder_ppm", "waiting")

@@ -128,7 +128,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         effect=effect_texts.started, footer=7,
     ),
     Action(
-        "shutdown", ("d",), "shut down", "Shut the broker down cleanly: its partitions get new leaders first, then the process "
+        "shutdown", ("d",), "shut down", "Shut the broker down cleanly: its partitions first get new leaders; then the process "
             "stops.", BROKER,
         refusals.cannot_shut_down, build=lambda s: (acts.Shutdown(_broker(s)),), effect=effect_texts.shut_down, footer=20,
     ),

@@ -38,7 +38,7 @@ def add_commands(commands: Any) -> None:
         "-o",
         "--output",
         metavar="DIR",
-        help="keep finished runs in this directory, and write the results to it: CSV, JSON, HTML, and scenarios of seeds that lose records",
+        help="keep finished runs in this directory, and write the results to it: CSV, JSON, HTML, and a scenario for each seed that loses records",
     )
     sweep.add_argument("--html", metavar="FILE", help="write the report to this file")
     add_spark_options(sweep)

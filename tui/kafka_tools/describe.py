@@ -34,7 +34,9 @@ def add_commands(commands: Any) -> None:
     describe.add_argument("--at", metavar="TIME", help="the virtual time, for example 12s; by default, the end")
     describe.add_argument("--release", metavar="R", help="the Kafka release to run, which also determines the output format")
     describe.add_argument(
-        "--topic", metavar="T", help="print only topics whose whole name matches this Java regular expression; a comma means |"
+        "--topic",
+        metavar="T",
+        help="print only topics whose whole name matches this Java regular expression, in which a comma has the same meaning as |",
     )
     for name in FILTERS:
         describe.add_argument(f"--{name}-partitions", action="store_true", help=f"print only {name} partitions, as kafka-topics does")

@@ -63,8 +63,8 @@ The symbols of partitions are in `STATUS_LOOKS`, and the symbols of the timeline
 
 STATES: Final = {
     PartitionStatus.OFFLINE: "No broker leads the partition: clients can neither read nor write.",
-    PartitionStatus.LEADER_UNAVAILABLE: "The elected leader is not serving clients: it is dead or paused, cut off from the "
-        "clients, or has not taken over yet.",
+    PartitionStatus.LEADER_UNAVAILABLE: "The elected leader is not serving clients: it is dead or paused, is cut off from "
+        "the clients, or has not taken over yet.",
     PartitionStatus.UNDER_MIN_ISR: "The ISR is smaller than min.insync.replicas: writes with acks=all are refused.",
     PartitionStatus.STALLED: "The leader serves clients, but a member of the ISR is not fetching. Nothing is committed, and writes with "
         "acks=all wait.",
@@ -134,8 +134,8 @@ def all_terms(release: Release, *, zookeeper: bool) -> tuple[Term, ...]:
         ),
         Term("unclean election", "unclean.leader.election.enable", _unclean(release, zookeeper)),
         Term("fencing", "", _fencing(zookeeper)),
-        Term("LSO", "last stable offset", "The offset up to which read_committed consumers read: the first record of the oldest open "
-            "transaction, or the high watermark. Without open transactions, the LSO equals the high watermark."),
+        Term("LSO", "last stable offset", "The offset up to which read_committed consumers read: the offset of the first record of the "
+            "oldest open transaction, but at most the high watermark. Without open transactions, the LSO equals the high watermark."),
         Term("truncation", "", _truncation(release)),
         Term("lost", "", "A record that was acknowledged to a producer or read by a consumer, and is no longer in the leader's log."),
         Term("exposed", "", "A committed record that an electable replica lacks."),
@@ -179,7 +179,8 @@ def _leader_epoch(release: Release) -> str:
     said = "A number that rises with each new leader of a partition. "
     if release.truncation:
         return (
-            said + "Logs record where each epoch starts, and a follower uses this to find where to truncate. In the columns, L3 is "
+            said
+            + "Logs record where each epoch starts, and a follower uses these offsets to find where to truncate. In the columns, L3 is "
             "leader epoch 3, and 0@0 is epoch 0 from offset 0."
         )
     return said + "In this release, logs do not record it, and followers truncate to their own high watermark."

@@ -17,7 +17,7 @@ _STOPPED: Final = {
 }
 
 
-_CANNOT_LEAD: Final = "can no longer lead, and leaves every ISR in which it is not the only member"
+_CANNOT_LEAD: Final = "can no longer lead and leaves every ISR in which it is not the only member"
 
 
 class BrokerStopped(Event, kind="broker-stopped", source="BrokerServer#shutdown", level=NOTABLE, words={"how": tuple(_STOPPED)}):

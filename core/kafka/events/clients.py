@@ -105,7 +105,7 @@ class BatchCompleted(Event, kind="batch-completed", source="RecordAccumulator#dr
     full: bool
 
     def sentence(self) -> str:
-        why = "because it is full" if self.full else f"{format_duration(self.waited_us)} after its first record"
+        why = "because it was full" if self.full else f"{format_duration(self.waited_us)} after its first record"
         return f"{self.producer} completed a batch of {records(self.records)} ({self.wire_bytes:,} bytes) for {self.tp} {why}"
 
 

@@ -61,7 +61,8 @@ class TopicDeletionDelayed(
     brokers: tuple[int, ...]
 
     def sentence(self) -> str:
-        return f"topic {self.topic} will be deleted when {brokers(self.brokers)} can delete the topic's replicas"
+        their = "its replicas" if len(self.brokers) == 1 else "their replicas"
+        return f"topic {self.topic} will be deleted when {brokers(self.brokers)} can delete {their}"
 
 
 class TopicRefused(Event, kind="topic-refused", source="ReplicationControlManager#createTopic", level=NOTABLE):

@@ -77,7 +77,7 @@ class AppendRefused(Event, kind="append-refused", source="Partition#appendRecord
     def sentence(self) -> str:
         why = (
             f", because the ISR {ids(self.isr)} is smaller than min.insync.replicas ({self.min_isr})"
-            if self.error == "NOT_ENOUGH_REPLICAS"
+            if self.error == "NOT_ENOUGH_REPLICAS" and len(self.isr) < self.min_isr
             else ""
         )
         return f"b{self.broker} refused {records(self.records)} from {self.producer} for {self.tp}: {self.error}{why}"

@@ -34,7 +34,8 @@ class ServiceEnded(Event, kind="service-ended", source="KafkaProducer#close", le
 
     def sentence(self) -> str:
         why = f" ({self.error})" if self.error else ""
-        return f"instance {self.instance} of {self.worker} {INSTANCE_ENDINGS[self.how]}{why} while it held {records(self.held)} in memory"
+        held = records(self.held) if self.held else "no records"
+        return f"instance {self.instance} of {self.worker} {INSTANCE_ENDINGS[self.how]}{why} while it held {held} in memory"
 
 
 class ServiceRewound(Event, kind="service-rewound", source="KafkaProducer#abortTransaction", level=NOTABLE):
@@ -83,14 +84,15 @@ class ServicePaused(HeldRecords, kind="service-paused", source="KafkaConsumer#pa
     """A worker paused a partition, because it holds the maximum number of records from this partition (`bound`)."""
 
     def sentence(self) -> str:
-        return f"{self.worker} pauses {self.tp}, because it holds {records(self.held)} from the partition (bound: {self.bound})"
+        return f"{self.worker} pauses {self.tp}, because it holds {records(self.held)} from the partition (bound: {self.bound:,})"
 
 
 class ServiceResumed(HeldRecords, kind="service-resumed", source="KafkaConsumer#resume"):
     """A worker resumed a partition, because it holds fewer records from this partition than the maximum (`bound`)."""
 
     def sentence(self) -> str:
-        return f"{self.worker} resumes {self.tp}, because it holds only {records(self.held)} from the partition (bound: {self.bound})"
+        held = f"only {records(self.held)}" if self.held else "no records"
+        return f"{self.worker} resumes {self.tp}, because it holds {held} from the partition (bound: {self.bound:,})"
 
 
 class DelayedForwarded(WorkerRecords, kind="delayed-forwarded", source="delay service"):

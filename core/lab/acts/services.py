@@ -12,17 +12,16 @@ from core.lab.acts.act import Act
 class StartDelayService(Act, word="delay-service", does="start a service that holds delayed records until they are due"):
     """Start a delay service for a topic. Each level has its own topic, such as `delay_topic_30s`, and its own worker, such as `delay-30s`.
 
-    A worker reads the topic of its level, holds the records in memory, and sends each record to `topic` when the record is due. By default,
-    a record is due when the delay of its level has passed since the record's timestamp. Levels are whole numbers with a unit. If the worker
-    holds `bound` records of a partition, it pauses the partition until it holds fewer than `resume-at`. Every `commit-every`, the worker
-    commits offsets: with `commit: done`, the lowest offset that it has not forwarded; with `commit: position`, the offset after the last
-    record that it has polled. If the service is `transactional`, the forwarded records and the offsets form one transaction. `queue` is
-    `priority` or `fifo`. `due-from` is the moment from which the delay is measured: `timestamp` or `read`. With `delays: record`, each
-    record has the delay that its producer asked for, instead of the delay of its level. With `tick`, a timing wheel rounds due times up to
-    a multiple of this time. With `crash-after`, each worker crashes when it has sent its first records but not handled the response
-    (`send`), when they are acknowledged (`forward`), or when it has committed offsets (`commit`). If the workers have ended, the act starts
-    new instances of the workers. `group` is the group of the workers; by default, the group has the name of the service. `config` contains
-    settings by their Kafka names, as for `init-transactions`.
+    A worker reads the topic of its level, holds the records in memory, and sends each record to `topic` when the record is due: at its
+    timestamp plus the level. Levels are whole numbers with a unit. If the worker holds `bound` records of a partition, it pauses the
+    partition until it holds fewer than `resume-at`. Every `commit-every`, the worker commits offsets: with `commit: done`, the offset of
+    the first record that it has not forwarded; with `commit: position`, the offset after the last record that it has polled. If the service
+    is `transactional`, the forwarded records and the offsets are one transaction. `queue` is `priority` or `fifo`. `due-from` is the moment
+    from which the delay is measured: `timestamp` or `read`. With `delays: record`, each record has the delay that its producer asked for,
+    instead of the delay of its level. With `tick`, a timing wheel rounds due times up to a multiple of this time. With `crash-after`, each
+    worker crashes when it has sent its first records but not handled the response (`send`), when they are acknowledged (`forward`), or when
+    it has committed offsets (`commit`). If the workers have ended, the act starts new instances of the workers. `group` is the group of the
+    workers; by default, the group has the name of the service. `config` contains settings by their Kafka names, as for `init-transactions`.
 
     With `instances: 2`, each level has the workers `delay-30s-1` and `delay-30s-2`. These workers are members of the group `delay-30s`,
     share the partitions of the topic, and take over the partitions of a worker that has left the group. Then `config` can also contain

@@ -146,8 +146,8 @@ class MySQLServer(Server):
         self.timer(self.write_time, "prepared", (write.request, write.row, client))
 
     def _prepared(self, about: tuple[int, Row, str]) -> None:
-        """Write a transaction to the binary log, send it, and commit it. The commit comes before or after the wait for replicas, or the
-        transaction does not wait for replicas.
+        """Write a transaction to the binary log, send it, and commit it. The settings determine whether the transaction waits for replicas,
+        and whether it is committed before or after this wait.
         """
         request, row, client = about
         self._numbers += 1

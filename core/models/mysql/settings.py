@@ -22,7 +22,7 @@ class MySQLSettings:
 
     Attributes:
         replicas: the number of replicas of the source.
-        semi_sync: rpl_semi_sync_source_enabled and rpl_semi_sync_replica_enabled on all servers.
+        semi_sync: whether rpl_semi_sync_source_enabled and rpl_semi_sync_replica_enabled are enabled on all servers.
         wait_point: rpl_semi_sync_source_wait_point.
         timeout: how long a commit waits before the source falls back to asynchronous replication, in µs (rpl_semi_sync_source_timeout).
         wait_for_replica_count: rpl_semi_sync_source_wait_for_replica_count.
@@ -30,15 +30,15 @@ class MySQLSettings:
         sync_binlog: 1 to sync the binary log at each commit, 0 to leave syncing to the operating system.
         os_flush: the interval at which the operating system writes its cache to disk, in µs.
         relay_log_recovery: whether a replica that restarts drops the transactions that it has received but not applied.
-        read_only: super_read_only on the replicas.
+        read_only: whether super_read_only is enabled on the replicas.
         auto_increment: whether the primary key of each row is the next number of its table. With AUTO_INCREMENT, the keys that two sources
             assign collide.
         net_timeout: replica_net_timeout, in µs, after which a replica considers a connection dead if nothing has arrived on it. The source
             sends a heartbeat after half of the timeout.
         connect_retry: SOURCE_CONNECT_RETRY, in µs.
         apply_time: how long a replica takes to apply a transaction, in µs. A replica applies transactions one after the other.
-        mariadb: whether servers behave like MariaDB. A MariaDB replica requests transactions from one position, not by a set of GTIDs. When
-            a replica restarts, it drops the transactions that it has received but not applied.
+        mariadb: whether servers behave like MariaDB. A MariaDB replica requests the transactions after one position, whereas a MySQL
+            replica sends a set of GTIDs. When a replica restarts, it drops the transactions that it has received but not applied.
     """
 
     replicas: int = 2

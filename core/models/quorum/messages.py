@@ -60,7 +60,8 @@ class Appended(NamedTuple):
     """The answer to a leader's entries or heartbeat.
 
     Attributes:
-        ok: whether the node accepted the message, which requires that its log contains the entry before the sent entries.
+        ok: whether the node accepted the message. The node accepts a message only if its log contains the entry that immediately precedes
+            the sent entries.
         stored: the last index up to which the log on disk equals the leader's; if not `ok`, the highest index that the leader can try next.
         round: the number of the round that the leader sent with its message.
     """

@@ -3,7 +3,7 @@
 - `quorum`: the leader asks a majority whether it still leads, and then answers (ReadIndex). The answer is never stale.
 - `lease`: the leader answers immediately while no other node can have been elected. The answer is never stale if all clocks run at the same
   rate.
-- `leader`: the leader answers immediately. If the leader does not know that it was replaced, it answers with stale data.
+- `leader`: the leader answers immediately. If the leader does not know that it has been replaced, it answers with stale data.
 - `local`: any node answers with what it knows to be committed. The answer can be stale, but is never dirty.
 - `uncommitted`: any node answers with everything in its log. The answer can be dirty (not committed).
 """
@@ -52,7 +52,7 @@ class WaitingRead(NamedTuple):
     """A read that waits until a majority has confirmed the leader.
 
     Attributes:
-        round: the number of the round of heartbeats that confirms the leader.
+        round: the number of the heartbeat round in which a majority confirms that the leader still leads.
     """
 
     read: Read

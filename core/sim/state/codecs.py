@@ -227,11 +227,11 @@ class AppendOnlyListCodec(Codec):
         each[:] = state[0][: state[1]]
 
     def restore(self, objects: list[FieldValue], states: list[State], former: list[State]) -> None:
-        """Restore append-only lists to the given states. The lists must only have grown since the states in `former` were recorded.
-        `former` can lack the states of the last objects.
+        """Restore append-only lists to the given states. Since the states in `former` were recorded, the lists must not have lost any
+        items. `former` can lack the states of the last objects.
 
-        If a state and the former state share a copy of the list, they are equal up to the shorter length. In this case, only the items
-        after the shorter length are written.
+        If a state and the former state share a copy of the list, the shorter one is a prefix of the longer one. In this case, only the
+        items after this prefix are written.
         """
         for each, (copy, length), (known, agreed) in zip(objects, states, chain(former, repeat((None, 0))), strict=False):
             start = min(agreed, length) if known is copy else 0

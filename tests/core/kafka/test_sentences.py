@@ -115,6 +115,16 @@ def test_a_producer_that_asks_for_no_acknowledgement_gets_none(acks: int, senten
     assert events.ProduceAcked("p", "t", 0, 7, 9, 2, acks, 5_000, 3).sentence() == sentence
 
 
+@pytest.mark.parametrize(
+    ("isr", "why"),
+    [((1,), ", because the ISR [1] is smaller than min.insync.replicas (2)"), ((1, 2), "")],
+)
+def test_a_leader_with_enough_replicas_is_not_said_to_lack_them(isr: tuple[int, ...], why: str) -> None:
+    """NOT_ENOUGH_REPLICAS also stands for a verification of a transactional batch that can be tried again (KIP-890)."""
+    sentence = events.AppendRefused(1, "t", 0, "p", 2, "NOT_ENOUGH_REPLICAS", isr, 2).sentence()
+    assert sentence == f"b1 refused 2 records from p for t-0: NOT_ENOUGH_REPLICAS{why}"
+
+
 def test_every_kind_says_what_it_said() -> None:
     """`python -m tests.core.kafka.sentence_samples` writes the samples again. Read the difference."""
     assert sentence_samples.text() == sentence_samples.FILE.read_text(encoding="utf-8")
