@@ -38,7 +38,7 @@ def _of_group(moment: Moment, group: str) -> Any:
 
 AUDIT_READINGS: Final = (
     Reading("audit-acked", (), NUMBER, "the number of distinct records that were acknowledged to producers, according to the audit", _acked, audits=True),
-    Reading("audit-lost", (), NUMBER, "the number of acknowledged records that no log contains any more, according to the audit", _lost, audits=True),
+    Reading("audit-lost", (), NUMBER, "the number of acknowledged records that are no longer in any log, according to the audit", _lost, audits=True),
     Reading("audit-passed", ("client",), NUMBER, "the number of distinct records that a consumer without a group has received, or that a delay "
         "service has forwarded, according to the audit", _of_client, audits=True),
     Reading("audit-dead-lettered", ("client",), NUMBER, "the number of distinct records that a delay service has sent to its dead-letter topic, "

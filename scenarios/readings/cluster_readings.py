@@ -64,8 +64,8 @@ CLUSTER_READINGS: Final = (
         _count(lambda view: is_under_min_isr(view, view.min_isr)),
     ),
     Reading(
-        "at-min-isr", (), NUMBER, "the number of partitions with a leader whose ISR has exactly the effective min.insync.replicas "
-            "(AtMinIsrPartitionCount)",
+        "at-min-isr", (), NUMBER, "the number of partitions with a leader whose ISR has exactly as many members as the effective "
+            "min.insync.replicas requires (AtMinIsrPartitionCount)",
         _count(lambda view: is_at_min_isr(view, view.min_isr)),
     ),
     Reading("controller-epoch", (), NUMBER, "the epoch of the active controller of a controller "
