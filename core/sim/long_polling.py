@@ -47,7 +47,7 @@ timers of all clients come before the messages of all polls.
 """
 
 NOT_YET: Final = -1
-"""A time that means that no request has left, or that none has arrived, since an elision began."""
+"""The value that stands for the time of the last request if no request has left, or none has arrived, since an elision began."""
 
 
 class Links(Protocol):

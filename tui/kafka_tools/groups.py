@@ -56,7 +56,9 @@ def add_commands(commands: Any) -> None:
     )
     groups.add_argument("--by-duration", metavar="PT1H", help="with --reset-offsets: go back by a duration")
     groups.add_argument("--from-file", metavar="FILE", help="with --reset-offsets: take the offsets from a file that --export printed")
-    groups.add_argument("--export", action="store_true", help="with --reset-offsets: print the new offsets as lines of a file")
+    groups.add_argument(
+        "--export", action="store_true", help="with --reset-offsets: print the new offsets in the format of a file for --from-file"
+    )
     groups.add_argument("--group", metavar="G", action="append", help="a group; repeat this option for several groups (since 2.4)")
     groups.add_argument("--all-groups", action="store_true", help="select all groups (since 2.4)")
     groups.add_argument("--offsets", action="store_true", help="with --describe: show the offsets and lags; this is the default")

@@ -60,7 +60,7 @@ class SemiSync:
         return self.on and not settings.wait_no_replica and self.known_replicas < settings.wait_for_replica_count
 
     def acknowledged(self) -> int:
-        """Return how many transactions at least `wait_for_replica_count` replicas have acknowledged."""
+        """Return the number of transactions that have been acknowledged by at least `wait_for_replica_count` replicas."""
         count = self.settings.wait_for_replica_count
         positions = sorted(self.acked.values(), reverse=True)
         return positions[count - 1] if len(positions) >= count else 0

@@ -351,7 +351,7 @@ class MySQLServer(Server):
     # --- what operators do --------------------------------------------------------------------------------------------
 
     def promote(self, *, drain: bool) -> None:
-        """Stop replicating and accept writes: if `drain` is set, after the relay log is applied; otherwise, immediately."""
+        """Stop replicating. Accept writes immediately or, if `drain` is set, after the relay log is applied."""
         self.emit(events.Promoted.kind, self.address, len(self.binlog) + len(self.relay_log) - self.applied, len(self.binlog))
         self.source = ""
         self.error = 0

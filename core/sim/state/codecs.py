@@ -21,8 +21,8 @@ from core.sim.state.append_only_list import AppendOnlyList
 from core.sim.state.fields import ATOMS, FieldValue, fields_of, final_of, is_frozen, outside, reader
 
 FEW: Final = 8
-"""The number of changed values of an object up to which all of them are visited. If more values have changed, those that the object already
-held at another place are skipped.
+"""If at most this number of an object's values have changed, all changed values are visited. If more values have changed, those that the
+object already held at another place are skipped.
 """
 
 State = tuple[FieldValue, ...]

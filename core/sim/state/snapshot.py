@@ -162,8 +162,8 @@ class Objects:
 
         Args:
             roots: the objects from which all other objects are found.
-            former: the objects that were found earlier from the same roots, with their states at the last snapshot, which are kept; None to
-                read all objects.
+            former: the objects that were found earlier from the same roots, with their states at the last snapshot. These states are kept.
+                None means that all objects are read.
         """
         self.roots = roots
         self._found: dict[type, list[object]] = {}
