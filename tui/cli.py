@@ -99,7 +99,7 @@ def parser_for(command: str) -> Parser:
     parser = Parser(
         prog="isrlab",
         description="A laboratory for Kafka's replication protocol: play with a cluster, run scenarios, and report on sessions.",
-        epilog="exit codes: 0 if all expectations held, 1 if an expectation failed, 2 if the input is invalid, 74 if stdout cannot be written",
+        epilog="exit codes: 0 if all expectations held, 1 if an expectation failed, 2 if the input is invalid, 74 if isrlab cannot write to stdout",
     )
     parser.add_argument("--version", action=Version, nargs=0, help="print the version and whether the engine is compiled")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)

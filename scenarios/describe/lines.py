@@ -124,7 +124,7 @@ class _Splitter:
         configs: the `Configs` column of `previous`, if the next line can continue this column.
         lone: a line that contains only `Topic: name`. The parser uses this line only if the next line continues it.
         above: the topic that was described last, with its line number; a row without a topic belongs to this topic.
-        nameless: the rows that omit the name of their topic. For each line that describes such a topic, by its line number, the value is
+        nameless: the rows that omit the name of their topic. The key is the number of the line that describes the topic, and the value is
             (line number of the first of these rows, topic, number of rows).
     """
 
@@ -173,7 +173,7 @@ class _Splitter:
                 if doubt:
                     self.note(number, doubt)
                 return
-        self.note(number, f"ignored, not a line of kafka-topics --describe: {shown(bare)}")
+        self.note(number, f"ignored because it is not a line of kafka-topics --describe: {shown(bare)}")
         self._forget()
 
     def _describes(self, number: int, text: str) -> bool:
@@ -194,7 +194,7 @@ class _Splitter:
         if len(columns) == 1:
             return False
         if self.above is None:
-            self.note(number, f"ignored, the row names no topic and there is no topic above it: {shown(text.strip())}")
+            self.note(number, f"ignored because the row names no topic, and no topic is above it: {shown(text.strip())}")
             self._forget()
             return True
         topic, line = self.above
@@ -230,7 +230,7 @@ class _Splitter:
 
     def _drop_lone(self) -> None:
         if self.lone is not None:
-            self.note(self.lone.line, f"ignored, the line does not describe the topic: {shown(self.lone.columns[0][1])}")
+            self.note(self.lone.line, f"ignored because the line does not describe the topic: {shown(self.lone.columns[0][1])}")
             self.lone = self.previous = None
 
     def _forget(self) -> None:
@@ -310,13 +310,13 @@ class _OpenConfigs:
             if not whole:
                 if "=" in piece.partition(",")[0]:
                     return None
-                doubt = f"read as a continuation of the last value of the Configs at line {self.of_line.line}: {shown(piece)}"
+                doubt = f"read as a continuation of the last value in the Configs column on line {self.of_line.line}: {shown(piece)}"
         elif not piece.startswith(","):
             if whole and self.tail_has_value:
                 glue = ","
-                doubt = f"read as another setting of the Configs at line {self.of_line.line}, although there is no comma before it: {shown(piece)}"
+                doubt = f"read as another setting in the Configs column on line {self.of_line.line}, although there is no comma before it: {shown(piece)}"
             else:
-                doubt = f"read as a continuation of the Configs at line {self.of_line.line}: {shown(piece)}"
+                doubt = f"read as a continuation of the Configs column on line {self.of_line.line}: {shown(piece)}"
         self.of_line.wrapped.append(glue + piece)
         self.empty = False
         self.after_comma = piece.endswith(",")

@@ -44,7 +44,7 @@ def parse_describe(text: str, source: str = "<stdin>") -> DescribeImport:
     are missing, a note lists the gaps.
 
     Raises:
-        DescribeError: the pasted text has no describe line, a truncated line, a number out of range, or a contradiction.
+        DescribeError: the pasted text has no describe line, or it contains a truncated line, a number out of range, or a contradiction.
     """
     return _Reader(source).read(text)
 
@@ -148,7 +148,7 @@ class _Reader:
     def _config(self, text: str, line: int) -> tuple[tuple[str, str], ...]:
         settings, strays = split_settings(text)
         for stray in strays:
-            self._note(line, f"ignored in Configs, not name=value: {shown(stray)}")
+            self._note(line, f"ignored in Configs because it does not have the form name=value: {shown(stray)}")
         if text.endswith(","):
             self._note(line, "Configs ends with a comma: the settings after it are missing")
         kept: dict[str, str] = {}

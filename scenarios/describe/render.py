@@ -1,6 +1,6 @@
 """Prints topics byte for byte as `kafka-topics --describe` prints them in a given release, with its filters.
 
-Kafka source: `TopicCommand.TopicDescription#printDescription`, `TopicCommand.PartitionDescription#printDescription` and
+Kafka source: `TopicCommand.TopicDescription#printDescription`, `TopicCommand.PartitionDescription#printDescription`, and
 `TopicCommand.DescribeOptions`. If a filter is given, the summary lines are omitted. If several filters are given, a row is printed if it
 matches at least one of them. `core.kafka.health` defines the filters.
 """
@@ -31,7 +31,7 @@ def render_describe(
     """Return the output of `kafka-topics --describe` in the format of a release. Each line ends with a newline.
 
     Args:
-        topics: the topics in the order to print; a topic that was read without a summary line is printed without a summary line.
+        topics: the topics, in the order in which they are printed; a topic that was read without a summary line is printed without one.
         release: the release whose `describe_*` columns select the format.
         under_replicated: the option `--under-replicated-partitions`.
         unavailable: the option `--unavailable-partitions`.

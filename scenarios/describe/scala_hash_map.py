@@ -23,7 +23,7 @@ def scala_hash_order(keys: Iterable[T], hash_of: Callable[[T], int]) -> list[T]:
     """Return keys in the order in which a Scala map iterates over them. `keys` must be in insertion order, without duplicates.
 
     Args:
-        keys: the keys.
+        keys: the keys to put in order.
         hash_of: the function that returns the `hashCode` of a key, as an unsigned 32-bit number.
     """
     inserted = list(keys)
@@ -51,7 +51,7 @@ def scala_table_order(keys: Iterable[T], hash_of: Callable[[T], int]) -> list[T]
     """Return keys in the order of a mutable map (`scala.collection.mutable.HashMap`): by bucket, and by hash within a bucket.
 
     Args:
-        keys: the keys.
+        keys: the keys to put in order.
         hash_of: the function that returns the `hashCode` of a key, as an unsigned 32-bit number.
     """
     inserted = list(keys)

@@ -90,7 +90,7 @@ def _as_python(pattern: str) -> str:
         if kind == "foreign" and (text != "&&" or depth):
             if text == "(?P":
                 raise re.error("Java writes named groups as (?<name>...)")
-            raise ValueError(f"{pattern}: isrlab does not support '{text}' of Java's regular expressions")
+            raise ValueError(f"{pattern}: isrlab does not support '{text}' in Java regular expressions")
         if kind == "quoted":
             parts.append(re.escape(token[kind]))
         elif kind in ("is", "isnot"):
@@ -102,7 +102,7 @@ def _as_python(pattern: str) -> str:
         elif kind == "end":
             parts.append(r"\Z")
         elif kind == "set" and depth:
-            raise ValueError(f"{pattern}: isrlab does not support a set within a set of Java's regular expressions")
+            raise ValueError(f"{pattern}: isrlab does not support nested character classes in Java regular expressions")
         else:
             depth += (kind == "set") - (text == "]" and depth > 0)
             parts.append(text)
@@ -112,7 +112,7 @@ def _as_python(pattern: str) -> str:
 def _class(pattern: str, name: str, *, negated: bool, inside: bool) -> str:
     ranges = _CLASSES.get(name)
     if ranges is None or (negated and inside):
-        raise ValueError(f"{pattern}: isrlab does not support the character class {name} of Java's regular expressions")
+        raise ValueError(f"{pattern}: isrlab does not support the character class {name} in Java regular expressions")
     return ranges if inside else f"[{'^' * negated}{ranges}]"
 
 

@@ -161,7 +161,7 @@ def _broker_notes(rows: list[DescribedPartition], mentioned: list[int], up: froz
         elif broker in offline:
             yield f"broker {broker} is down at the start: its replicas are Offline"
         elif broker in in_some_isr:
-            yield f"broker {broker} is down at the start: it leads no partition, and is only in the Isr of partitions without a leader"
+            yield f"broker {broker} is down at the start: it leads no partition, and is in the Isr only of partitions without a leader"
         else:
             yield f"broker {broker} is down at the start: it leads no partition and is in no Isr"
     if not up:

@@ -19,7 +19,7 @@ from core.kafka.log.segment_files import LOG, OFFSET_INDEX, PRODUCER_SNAPSHOT, T
 from core.sim.units import US_PER_MS
 from scenarios.errors import InputError
 
-OMITTED: Final = "The laboratory has no CRCs and no contents of records, so crc, isvalid, key, and payload are omitted."
+OMITTED: Final = "The laboratory stores neither CRCs nor the contents of records, so crc, isvalid, key, and payload are omitted."
 """The note that lists the fields that the dump omits."""
 
 SUFFIXES: Final = (LOG, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, PRODUCER_SNAPSHOT)

@@ -257,7 +257,7 @@ def _joins(spec: ClusterSpec, groups: Sequence[Group], release: Release, notes: 
                 continue
             yield _join(group, member, topics[member.member_id], assignors, release)
     if renamed:
-        notes.append(f"clients whose names are taken or not valid here have other names: {_some(renamed)}")
+        notes.append(f"clients whose names are already taken or not valid in isrlab have new names: {_some(renamed)}")
 
 
 def _client_name(member: Member, taken: set[str], renamed: list[str]) -> str:

@@ -1,7 +1,7 @@
 """Parses the output of `kafka-consumer-groups --describe` from any release, as people copy it from terminals, web pages, and tickets.
 
-The text can contain several groups and several views: offsets, `--members`, `--state`, each with or without `--verbose`. A note reports
-each line that cannot be used. The parsing time is linear in the length of the pasted text.
+The text can contain several groups and several views (offsets, `--members`, and `--state`), each with or without `--verbose`. A note
+reports each line that cannot be used. The parsing time is linear in the length of the pasted text.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class _Reader:
                 found_row = True
                 self._row(table, cells, number)
             else:
-                self._note(number, f"ignored, not a line of kafka-consumer-groups --describe: {shown(bare)}")
+                self._note(number, f"ignored because it is not a line of kafka-consumer-groups --describe: {shown(bare)}")
         if not found_row:
             what = "this text contains no rows from the output of kafka-consumer-groups --describe" if text.strip() else "the text is empty"
             raise GroupsError(f"{source}:1: {what}; paste the whole output of the tool, including the header line")
@@ -163,7 +163,9 @@ class _Reader:
         offset, end, lag, epoch = (_number(cells.get(title, "-")) for title in ("CURRENT-OFFSET", "LOG-END-OFFSET", "LAG", "LEADER-EPOCH"))
         largest = max(offset or 0, end or 0)
         if largest > MAX_OFFSET or number >= 2**31:
-            self._note(line, f"the row is ignored: offsets here are at most {MAX_OFFSET:,}, and partition numbers are below 2,147,483,648")
+            self._note(
+                line, f"the row is ignored because isrlab accepts offsets up to {MAX_OFFSET:,} and partition numbers below 2,147,483,648"
+            )
             return
         tp = TopicPartition(cells["TOPIC"], number)
         if offset is not None and end is not None and lag is not None and end - offset != lag:
@@ -172,7 +174,7 @@ class _Reader:
         if offset is not None and offset >= 0:
             known = group.offsets.get(tp)
             if known is not None and known.offset != offset:
-                self._note(line, f"{tp} has another CURRENT-OFFSET in an earlier row, {known.offset}; the earlier row is ignored")
+                self._note(line, f"{tp} has a different CURRENT-OFFSET in an earlier row, {known.offset}; the earlier row is ignored")
             wrong = epoch is None or not 0 <= epoch <= MAX_LEADER_EPOCH
             kept = known.leader_epoch if known is not None and known.offset == offset else NO_EPOCH
             group.offsets[tp] = Committed(offset, kept if wrong or epoch is None else epoch)
@@ -194,7 +196,7 @@ class _Reader:
         if other == owner:
             member.partitions[tp] = None
         else:
-            self._note(line, f"{tp} has another owner in an earlier row, {shown(other)}; the later row is ignored")
+            self._note(line, f"{tp} has a different owner in an earlier row, {shown(other)}; the later row is ignored")
 
     def _known_member(self, group: _GroupDraft, member_id: str, line: int) -> _MemberDraft | None:
         if member_id not in group.members:
@@ -234,7 +236,7 @@ class _Reader:
         else:
             parts = [(found[1], found[2]) for found in _ASSIGNED.finditer(text)]
             if ", ".join(f"{topic}({numbers})" for topic, numbers in parts) != text:
-                self._note(line, f"ignored, not an assignment: {shown(text)}")
+                self._note(line, f"ignored because it is not an assignment: {shown(text)}")
                 return []
         tps: list[TopicPartition] = []
         for topic, numbers in parts:

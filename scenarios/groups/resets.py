@@ -97,7 +97,7 @@ def new_offset(group: Group, tp: TopicPartition, brokers: Brokers, target: Targe
 
 
 def export(groups: Sequence[tuple[str, dict[TopicPartition, int]]], *, several: bool) -> str:
-    """Return the lines of `--export`: topic, partition, and offset, after the group if there are several groups."""
+    """Return the lines of `--export`: topic, partition, and offset, preceded by the group if there are several groups."""
     lines = [
         f"{name + ',' if several else ''}{tp.topic},{tp.partition},{offset}\n" for name, offsets in groups for tp, offset in offsets.items()
     ]

@@ -25,7 +25,8 @@ def subscriptions(
         assignors: the assignors that the imported output names; if empty, the default of the release is used.
         counts: the number of partitions of each topic.
         release: the release under which the group is to run.
-        notes: the list to which the function adds a note if the assignor assigns other partitions than the imported output shows.
+        notes: the list to which the function adds a note if the assignor assigns partitions other than those that the imported output
+            shows.
     """
     owned = {tp.topic for member in group.members for tp in member.assignment}
     shared = tuple(sorted(owned or {tp.topic for tp in group.offsets}))
@@ -38,7 +39,7 @@ def subscriptions(
         if name not in ASSIGNORS or _assigns_the_same(group.members, topics, name, counts, release):
             return topics
     notes.append(
-        f"the members of group {shown(group.name)} can get different partitions than in the imported output, "
+        f"the members of group {shown(group.name)} can get partitions other than those in the imported output,  "
         f"because assignor {name} assigns all partitions again when they join"
     )
     return everything

@@ -153,8 +153,8 @@ def table_of(line: str) -> Table | None:
 
 
 def coordinator_of(cell: str) -> tuple[str, int]:
-    """Return the address and the broker ID that a cell of the column `COORDINATOR (ID)` contains; an empty address and -1 if the cell has
-    another form.
+    """Return the address and the broker ID that a cell of the column `COORDINATOR (ID)` contains; an empty address and -1 if the cell has a
+    different form.
     """
     found = _COORDINATOR.fullmatch(cell)
     return ("", -1) if found is None else (found[1], int(found[2]))

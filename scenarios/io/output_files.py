@@ -144,7 +144,7 @@ class OutputFile:
         self._part = None
 
     def _keep_before(self) -> None:
-        """If the file system supports hard links, keep the file that is about to be replaced as a hard link."""
+        """If the file system supports hard links, keep a hard link to the file that is about to be replaced."""
         self._revocable = not os.path.exists(self._target)
         if not self._revocable:
             before = os.path.join(os.path.dirname(self._target), f".isrlab-{os.getpid()}-{next(_numbers)}.part")
@@ -321,7 +321,7 @@ def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str
     """Before the command starts, reject output files that cannot be written, that are also inputs, or that two options name.
 
     Args:
-        outputs: the name of the output file that each option gives: None for no file, `-` for stdout.
+        outputs: the name of the output file that each option gives; None for no file, `-` for stdout.
         inputs: the files that the command reads.
 
     Raises:

@@ -28,7 +28,7 @@ class OutputLost(Exception):
     """
 
     def __init__(self, wrong: OSError | ValueError) -> None:
-        super().__init__(f"stdout cannot be written: {(isinstance(wrong, OSError) and wrong.strerror) or wrong}")
+        super().__init__(f"cannot write to stdout: {(isinstance(wrong, OSError) and wrong.strerror) or wrong}")
         self.reader_left = isinstance(wrong, BrokenPipeError)
 
 

@@ -83,7 +83,7 @@ SERVICE_WORDS: Final[dict[str, tuple[str, ...]]] = {
     "count_tries": ("after", "before"),
     "dlt_strategy": ("always-retry", "fail"),
 }
-"""The accepted words for those fields of acts on services that accept other words than in `WORDS`."""
+"""The accepted words for those fields of acts on services that accept words other than those in `WORDS`."""
 
 NAMES: Final = "tuple[str, ...]"
 """The type of a list of names. If the list has only one name, a script can write that name without brackets."""

@@ -160,7 +160,7 @@ def _read_brokers(node: Node, dirs: int) -> tuple[BrokerSpec, ...]:
         count = as_int(node, 1, MAX_BROKERS)
         return tuple(BrokerSpec(broker, log_dirs=dirs) for broker in range(1, count + 1))
     if not node.nodes:
-        raise node.error("there is no broker", "a cluster needs at least one broker")
+        raise node.error("the list of brokers is empty", "a cluster needs at least one broker")
     if len(node.nodes) > MAX_BROKERS:
         raise node.error(f"{len(node.nodes):,} brokers", f"use at most {MAX_BROKERS:,}")
     brokers: dict[int, BrokerSpec] = {}
@@ -270,7 +270,7 @@ def _read_topic_fields(fields: Fields, name: str) -> TopicSpec:
     if assignment and partitions is not None and not imported and count != len(assignment):
         raise fields.values["partitions"].error(f"{count} partitions, but 'replicas' places {len(assignment)}", "omit 'partitions'")
     if (imported or replicas is not None) and not assignment:
-        raise fields.error("the topic has no partitions", "a topic has at least one partition")
+        raise fields.error("the topic has no partitions", "a topic needs at least one partition")
     if assignment:
         count = len(assignment)
         placed_factor = len(assignment[0].replicas)
@@ -351,7 +351,7 @@ def _check_placement(cluster: Fields, spec: ClusterSpec, recorded: bool) -> None
 
 def _check_partition(node: Node, partition: PartitionSpec, known: set[int], up: set[int] | None) -> None:
     if not partition.replicas:
-        raise node.error("there are no replicas", "a partition has at least one replica")
+        raise node.error("there are no replicas", "a partition needs at least one replica")
     if len(set(partition.replicas)) < len(partition.replicas):
         raise node.error("a broker appears twice among the replicas", "each replica needs a different broker")
     for replica in partition.replicas:
@@ -359,7 +359,7 @@ def _check_partition(node: Node, partition: PartitionSpec, known: set[int], up: 
             raise node.error(f"broker {replica} is not in the cluster", f"the brokers are {_some(known)}")
     for member in partition.isr or ():
         if member not in partition.replicas:
-            raise node.error(f"broker {member} is in the ISR but not among the replicas", "the ISR is a subset of the replicas")
+            raise node.error(f"broker {member} is in the ISR but not among the replicas", "the ISR must be a subset of the replicas")
     leader = partition.leader
     if leader is not None and leader != NO_LEADER and leader not in partition.replicas:
         raise node.error(f"the leader, broker {leader}, is not among the replicas", "the leader must be one of the replicas, or 'none'")

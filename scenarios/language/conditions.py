@@ -30,7 +30,7 @@ from scenarios.readings.reading import BOOL, DURATION, EPOCHS, IDS, ROW, Moment,
 OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
-"""The function of each comparison operator."""
+"""The function that implements each comparison operator."""
 
 
 @attrs.frozen(repr=False)

@@ -1,7 +1,7 @@
 """Reads the groups that exist at the start, with their committed offsets.
 
-In `{billing: {orders-0: 1200, orders-1: {offset: 900, leader-epoch: 3}}}`, group billing has committed offset 1200 for orders-0, and offset
-900 with leader epoch 3 for orders-1.
+In `{billing: {orders-0: 1200, orders-1: {offset: 900, leader-epoch: 3}}}`, the group `billing` has committed the offset 1200 for orders-0,
+and the offset 900 with the leader epoch 3 for orders-1.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ D = TypeVar("D")
 
 @attrs.define(eq=False)
 class Document:
-    """The name of the file that is read, and the mistakes found so far."""
+    """The name of the file that is being read, and the mistakes found so far."""
 
     source: str
     mistakes: list[ScriptError] = attrs.Factory(list)

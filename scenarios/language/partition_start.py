@@ -1,8 +1,8 @@
 """Reads the initial state of a partition: its replicas, ISR, and leader, and optionally a leader epoch and logs copied from a real cluster.
 
-`{replicas: [1, 2, 3], isr: [1, 2], leader: 1, leader-epoch: 7, leo: 60, hw: 60, epochs: [[0, 0], [7, 40]], logs: {3: {leo: 50, hw: 45,
-epochs: [[0, 0]]}}}`: `leo`, `hw`, `log-start`, and `epochs` apply to every replica. `logs` overrides `leo`, `hw`, `log-start`, and `epochs`
-for the replicas on the brokers that it names.
+For example, in `{replicas: [1, 2, 3], isr: [1, 2], leader: 1, leader-epoch: 7, leo: 60, hw: 60, epochs: [[0, 0], [7, 40]],
+logs: {3: {leo: 50, hw: 45, epochs: [[0, 0]]}}}`, the values of `leo`, `hw`, `log-start`, and `epochs` apply to every replica. `logs`
+overrides these values for the replicas on the brokers that it names.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ class Scenario:
     """A loaded script.
 
     `cluster_place` is the position of the `cluster` field in the file. Errors that are found only when the scenario runs point to this
-    position. `without` contains the guards that are switched off in every run. Each name in `releases` also lists the guards in `without`.
+    position. `without` contains the guards that are switched off in every run. Each name in `releases` also lists these guards.
     """
 
     name: str
@@ -207,7 +207,7 @@ def read_root(root: Fields, source: str) -> Scenario:
 def _scenario_name(node: Node) -> str:
     text = as_text(node, "write a short name, for example unclean-election-on")
     if len(text) > 80 or not all(char.isalnum() or char in "-_." for char in text):
-        raise node.error(f"'{shortened(text)}' is not a scenario name", "use letters, digits, and dashes, at most 80")
+        raise node.error(f"'{shortened(text)}' is not a scenario name", "use at most 80 letters, digits, and dashes")
     return text
 
 
@@ -334,7 +334,9 @@ class _StepReader:
 
     def _read_acts(self, words: list[str], node: Fields) -> tuple[Act, ...]:
         if len(words) > 1 and all(word in ACTS for word in words):
-            raise node.key_error(words[1], f"the step has a second act, '{words[1]}'", "a step has one act; write another step")
+            raise node.key_error(
+                words[1], f"the step has a second act, '{words[1]}'", "a step can have only one act, so write a separate step"
+            )
         return read_acts(self.word, node.values[self.word])
 
     def check_pace(self, pace: Pace, node: Fields) -> Pace:
@@ -353,7 +355,7 @@ class _StepReader:
                     "the act has both a topic and a broker", "a setting applies to a topic or to a broker, not to both"
                 )
             if isinstance(act, (Produce, Load)) and act.idempotence and act.acks != "all":
-                raise self._inside(value, "acks").error("an idempotent producer needs acks all", "omit 'acks' or 'idempotence'")
+                raise self._inside(value, "acks").error("an idempotent producer requires acks=all", "omit 'acks' or 'idempotence'")
             if (
                 not isinstance(act, (Produce, Load, InitTransactions, StartProcess, StartDelayService, Consume, JoinGroup))
                 or not act.config
@@ -387,12 +389,12 @@ class _StepReader:
             topic = getattr(act, field, None)
             if topic is not None and topic not in names.topics:
                 raise self._inside(value, field).error(
-                    f"unknown topic '{shortened(topic)}'", did_you_mean(topic, names.topics) or "the cluster has no topic"
+                    f"unknown topic '{shortened(topic)}'", did_you_mean(topic, names.topics) or "the cluster has no topics"
                 )
         for topic in getattr(act, "topics", ()):
             if topic not in names.topics:
                 raise self._inside(value, "topics").error(
-                    f"unknown topic '{shortened(topic)}'", did_you_mean(topic, names.topics) or "the cluster has no topic"
+                    f"unknown topic '{shortened(topic)}'", did_you_mean(topic, names.topics) or "the cluster has no topics"
                 )
         number = getattr(act, "partition", None)
         if isinstance(number, int) and getattr(act, "topic", None) is not None:
@@ -452,7 +454,7 @@ class _StepReader:
             when = [word for word in ("at", "wait", "until") if node.get(word) is not None]
             if len(when) > 1:
                 raise node.key_error(
-                    when[1], f"the step has both '{when[0]}' and '{when[1]}'", "a step has only one of at, wait, and until"
+                    when[1], f"the step has both '{when[0]}' and '{when[1]}'", "a step can have only one of 'at', 'wait', and 'until'"
                 )
             if node.get("within") is not None and until is None:
                 raise node.key_error("within", "'within' requires 'until'", "write until: <condition>")
@@ -460,7 +462,7 @@ class _StepReader:
                 if self.pace is Pace.BY_HAND and present is not None:
                     raise node.key_error(word, f"'{word}' is not allowed at pace by-hand", "at this pace, time advances only with 'wait'")
             if not when and self.empty and expect is None and note is None:
-                raise node.error("the step is empty", "write at, wait, until, an act, or expect")
+                raise node.error("the step is empty", "write 'at', 'wait', 'until', an act, or 'expect'")
             meant = node.read("under", read_under, ALWAYS)
             said = node.read("note", as_text, "")
             return Step(
@@ -477,14 +479,16 @@ class _StepReader:
 
 
 def releases_of(scenario: Scenario, wanted: Sequence[Release]) -> tuple[Release, ...]:
-    """Return the requested releases or, if there are none, the scenario's releases. The scenario's guards in `without` are switched off."""
+    """Return the requested releases or, if there are none, the scenario's releases. The guards that the scenario's `without` lists are
+    switched off.
+    """
     if wanted:
         return tuple(release_without(release.name, scenario.without) for release in wanted)
     return tuple(release_named(name) for name in scenario.releases)
 
 
 def release_without(name: str, guards: Sequence[str]) -> Release:
-    """Return a release by name, with the guards in `without` also switched off."""
+    """Return a release by name, with the given guards also switched off."""
     release = release_named(name)
     off = [guard for guard in guards if release.has(guard)]
     return release.without(off) if off else release

@@ -1,4 +1,4 @@
-"""Writes SCRIPTS.md, the reference of the script language, from the code: `python -m scenarios.language.script_doc`.
+"""Writes SCRIPTS.md, the reference for the script language, from the code: `python -m scenarios.language.script_doc`.
 
 A test checks that the file is up to date.
 """
@@ -99,8 +99,8 @@ A topic has `partitions` and `replication-factor`, or `replicas` (the brokers of
 `config` and `topic-id`.
 
 To start from the state of a real cluster, a partition in the list `partitions` can also have `leader-epoch` and, for all its replicas,
-`leo`, `hw`, `log-start`, and `epochs` (the entries of leader-epoch-checkpoint). If a broker's log has other values,
-`logs` lists them by broker:
+`leo`, `hw`, `log-start`, and `epochs` (the entries of leader-epoch-checkpoint). If a broker's log has different
+values, `logs` lists them by broker, for example:
 `{{replicas: [1, 2, 3], isr: [1, 2], leader: 1, leader-epoch: 7, leo: 60, epochs: [[0, 0], [7, 40]], logs: {{3: {{leo: 50, hw: 45, epochs: [[0, 0]]}}}}}}`.
 By default, the HW equals the LEO, and all records belong to the current leader epoch. isrlab treats the records below the leader's HW as
 acknowledged.
@@ -120,7 +120,7 @@ limits an expectation to some releases. A table has partitions (`orders-0: {{lea
 (`1: 15/4` is LEO/HW on broker 1, or `1: {{leo: 15, epochs: [[0, 0]]}}`), brokers (`b2: {{state: stopped}}`), clients
 (`app: {{failed: 0}}`), and counts (`lost: 0`). For comparisons other than equality, write a string such as `"<= 5"`.
 
-**Conditions.** A condition consists of comparisons (`== != < <= > >=`) of readings with values or other readings. Join comparisons with
+**Conditions.** A condition consists of comparisons (`== != < <= > >=`) of readings with values or other readings. Combine comparisons with
 `and`, `or`, `not`, and parentheses. `[1, 2]` is a set of brokers. If you compare a set with a number, the condition uses the size of the
 set. A condition on events has one of the forms `happened KIND {{column=value, ...}}`, `never KIND {{...}}`, `count KIND {{...}} == 2`, and
 `order [KIND {{...}}, KIND]`. EVENTLOG.md lists the kinds of events and their columns. `partition=orders-0` sets both the topic and the

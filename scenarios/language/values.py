@@ -192,7 +192,7 @@ def as_client_name(node: Node) -> str:
     if not _CLIENT_NAME.fullmatch(text) or text in ("controller", "zookeeper"):
         raise node.error(
             f"{node.what()} is not a client name",
-            "a client's name starts with a letter, and differs from the names of brokers and of the controller",
+            "a client's name must start with a letter, and must differ from the names of the brokers and the controller",
         )
     return text
 

@@ -21,7 +21,7 @@ _HEAD: Final = f"""# The event log, version {VERSION}
 <!-- Written by `python -m scenarios.logs.event_log_doc` from core/kafka/events. -->
 
 The log of a session is a JSON Lines file in UTF-8, with one object per line. Each line ends with a newline. `isrlab run --log FILE` and
-`isrlab play --log FILE` write the log while the session runs. The log is flushed at least once per {FLUSH_SECONDS:g} s of wall time.
+`isrlab play --log FILE` write the log while the session runs. The log is flushed at intervals of at most {FLUSH_SECONDS:g} s of wall time.
 
 **Line 1, the header**
 
@@ -48,13 +48,13 @@ The log of a session is a JSON Lines file in UTF-8, with one object per line. Ea
 Columns with the same name have the same type in all kinds, so all events fit into one wide table. Offsets have the same meaning as in
 Kafka, and `to_offset` is exclusive. An id or epoch of -1 means that there is none. `acks` is -1 for all.
 
-**Units and nulls.** Columns that end in `_us` are in µs, and columns that end in `_ppm` are in parts per million. `bytes` is in bytes.
+**Units and nulls.** Columns that end in `_us` are in µs, and columns that end in `_ppm` are in parts per million. Sizes, such as `bytes`, are in bytes.
 Offsets, `records`, `partitions`, and other counts are numbers. Numbers are signed 64-bit integers. No column of a kind is ever null or
 missing. If a column does not apply, a string is empty, a list is `[]`, and a number is -1 or 0, depending on the kind. In the header, only
 `scenario` can be null.
 
 **The last line** of a log that was closed is `{{"end": true, "t": 12000000, "events": 345}}`. If the end line is missing, the process was
-killed. If the last line has no newline and is not a complete object, the process was killed while it wrote this line. All commands report
+killed. If the last line has no newline and is not a complete object, the process was killed while it was writing this line. All commands report
 an incomplete last line and skip it. Any other malformed line is an error.
 
 **Compression.** If the file name ends in `.zst`, the log is a sequence of Zstandard frames, one per flush. After decompression

@@ -122,7 +122,7 @@ class Probe:
 
 @attrs.frozen
 class Destroy:
-    """Kill a server's process, and lose the server's machine with all of its data. Nothing can start the server again."""
+    """Kill a server's process, and destroy the server's machine with all of its data. Nothing can start the server again."""
 
     word: ClassVar[str] = "destroy"
     server: str

@@ -209,7 +209,9 @@ def _step(node: Node, names: Names) -> Step:
     fields.only(*_STEP_WORDS, *ACTS)
     when = [word for word in ("at", "wait", "until") if fields.get(word) is not None]
     if len(when) > 1:
-        raise fields.key_error(when[1], f"the step has both '{when[0]}' and '{when[1]}'", "a step has only one of at, wait, and until")
+        raise fields.key_error(
+            when[1], f"the step has both '{when[0]}' and '{when[1]}'", "a step can have only one of 'at', 'wait', and 'until'"
+        )
     acts: list[ScriptAct] = []
     with node.document.together():
         for word, value in fields.values.items():

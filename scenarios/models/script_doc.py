@@ -1,4 +1,4 @@
-"""Writes MODEL_SCRIPTS.md, the reference of scripts for other replication models.
+"""Writes MODEL_SCRIPTS.md, the reference for scripts for other replication models.
 
 python -m scenarios.models.script_doc
 """

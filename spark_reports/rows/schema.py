@@ -53,7 +53,7 @@ def event_columns() -> dict[str, str]:
     """Return all columns of all event kinds with their declared types, in the order of declaration.
 
     Raises:
-        TypeError: two kinds declare a column of the same name with different types.
+        TypeError: two kinds declare a column with the same name but different types.
     """
     columns: dict[str, str] = {}
     for event in EVENTS:

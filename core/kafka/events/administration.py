@@ -17,7 +17,7 @@ class Acted(Event, kind="act", level=NOTABLE):
 
 
 class SettingChanged(Event, kind="setting-changed", source="DynamicBrokerConfig, KIP-226", level=NOTABLE):
-    """A new value of a setting took effect. `subject` is the broker or topic; it is empty for the whole cluster."""
+    """A new value of a setting took effect. `subject` is the broker or topic, or empty if the setting applies to the whole cluster."""
 
     name: str
     subject: str

@@ -88,7 +88,7 @@ class MemberReconciled(
 
 
 class ConsumerGroupStateChanged(Event, kind="group-state", source="ConsumerGroup#maybeUpdateGroupState", level=NOTABLE):
-    """The state of a group changed, or the group became stable at a different epoch."""
+    """The state of a group changed, or the epoch of a group increased while the group remained stable."""
 
     broker: int
     group: str

@@ -127,7 +127,7 @@ class RecordsTried(WorkerRecords, kind="records-tried", source="retry service"):
 
 
 class DeadLettered(WorkerRecords, kind="dead-lettered", source="DeadLetterPublishingRecoverer", level=NOTABLE):
-    """The dead-letter topic received records that failed in every try or that their destination topic never accepts. The offsets are those
+    """The dead-letter topic received records that failed on every try or that their destination topic never accepts. The offsets are those
     at which the application originally produced the records.
     """
 

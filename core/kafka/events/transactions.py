@@ -35,7 +35,7 @@ class CoordinatorUnloaded(Event, kind="coordinator-unloaded", source="Transactio
 
 
 class TransactionStateChanged(Event, kind="transaction-state", source="TransactionMetadata#completeTransitionTo", level=NOTABLE):
-    """The state of a transactional ID changed, because the coordinator's record in `__transaction_state` was committed."""
+    """A transactional ID entered a different state, because the coordinator's record in `__transaction_state` was committed."""
 
     broker: int
     transactional_id: str

@@ -57,7 +57,7 @@ def test_what_the_texts_say() -> None:
 def test_a_line_that_repeats_a_column_continues_nothing() -> None:
     imported = parse_describe(HEAD + "\n" + ROW + "  Isr: 1,2\n", "f")
     assert imported.topics[0].rows[0].isr == (1,)
-    assert imported.notes == ("f:3: ignored, not a line of kafka-topics --describe: 'Isr: 1,2'",)
+    assert imported.notes == ("f:3: ignored because it is not a line of kafka-topics --describe: 'Isr: 1,2'",)
 
 
 def indented(text: str) -> str:
@@ -149,28 +149,28 @@ def test_configs(configs: str, settings: list[tuple[str, str]]) -> None:
         (
             "a.b=1,min.insync.re\nplicas=2",
             [("a.b", "1"), ("min.insync.replicas", "2")],
-            "<stdin>:2: read as a continuation of the Configs at line 1: 'plicas=2'",
+            "<stdin>:2: read as a continuation of the Configs column on line 1: 'plicas=2'",
         ),
         (
             "retention.ms=6048\n00000",
             [("retention.ms", "604800000")],
-            "<stdin>:2: read as a continuation of the Configs at line 1: '00000'",
+            "<stdin>:2: read as a continuation of the Configs column on line 1: '00000'",
         ),
         (
             "a.b=comp\nact,c.d=1",
             [("a.b", "compact"), ("c.d", "1")],
-            "<stdin>:2: read as a continuation of the Configs at line 1: 'act,c.d=1'",
+            "<stdin>:2: read as a continuation of the Configs column on line 1: 'act,c.d=1'",
         ),
         (
             "a.b=1\nc.d=2",
             [("a.b", "1"), ("c.d", "2")],
-            "<stdin>:2: read as another setting of the Configs at line 1, although there is no comma before it: 'c.d=2'",
+            "<stdin>:2: read as another setting in the Configs column on line 1, although there is no comma before it: 'c.d=2'",
         ),
-        ("a.b=x,\ny", [("a.b", "x,y")], "<stdin>:2: read as a continuation of the last value of the Configs at line 1: 'y'"),
-        ("a.b=1\nDone in 3 s", [("a.b", "1")], "<stdin>:2: ignored, not a line of kafka-topics --describe: 'Done in 3 s'"),
-        ("a.b=1\ndone", [("a.b", "1")], "<stdin>:2: ignored, not a line of kafka-topics --describe: 'done'"),
+        ("a.b=x,\ny", [("a.b", "x,y")], "<stdin>:2: read as a continuation of the last value in the Configs column on line 1: 'y'"),
+        ("a.b=1\nDone in 3 s", [("a.b", "1")], "<stdin>:2: ignored because it is not a line of kafka-topics --describe: 'Done in 3 s'"),
+        ("a.b=1\ndone", [("a.b", "1")], "<stdin>:2: ignored because it is not a line of kafka-topics --describe: 'done'"),
         ("a.b=1,", [("a.b", "1")], "<stdin>:1: Configs ends with a comma: the settings after it are missing"),
-        ("junk,a.b=1", [("a.b", "1")], "<stdin>:1: ignored in Configs, not name=value: 'junk'"),
+        ("junk,a.b=1", [("a.b", "1")], "<stdin>:1: ignored in Configs because it does not have the form name=value: 'junk'"),
     ],
 )
 def test_configs_in_doubt_are_noted(configs: str, settings: list[tuple[str, str]], doubt: str) -> None:
@@ -246,15 +246,15 @@ def test_a_row_without_topic_and_nothing_above_is_noted() -> None:
     text = NAMELESS + "$ kafka-topics.sh --describe --topic t\n" + HEAD + "\n" + ROW + "$ tail log\n" + NAMELESS
     imported = parse_describe(text, "f")
     assert [len(topic.rows) for topic in imported.topics] == [1]
-    assert [note.split(" topic above it")[0] for note in imported.notes] == [
-        f"f:{line}: ignored, the row names no topic and there is no" for line in (1, 2, 7, 8)
+    assert [note.split(" topic is above it")[0] for note in imported.notes] == [
+        f"f:{line}: ignored because the row names no topic, and no" for line in (1, 2, 7, 8)
     ]
 
 
 def test_the_rest_of_a_row_is_not_joined_to_a_headline() -> None:
     imported = parse_describe(HEAD + "\n  Leader: 1  Replicas: 1,2  Isr: 1\n" + ROW, "f")
     assert [row.partition for row in imported.topics[0].rows] == [0]
-    assert imported.notes == ("f:2: ignored, not a line of kafka-topics --describe: 'Leader: 1  Replicas: 1,2  Isr: 1'",)
+    assert imported.notes == ("f:2: ignored because it is not a line of kafka-topics --describe: 'Leader: 1  Replicas: 1,2  Isr: 1'",)
 
 
 def test_lines_that_were_wrapped_behind_the_topic() -> None:
@@ -265,8 +265,8 @@ def test_lines_that_were_wrapped_behind_the_topic() -> None:
     imported = parse_describe("Topic: orders\n\n" + HEAD + "\n" + ROW + "Topic: last", "f")
     assert [topic.name for topic in imported.topics] == ["t"]
     assert imported.notes == (
-        "f:1: ignored, the line does not describe the topic: 'orders'",
-        "f:5: ignored, the line does not describe the topic: 'last'",
+        "f:1: ignored because the line does not describe the topic: 'orders'",
+        "f:5: ignored because the line does not describe the topic: 'last'",
     )
 
 
@@ -274,7 +274,7 @@ def test_lines_that_were_wrapped_behind_the_topic() -> None:
 def test_a_described_line_behind_a_prompt_is_noted(mark: str) -> None:
     imported = parse_describe(HEAD + "\n" + ROW + mark + ROW.strip().replace("n: 0", "n: 1") + "\n", "f")
     assert len(imported.notes) == 1
-    assert imported.notes[0].startswith("f:3: ignored, not a line of kafka-topics --describe: ")
+    assert imported.notes[0].startswith("f:3: ignored because it is not a line of kafka-topics --describe: ")
 
 
 def test_an_excerpt_keeps_its_rows_and_says_what_is_missing() -> None:
@@ -337,9 +337,9 @@ def test_headline_without_rows() -> None:
 def test_other_lines_are_reported_one_by_one() -> None:
     text = "WARNING: \x07 old\n" + HEAD + "\n" + ROW + "Topic: Kafka replication explained\n" + "x" * 200 + "\n"
     assert parse_describe(text, "f").notes == (
-        "f:1: ignored, not a line of kafka-topics --describe: 'WARNING: \\x07 old'",
-        "f:4: ignored, not a line of kafka-topics --describe: 'Topic: Kafka replication explained'",
-        "f:5: ignored, not a line of kafka-topics --describe: '" + "x" * 77 + "...'",
+        "f:1: ignored because it is not a line of kafka-topics --describe: 'WARNING: \\x07 old'",
+        "f:4: ignored because it is not a line of kafka-topics --describe: 'Topic: Kafka replication explained'",
+        "f:5: ignored because it is not a line of kafka-topics --describe: '" + "x" * 77 + "...'",
     )
 
 

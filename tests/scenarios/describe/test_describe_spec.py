@@ -55,7 +55,7 @@ def test_the_last_isr_member_of_a_leaderless_partition_is_down() -> None:
     assert spec.brokers == (BrokerSpec(1), BrokerSpec(3, up=False))
     assert spec.topics[0].assignment[0] == PartitionSpec((3, 1), (3,), -1)
     assert notes == (
-        "broker 3 is down at the start: it leads no partition, and is only in the Isr of partitions without a leader",
+        "broker 3 is down at the start: it leads no partition, and is in the Isr only of partitions without a leader",
         "broker 1 is up but outside the Isr, so its replica starts behind: t-0",
     )
 

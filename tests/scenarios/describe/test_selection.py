@@ -98,8 +98,8 @@ def test_patterns_are_javas(pattern: str, names: list[str]) -> None:
         ("or(ders", r"or\(ders is an invalid regex\."),
         ("(?P<x>a)", "is an invalid regex"),
         ("order", r"Topic 'order' does not exist as expected; did you mean 'orders'\?"),
-        ("[a-z&&[^o]]+", "isrlab does not support '&&' of Java's regular expressions"),
-        ("[a[bc]]", "a set within a set"),
+        ("[a-z&&[^o]]+", "isrlab does not support '&&' in Java regular expressions"),
+        ("[a[bc]]", "nested character classes"),
         (r"\p{IsGreek}", "the character class Greek"),
     ],
 )

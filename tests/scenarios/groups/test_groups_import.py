@@ -144,12 +144,12 @@ def test_each_line_that_does_not_fit_has_a_note() -> None:
     row = "g               t               0          {}              {}              {}               -               -               -"
     rows = [row.format(5, 9, 4), row.format(6, 9, 3), row.format(6, 8, 3), row.format(10**13, 9, 3), "g t", row.format("x", 9, 3)]
     assert facts("\n".join([head, *rows])).notes == (
-        "g.txt:3: t-0 has another CURRENT-OFFSET in an earlier row, 5; the earlier row is ignored",
+        "g.txt:3: t-0 has a different CURRENT-OFFSET in an earlier row, 5; the earlier row is ignored",
         "g.txt:4: LAG is 3, but the offsets differ by 2; the LAG is ignored",
         "g.txt:4: LOG-END-OFFSET of t-0 is 9 at g.txt:2; the larger one is used",
-        "g.txt:5: the row is ignored: offsets here are at most 1,000,000,000,000, and partition numbers are below 2,147,483,648",
-        "g.txt:6: ignored, not a line of kafka-consumer-groups --describe: 'g t'",
-        f"g.txt:7: ignored, not a line of kafka-consumer-groups --describe: '{rows[-1][:77]}...'",
+        "g.txt:5: the row is ignored because isrlab accepts offsets up to 1,000,000,000,000 and partition numbers below 2,147,483,648",
+        "g.txt:6: ignored because it is not a line of kafka-consumer-groups --describe: 'g t'",
+        f"g.txt:7: ignored because it is not a line of kafka-consumer-groups --describe: '{rows[-1][:77]}...'",
     )
 
 
@@ -202,7 +202,7 @@ def test_the_event_log_has_the_offsets_of_the_start() -> None:
 
 def test_notes_name_what_is_left_out_or_concluded() -> None:
     assert imported(GROUPS).notes[1:] == (
-        "g.txt:13: ignored, not a line of kafka-consumer-groups --describe: 'some other line'",
+        "g.txt:13: ignored because it is not a line of kafka-consumer-groups --describe: 'some other line'",
         "g.txt:7: the output of kafka-topics has no topic payments, so the row is ignored",
         "the imported output doesn't say how many records a replica outside of the Isr lacks; such a replica starts with one record fewer: orders-1",
         "the output of kafka-topics has no __consumer_offsets; the topic starts with 50 partitions",
@@ -269,7 +269,7 @@ def test_names_of_clients_are_valid_and_unique() -> None:
     found = imported(text)
     assert [step.acts[0].consumer for step in found.scenario.steps] == ["client-b1", "my-app", "my-app-2"]  # type: ignore[attr-defined]
     assert (
-        "clients whose names are taken or not valid here have other names: 'b1' is client-b1, 'my app' is my-app, 'my app' is my-app-2"
+        "clients whose names are already taken or not valid in isrlab have new names: 'b1' is client-b1, 'my app' is my-app, 'my app' is my-app-2"
         in found.notes
     )
 

@@ -2,7 +2,7 @@
 
 An administrator requests a deletion by creating a znode below /admin/delete_topics. The controller informs all brokers, whose clients then
 get UNKNOWN_TOPIC_OR_PARTITION, and makes the brokers delete their replicas. The controller deletes the topic's znodes only when all
-replicas have been deleted. Therefore, if a broker that has a replica is down, the topic continues to exist, and no topic of the same name
+replicas have been deleted. Therefore, if a broker that has a replica is down, the topic continues to exist, and no topic with the same name
 can be created.
 """
 
