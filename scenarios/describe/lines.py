@@ -248,7 +248,7 @@ def split_columns(text: str) -> list[tuple[str, str]]:
 def split_settings(text: str) -> tuple[list[tuple[str, str]], list[str]]:
     """Return the settings of a `Configs` column, and the pieces before the first setting.
 
-    A comma separates two settings only if a name and `=` follow it: `cleanup.policy=compact,delete` is one setting.
+    A comma separates two settings only if a name and `=` follow it. For example, `cleanup.policy=compact,delete` is one setting.
     """
     names: list[str] = []
     values: list[list[str]] = []

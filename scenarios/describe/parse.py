@@ -213,15 +213,15 @@ class _Reader:
                 if broker not in replicas:
                     self._refuse(
                         line,
-                        f"{column} of {name} lists broker {broker}, which is not a replica of it",
+                        f"{column} of {name} lists broker {broker}, which is not one of its replicas",
                         f"{column} can only list some of {among}",
                     )
         if row.has_leader and row.leader not in replicas:
             self._refuse(
-                line, f"{name} has leader {row.leader}, which is not a replica of it", f"the leader must be one of {among}, or none"
+                line, f"{name} has the leader {row.leader}, which is not one of its replicas", f"the leader must be one of {among}, or none"
             )
         if row.has_leader and row.leader not in row.isr:
-            self._refuse(line, f"{name} has leader {row.leader}, which is not in its Isr", "a leader is always in its own Isr")
+            self._refuse(line, f"{name} has the leader {row.leader}, which is not in its Isr", "a leader is always in its own Isr")
         isr = frozenset(row.isr)
         for broker in row.elr or ():
             if broker in isr:

@@ -186,11 +186,11 @@ def _partition_notes(rows: list[DescribedPartition], up: frozenset[int]) -> Iter
             if broker in up and broker not in isr:
                 behind.setdefault(broker, []).append(row)
     if no_clean:
-        yield f"empty Isr, so no clean election is possible: {_names(no_clean)}"
+        yield f"the Isr is empty, so no clean election is possible: {_names(no_clean)}"
     if from_elr:
-        yield f"empty Isr, so only a replica in the Elr can become leader without loss: {_names(from_elr)}"
+        yield f"the Isr is empty, so only a replica in the Elr can become leader without loss: {_names(from_elr)}"
     if alive_member:
-        yield f"no leader although a member of the Isr is up (it serves other partitions); as in the imported output, these start without a leader: {_names(alive_member)}"
+        yield f"these partitions start without a leader, as in the imported output, although a member of the Isr is up (it serves other partitions): {_names(alive_member)}"
     for broker in sorted(behind):
         yield f"broker {broker} is up but outside the Isr, so its replica starts behind: {_names(behind[broker])}"
     if moving:

@@ -57,7 +57,7 @@ VIEWS: Final = {
     "#PARTITIONS": frozenset({"CONSUMER-ID", "HOST", "CLIENT-ID", "#PARTITIONS"}),
     "#MEMBERS": frozenset({"COORDINATOR (ID)", "ASSIGNMENT-STRATEGY", "STATE", "#MEMBERS"}),
 }
-"""The columns that distinguish the views (offsets, members, and state), each with the columns that the view has in all releases."""
+"""For each view (offsets, members, and state), the column that distinguishes it, with the columns that the view has in all releases."""
 
 MAX_LINE: Final = 100_000
 """The maximum length of a line that is read as a row."""

@@ -360,8 +360,8 @@ def _check_output(option: str, path: Path) -> None:
 
 
 def same_file(one: str | Path, other: str | Path) -> bool:
-    """Whether two names refer to the same file, which does not need to exist. Names of pipes and devices and invalid names never refer to
-    the same file.
+    """Whether two names refer to the same file, which does not need to exist. An invalid name or the name of a pipe or device never refers
+    to the same file.
     """
     found = _identity(one)
     return found is not None and found == _identity(other)

@@ -130,7 +130,7 @@ def defer_signals() -> Iterator[None]:
 
 @contextlib.contextmanager
 def keep_signal_handlers() -> Iterator[None]:
-    """Defer signals like `defer_signals`, and at the end restore the signal handlers that the block has replaced."""
+    """Defer signals in the same way as `defer_signals`, and at the end restore the signal handlers that the block has replaced."""
     if _signals is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""Acts of a script: `kill: 2`, `cut: [1, 3]`, `produce: {topic: orders, records: 500}`.
+"""Reads the acts of a script, for example `kill: 2`, `cut: [1, 3]`, or `produce: {topic: orders, records: 500}`.
 
 Acts are built from the fields and types of their classes in `core.lab.acts`, so a new act requires no change to this module. In scripts,
 field names have dashes, times are durations, and shares are percentages. For example, the field `loss_ppm` is written `loss: 5%`. Acts have

@@ -268,7 +268,9 @@ def _read_topic_fields(fields: Fields, name: str) -> TopicSpec:
         assignment = tuple(PartitionSpec(placed) for placed in each(replicas, hint, as_brokers))
     count = 1 if imported else fields.read("partitions", lambda one: as_int(one, 1, MAX_PARTITIONS), 1)
     if assignment and partitions is not None and not imported and count != len(assignment):
-        raise fields.values["partitions"].error(f"{count} partitions, but 'replicas' places {len(assignment)}", "omit 'partitions'")
+        raise fields.values["partitions"].error(
+            f"the topic has {count} partitions, but 'replicas' places {len(assignment)}", "omit 'partitions'"
+        )
     if (imported or replicas is not None) and not assignment:
         raise fields.error("the topic has no partitions", "a topic needs at least one partition")
     if assignment:
@@ -276,7 +278,7 @@ def _read_topic_fields(fields: Fields, name: str) -> TopicSpec:
         placed_factor = len(assignment[0].replicas)
         if factor is not None and replicas is not None and factor != placed_factor:
             raise fields.values["replication-factor"].error(
-                f"replication factor {factor}, but 'replicas' has {placed_factor}", "omit 'replication-factor'"
+                f"the replication factor is {factor}, but 'replicas' has {placed_factor}", "omit 'replication-factor'"
             )
         factor = placed_factor if factor is None else factor
     return TopicSpec(

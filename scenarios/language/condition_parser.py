@@ -103,7 +103,7 @@ class _Parser:
     def negated(self) -> Condition:
         self.depth += 1
         if self.depth > _MAX_NESTING:
-            raise ConditionError(self.next.offset, f"more than {_MAX_NESTING} levels of nesting")
+            raise ConditionError(self.next.offset, f"the condition has more than {_MAX_NESTING} levels of nesting")
         start = self.next.offset
         if self.took("not"):
             inside = self.negated()

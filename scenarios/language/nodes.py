@@ -296,7 +296,9 @@ def _mapping(root: Node) -> Fields:
 
 def _node_of(data: object, document: Document, path: Path, depth: int) -> Node:
     if depth > MAX_DEPTH:
-        raise Node(document, 1, 1, path).error(f"more than {MAX_DEPTH} levels of nesting", "no field of a script is nested that deeply")
+        raise Node(document, 1, 1, path).error(
+            f"there are more than {MAX_DEPTH} levels of nesting", "no field of a script is nested that deeply"
+        )
     if isinstance(data, dict):
         place = Place(document.source, 1, 1)
         values = {str(key): _node_of(value, document, (path, str(key)), depth + 1) for key, value in data.items()}
@@ -355,16 +357,16 @@ class _Builder:
         if event.tag is not None:
             raise self.error(event, path, f"the tag {shortened(event.tag)} is refused", "scripts contain only plain values")
         if depth > MAX_DEPTH:
-            raise self.error(event, "", f"more than {MAX_DEPTH} levels of nesting", "no field of a script is nested that deeply")
+            raise self.error(event, "", f"there are more than {MAX_DEPTH} levels of nesting", "no field of a script is nested that deeply")
 
     def counted(self, event: Any, path: Path, inside: int) -> None:
         """Count a value, and reject it if there are too many values in the script or in the enclosing list or mapping."""
         self.count += 1
         if inside >= MAX_ITEMS:
-            raise self.error(event, path, f"more than {MAX_ITEMS:,} entries", "no list or mapping of a script is that long")
+            raise self.error(event, path, f"there are more than {MAX_ITEMS:,} entries", "no list or mapping of a script is that long")
         if self.count > MAX_VALUES:
             raise self.error(
-                event, path, f"more than {MAX_VALUES:,} values", f"the limit is enough for {MAX_PARTITIONS:,} placed partitions"
+                event, path, f"there are more than {MAX_VALUES:,} values", f"the limit is enough for {MAX_PARTITIONS:,} placed partitions"
             )
 
     def items(self, mark: Any, path: Path, depth: int) -> Items:

@@ -70,7 +70,7 @@ script needs only a `cluster`.
 
 **cluster.** A cluster has these fields:
 
-- `brokers`: the number of brokers, which get the ids 1, 2, and so on, or a list:
+- `brokers`: the number of brokers, which get the ids 1, 2, and so on, or a list, for example
   `[0, 1, {{id: 2, rack: a, up: false, settings: {{...}}}}]`.
 - `topics`: the topics by name. `settings`: the settings by their Kafka names.
 - `network`: `latency`, `jitter`, and `loss` of every link.
@@ -86,8 +86,8 @@ script needs only a `cluster`.
 - `features`: feature levels that differ from those of a new cluster of the release. `{{eligible.leader.replicas.version: 0}}` means a
   cluster that was upgraded to 4.1 or later and does not keep ELRs. Level `1` means a 4.0 cluster that keeps ELRs.
   `{{transaction.version: 0}}` means a cluster that was upgraded to 4.0 or later and whose transactions follow the rules of 3.9.
-- `clients`: settings, by their Kafka names, of producers and consumers that have no settings of their own (`config` of their acts):
-  `{{delivery.timeout.ms: 8000, request.timeout.ms: 3000}}`. All other client settings have the defaults of the release. For example, before
+- `clients`: settings, by their Kafka names, of producers and consumers that have no settings of their own (`config` of their acts), for
+  example `{{delivery.timeout.ms: 8000, request.timeout.ms: 3000}}`. All other client settings have the defaults of the release. For example, before
   2.1, `retries` is 0 and delivery.timeout.ms does not exist.
 
 In the acts `cut`, `heal`, `isolate`, `link`, `hold`, and `release`, `controller` means the active controller. `controller` also means the
@@ -104,7 +104,8 @@ values, `logs` lists them by broker, for example:
 `{{replicas: [1, 2, 3], isr: [1, 2], leader: 1, leader-epoch: 7, leo: 60, epochs: [[0, 0], [7, 40]], logs: {{3: {{leo: 50, hw: 45, epochs: [[0, 0]]}}}}}}`.
 By default, the HW equals the LEO, and all records belong to the current leader epoch. isrlab treats the records below the leader's HW as
 acknowledged.
-`groups` under `cluster` gives groups committed offsets at the start: `groups: {{billing: {{orders-0: 1200, orders-1: {{offset: 900, leader-epoch: 3}}}}}}`.
+`groups` under `cluster` gives groups committed offsets at the start, for example
+`groups: {{billing: {{orders-0: 1200, orders-1: {{offset: 900, leader-epoch: 3}}}}}}`.
 The cluster then needs the topic `__consumer_offsets`, in which the coordinators find the offsets. Members are not part of `cluster`;
 start them with `join-group`.
 
@@ -130,7 +131,7 @@ partition. If a reading has no value at the moment, every comparison with it is 
 `[1, controller]`, and a partition is `orders-0`.
 
 **Limits.** A cluster can have up to {MAX_BROKERS:,} brokers, {MAX_PARTITIONS:,} partitions, and {MAX_REPLICAS:,} replicas. A script can have
-up to {MAX_BYTES >> 20} MB of text. A link loses at most {write_ppm(MAX_LOSS_PPM)} of its messages, because TCP retransmits a message until it
+up to {MAX_BYTES >> 20} MB of text. A link can lose at most {write_ppm(MAX_LOSS_PPM)} of its messages. TCP retransmits each lost message until it
 arrives. For a link that loses all messages, use `cut`. If a script has errors, isrlab refuses it with exit code 2, and lists all errors
 with their lines and columns.
 """
@@ -144,7 +145,7 @@ def document() -> str:
         parts.append(f"| `{reading.written}` | {reading.type} | {reading.meaning}{words} |\n")
     parts.append(
         "\n## Acts\n\nA single value sets the act's first field (`kill: 2`). With a list of brokers, the act runs for each broker "
-        "in turn (`fetch: [1, 2]`).\n`set` also accepts settings by name: `set: {min.insync.replicas: 2, topic: orders}`.\n"
+        "in turn (`fetch: [1, 2]`).\n`set` also accepts settings by name, for example `set: {min.insync.replicas: 2, topic: orders}`.\n"
     )
     for word, act in ACTS.items():
         fields = [f"`{as_written(field.name)}`" + ("" if field.default is attrs.NOTHING else "?") for field in attrs.fields(act)]

@@ -126,13 +126,13 @@ def as_loss(node: Node) -> int:
         most = write_ppm(MAX_LOSS_PPM)
         raise node.error(
             f"{node.what()} is too large",
-            f"write at most {most}: TCP retransmits a message until it arrives; for a link that loses all messages, use 'cut'",
+            f"write at most {most}; for a link that loses all messages, use 'cut'",
         )
     return ppm
 
 
 def as_signed(node: Node, read: Callable[[Node], int]) -> int:
-    """Read a duration or a percentage that can be negative: `-5s`, `-0.1%`."""
+    """Read a duration or a percentage that can be negative, for example `-5s` or `-0.1%`."""
     text = as_text(node, "write a value, for example 5s or -5s")
     if not text.startswith("-"):
         return read(node)

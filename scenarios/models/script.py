@@ -15,7 +15,7 @@ timeline:
 rest: 60s                           # how long the run continues after the faults and the load have ended
 expect: {lost: 0}                   # what must be true at the end
 
-Instead of clients and a timeline, a script can name a fault of `isrlab run FAULT --model` (`fault: primary-dies`).
+Instead of clients and a timeline, a script can name a fault of `isrlab run FAULT --model`, for example `fault: primary-dies`.
 """
 
 from __future__ import annotations

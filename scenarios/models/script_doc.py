@@ -47,8 +47,8 @@ expect:
 ```
 
 **Systems.** `model: mysql` with `settings:` is a single system. `models:` maps names to models with their settings, or lists systems that
-`isrlab run --model` knows: `models: [kafka, mysql-semi-sync]`. Servers are `n1`, `n2`, and so on, in all models. At the start, `n1` is the source,
-primary, or leader.
+`isrlab run --model` knows, for example `models: [kafka, mysql-semi-sync]`. Servers are `n1`, `n2`, and so on, in all models. At the start, `n1`
+is the source, primary, or leader.
 
 **Clients.** Each client has a list of servers that it can connect to, in order of preference. By default, a client can connect to all servers. A
 client with `{servers: [n2, n3], session: true}` refuses to read from servers that have older data than the client has already seen.
@@ -64,11 +64,11 @@ time of the check.
 
 **expect.** A table has counts (`lost: 0`), servers (`n2: {visible: 49}`), the last read by a client (`r: {stale: 1}`; `r@2` is the client's second
 read), and the write of a version (`k@1: {outcome: ok, took: 3ms}`). For comparisons other than equality, write a string such as `"> 0"`. If you write
-a list of comparisons, all of them must hold: `["> 31s", "< 33s"]`. `events: {semi-sync-off: 1}` counts events, and `events: {recovered: {count: 1,
-ops: 5000}}` counts the events whose columns have the given values. In a list of tables, `{under: ..., expect: ..., note: ...}` limits a table to some
-of the systems. If a reading has no value at the moment, every comparison with it is false.
+a list of comparisons, all of them must hold, for example `["> 31s", "< 33s"]`. `events: {semi-sync-off: 1}` counts events, and `events: {recovered:
+{count: 1, ops: 5000}}` counts the events whose columns have the given values. In a list of tables, `{under: ..., expect: ..., note: ...}` limits a
+table to some of the systems. If a reading has no value at the moment, every comparison with it is false.
 
-**Faults.** Instead of clients and a timeline, a script can name a fault of `isrlab run FAULT --model`: `fault: primary-dies`. The fault
+**Faults.** Instead of clients and a timeline, a script can name a fault of `isrlab run FAULT --model`, for example `fault: primary-dies`. The fault
 defines its own clients, which are the same for all systems.
 """
 

@@ -60,13 +60,13 @@ UNBOUNDED = {
     ),
     "a million entries": (
         "cluster: {brokers: [" + "1," * 1_000_000 + "1]}\n",
-        "1:400021: cluster.brokers: more than 200,000 entries; no list or mapping of a script is that long",
+        "1:400021: cluster.brokers: there are more than 200,000 entries; no list or mapping of a script is that long",
     ),
     "5,000 deep": (
         "cluster: " + "[" * 5_000 + "]" * 5_000,
-        "1:34: more than 24 levels of nesting; no field of a script is nested that deeply",
+        "1:34: there are more than 24 levels of nesting; no field of a script is nested that deeply",
     ),
-    "5,000 deep mappings": ("cluster: " + "{a: " * 5_000 + "1" + "}" * 5_000, "1:103: more than 24 levels of nesting"),
+    "5,000 deep mappings": ("cluster: " + "{a: " * 5_000 + "1" + "}" * 5_000, "1:103: there are more than 24 levels of nesting"),
     "5,000 digits": (f"cluster: {{brokers: {'9' * 5_000}}}\n", f"1:20: cluster.brokers: {'9' * 39}… is out of range"),
     "a duration of 5,000 digits": (
         f"cluster: {{brokers: 3, startup: {'9' * 5_000}s}}\n",

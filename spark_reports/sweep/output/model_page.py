@@ -1,8 +1,8 @@
 """Renders a sweep over models as one self-contained HTML file with a picture of the trade-off and the table.
 
 The picture is an SVG image with a point for each system. The horizontal axis is the time without writes, the vertical axis is the
-probability of a loss, and the size of a point is the 99.9th percentile of write latency. Both coordinates of a point have confidence
-intervals.
+probability of a loss, and the size of a point represents the 99.9th percentile of write latency. Both coordinates of a point have
+confidence intervals.
 """
 
 from __future__ import annotations

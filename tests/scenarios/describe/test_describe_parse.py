@@ -367,18 +367,18 @@ WHOLE = HEAD + "min.insync.replicas=2\n" + ROW
         (WHOLE + WHOLE, "f:3: topic t has a second summary line (the first is at line 1); describe each topic once"),
         (
             WHOLE.replace("Isr: 1", "Isr: 1,7"),
-            "f:2: Isr of t-0 lists broker 7, which is not a replica of it; Isr can only list some of 1,2",
+            "f:2: Isr of t-0 lists broker 7, which is not one of its replicas; Isr can only list some of 1,2",
         ),
-        (WHOLE.replace("Isr: 1", "Isr: 1\tElr: 9"), "f:2: Elr of t-0 lists broker 9, which is not a replica of it"),
+        (WHOLE.replace("Isr: 1", "Isr: 1\tElr: 9"), "f:2: Elr of t-0 lists broker 9, which is not one of its replicas"),
         (WHOLE.replace("Isr: 1", "Isr: 1\tElr: 1"), "f:2: broker 1 is in both Isr and Elr of t-0; Elr lists replicas outside the Isr"),
         (WHOLE.replace("Isr: 1", "Isr: 1\tAdding Replicas: 1,2"), "f:2: t-0 is adding all of its replicas"),
         (
             WHOLE.replace("Leader: 1", "Leader: 5"),
-            "f:2: t-0 has leader 5, which is not a replica of it; the leader must be one of 1,2, or none",
+            "f:2: t-0 has the leader 5, which is not one of its replicas; the leader must be one of 1,2, or none",
         ),
         (
             WHOLE.replace("Leader: 1", "Leader: 2"),
-            "f:2: t-0 has leader 2, which is not in its Isr; a leader is always in its own Isr",
+            "f:2: t-0 has the leader 2, which is not in its Isr; a leader is always in its own Isr",
         ),
         (WHOLE.replace("Leader: 1", "Leader: one"), "f:2: Leader has the value 'one', which is not a number; write a broker id, or none"),
         (WHOLE.replace("Leader: 1", "Leader: -7"), "f:2: Leader has the value '-7', which is not a number"),

@@ -45,7 +45,7 @@ def test_a_leaderless_cluster_stays_leaderless() -> None:
         "broker 1 is down at the start: it leads no partition and is in no Isr",
         "broker 2 is down at the start: it leads no partition and is in no Isr",
         "every broker is down at the start, so no partition has a leader; start brokers to see which partitions recover",
-        "empty Isr, so no clean election is possible: iis-0, iis-1, iis-2",
+        "the Isr is empty, so no clean election is possible: iis-0, iis-1, iis-2",
     )
 
 
@@ -65,8 +65,8 @@ def test_a_live_isr_member_without_a_leader_is_noted() -> None:
     assert spec.brokers == (BrokerSpec(1), BrokerSpec(3))
     assert spec.topics[0].assignment[0].leader == -1
     assert (
-        notes[0] == "no leader although a member of the Isr is up (it serves other partitions); as in the imported output, these start "
-        "without a leader: t-0"
+        notes[0] == "these partitions start without a leader, as in the imported output, although a member of the Isr is up (it serves "
+        "other partitions): t-0"
     )
 
 
@@ -82,7 +82,7 @@ def test_elr_and_reassignment_and_deletion() -> None:
     assert spec.topics[0].config == (("segment.jitter.ms", "1"), ("min.insync.replicas", "2"), ("cleanup.policy", "compact,delete"))
     assert notes == (
         "broker 3 is up at the start although it is in no Isr: a reassignment is adding it, so it can be healthy",
-        "empty Isr, so only a replica in the Elr can become leader without loss: t-0",
+        "the Isr is empty, so only a replica in the Elr can become leader without loss: t-0",
         "broker 1 is up but outside the Isr, so its replica starts behind: t-0, t-1",
         "broker 2 is up but outside the Isr, so its replica starts behind: t-0",
         "broker 3 is up but outside the Isr, so its replica starts behind: t-1",
