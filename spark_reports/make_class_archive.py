@@ -51,7 +51,7 @@ def prepare() -> Path:
     """Create the archive if it does not exist, and return its path.
 
     Raises:
-        ReportError: PySpark or Java is missing, this Java cannot create archives, or the archive cannot be written.
+        ReportError: PySpark or Java is missing, this Java runtime cannot create archives, or the archive cannot be written.
     """
     try:
         import pyspark
@@ -68,7 +68,7 @@ def prepare() -> Path:
             made = Path(scratch) / archive.name
             _report(Path(scratch), made)
             if not made.exists():
-                raise ReportError(f"this Java cannot make an archive: {find_java().home}")
+                raise ReportError(f"this Java runtime cannot create an archive: {find_java().home}")
             made.replace(archive)
         for old in stale(archive):
             with contextlib.suppress(OSError):

@@ -66,7 +66,7 @@ def main_report(
     parquet: bool = False,
     compare: bool = False,
 ) -> int:
-    """Report on the sessions logged in `paths`: files, directories, patterns, datasets, and URIs of other file systems.
+    """Report on the sessions logged in `paths`: files, directories, patterns, datasets, and URIs in other file systems.
 
     Tables are written to stdout. Progress and errors are written to stderr.
 
@@ -114,7 +114,7 @@ def main_report(
             sessions, overview, *others = report.tables
             compared = comparison.compare(sessions, overview)
             if compare and compared is None:
-                print_error(f"--compare: compares 2 to {comparison.MOST} sessions, but there are {sessions.count:,}")
+                print_error(f"--compare: isrlab compares 2 to {comparison.MOST} sessions, but there are {sessions.count:,}")
                 bad += 1
             if compared is not None and csv and isinstance(out, Path):
                 csv_files.write(compared.name, compared.columns, compared.rows, out, len(compared.rows))
@@ -200,7 +200,7 @@ def _open_all(files: Sequence[Path], scratch: Path, print_error: PrintLine) -> t
             continue
         logs.append(log)
         if log.torn:
-            print_error(f"{path}: the last line is incomplete (the session was killed while writing it); isrlab skips this line")
+            print_error(f"{path}: the last line is incomplete (the process was killed while it was writing); isrlab skips this line")
     return name_sessions(logs), bad
 
 

@@ -453,9 +453,7 @@ class _StepReader:
             at, until, expect, note = node.get("at"), node.get("until"), node.get("expect"), node.get("note")
             when = [word for word in ("at", "wait", "until") if node.get(word) is not None]
             if len(when) > 1:
-                raise node.key_error(
-                    when[1], f"the step has both '{when[0]}' and '{when[1]}'", "a step can have only one of 'at', 'wait', and 'until'"
-                )
+                raise node.key_error(when[1], f"the step has both '{when[0]}' and '{when[1]}'", "use only one of 'at', 'wait', and 'until'")
             if node.get("within") is not None and until is None:
                 raise node.key_error("within", "'within' requires 'until'", "write until: <condition>")
             for word, present in (("at", at), ("until", until)):

@@ -46,12 +46,12 @@ The log of a session is a JSON Lines file in UTF-8, with one object per line. Ea
 | kind | string | one of the kinds below; all columns of the kind follow, in this order |
 
 Columns with the same name have the same type in all kinds, so all events fit into one wide table. Offsets have the same meaning as in
-Kafka, and `to_offset` is exclusive. An id or epoch of -1 means that there is none. `acks` is -1 for all.
+Kafka, and `to_offset` is exclusive. An ID or epoch of -1 means that there is none. `acks` is -1 for all.
 
-**Units and nulls.** Columns that end in `_us` are in µs, and columns that end in `_ppm` are in parts per million. Sizes, such as `bytes`, are in bytes.
-Offsets, `records`, `partitions`, and other counts are numbers. Numbers are signed 64-bit integers. No column of a kind is ever null or
-missing. If a column does not apply, a string is empty, a list is `[]`, and a number is -1 or 0, depending on the kind. In the header, only
-`scenario` can be null.
+**Units and nulls.** Columns that end in `_us` are in µs, columns that end in `_ppm` are in parts per million, and the column `bytes` is in
+bytes. Offsets, `records`, `partitions`, and other counts are numbers. Numbers are signed 64-bit integers. No column of a kind is ever null
+or missing. If a column does not apply, a string is empty, a list is `[]`, and a number is -1 or 0, depending on the kind. In the header,
+only `scenario` can be null.
 
 **The last line** of a log that was closed is `{{"end": true, "t": 12000000, "events": 345}}`. If the end line is missing, the process was
 killed. If the last line has no newline and is not a complete object, the process was killed while it was writing this line. All commands report

@@ -19,7 +19,7 @@ from core.lab.spec import MAX_PARTITIONS, ClusterSpec
 from scenarios.errors import did_you_mean
 
 _MOST: Final = 2**63 - 1
-"""The maximum value of a number in a log. All numbers fit into 64 bits, so that every reader can store them."""
+"""The maximum value of a number in a log. All numbers fit in 64 bits, so that every reader can store them."""
 
 _BOUNDS: Final = {
     "skew_us": (-_MOST - 1, _MOST), "drift_ppm": (-_MOST - 1, _MOST), "late_us": (-_MOST - 1, _MOST), "total_error_us": (-_MOST - 1, _MOST),
@@ -31,8 +31,8 @@ _COUNT: Final = (-1, _MOST)
 """The default minimum and maximum, for columns that are not in `_BOUNDS`. The value -1 means that there is no value."""
 
 _BROKERS: Final = frozenset({"broker", "leader", "old_leader", "follower", "sender", "held_by"})
-"""Columns that contain a broker id, or -1 if there is no broker. Columns of type `tuple[int, ...]`, which are not in this set, contain
-several broker ids."""
+"""Columns that contain a broker ID, or -1 if there is no broker. This set does not include the columns of type `tuple[int, ...]`, which
+contain several broker IDs."""
 
 _SHOWN: Final = 12
 """The maximum number of brokers that an error message lists."""
@@ -189,7 +189,7 @@ def _out_of_bounds(event: tuple[Any, ...]) -> str:
     for (name, written), value in zip(columns.items(), event[len(STAMP) :], strict=True):
         least, most = _BOUNDS.get(name, _COUNT)
         if written == "int" and not least <= value <= most:
-            return f"{name} cannot be {value}; it is {f'at least {least}' if value < least else f'at most {most:,}'}"
+            return f"{name} cannot be {value}; it must be {f'at least {least}' if value < least else f'at most {most:,}'}"
     raise AssertionError(event)
 
 

@@ -93,9 +93,9 @@ def _problems(path: Path, decode: LineDecoder, checked: Checked) -> Iterator[tup
                     end = msgspec.json.decode(line, type=End)
                     checked.end_us = end.t
                     if end.events != last_seq:
-                        yield number, f"the end line says {end.events} events, but the last event has number {last_seq}"
+                        yield number, f"the end line says that the log has {end.events} events, but the last event has number {last_seq}"
                     if end.t < last_time:
-                        yield number, f"the end line says {end.t} µs, but the last event is at {last_time} µs"
+                        yield number, f"the end line says that the session ended at {end.t} µs, but the last event is at {last_time} µs"
                     continue
                 event = decode(line)
             except WrongEvent as wrong:

@@ -83,7 +83,7 @@ class LogReader:
                         self.end = msgspec.json.decode(line, type=End)
                         if self.end.events != last_seq:
                             raise LogError(
-                                self.source, number, f"the last line counts {self.end.events} events, but the log has {last_seq}"
+                                self.source, number, f"the last line says that the log has {self.end.events} events, but it has {last_seq}"
                             )
                         continue
                     event = decode(line)

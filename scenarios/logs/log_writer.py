@@ -26,7 +26,7 @@ FLUSH_SECONDS: Final = 1.0
 """The interval between writes, in seconds of wall time. If the process is killed, at most the events of one interval are lost."""
 
 ENCODED_AT_ONCE: Final = 200
-"""The number of events that are encoded together. Encoding events together takes half the time of encoding them one by one."""
+"""The number of events that are encoded together. Encoding events together takes half as long as encoding them one by one."""
 
 MAX_BUFFERED: Final = 20_000
 """The number of buffered events at which the buffer is written immediately."""

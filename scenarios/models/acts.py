@@ -31,7 +31,7 @@ class WriteRequest:
 
     Attributes:
         client: the client that sends the requests.
-        key: the key to which the request applies. If there are several writes, their keys are `key` followed by a number that starts at 0.
+        key: the key to which the request applies. If there are several writes, each key is `key` followed by a number, counted from 0.
         server: the server that the client sends the write to; by default, the client's preferred server.
         count: the number of keys.
         versions: the number of versions of each key. By default, all versions are sent at the same time.
@@ -106,7 +106,7 @@ class Reads:
 
 @attrs.frozen
 class Probe:
-    """A client measures when writes are possible: it sends a write at fixed times, even if earlier writes are outstanding.
+    """A client measures when writes are possible: it sends writes at fixed times, even if earlier writes are outstanding.
 
     Attributes:
         client: the client that sends the requests.
@@ -151,7 +151,7 @@ class Rest:
 
 @attrs.frozen
 class KafkaActs:
-    """Perform acts on Kafka's brokers, in the notation of Kafka's own scripts, for example `{arrive: {follower: 2, leader: 1}}`."""
+    """Perform acts on Kafka's brokers, in the notation of scripts for Kafka clusters, for example `{arrive: {follower: 2, leader: 1}}`."""
 
     word: ClassVar[str] = "kafka"
     acts: tuple[KafkaAct, ...]

@@ -15,7 +15,8 @@ timeline:
 rest: 60s                           # how long the run continues after the faults and the load have ended
 expect: {lost: 0}                   # what must be true at the end
 
-Instead of clients and a timeline, a script can name a fault of `isrlab run FAULT --model`, for example `fault: primary-dies`.
+Instead of clients and a timeline, a script can name one of the faults that `isrlab run FAULT --model` accepts, for example
+`fault: primary-dies`.
 """
 
 from __future__ import annotations
@@ -209,9 +210,7 @@ def _step(node: Node, names: Names) -> Step:
     fields.only(*_STEP_WORDS, *ACTS)
     when = [word for word in ("at", "wait", "until") if fields.get(word) is not None]
     if len(when) > 1:
-        raise fields.key_error(
-            when[1], f"the step has both '{when[0]}' and '{when[1]}'", "a step can have only one of 'at', 'wait', and 'until'"
-        )
+        raise fields.key_error(when[1], f"the step has both '{when[0]}' and '{when[1]}'", "use only one of 'at', 'wait', and 'until'")
     acts: list[ScriptAct] = []
     with node.document.together():
         for word, value in fields.values.items():

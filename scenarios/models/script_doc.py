@@ -68,8 +68,8 @@ a list of comparisons, all of them must hold, for example `["> 31s", "< 33s"]`. 
 {count: 1, ops: 5000}}` counts the events whose columns have the given values. In a list of tables, `{under: ..., expect: ..., note: ...}` limits a
 table to some of the systems. If a reading has no value at the moment, every comparison with it is false.
 
-**Faults.** Instead of clients and a timeline, a script can name a fault of `isrlab run FAULT --model`, for example `fault: primary-dies`. The fault
-defines its own clients, which are the same for all systems.
+**Faults.** Instead of clients and a timeline, a script can name one of the faults that `isrlab run FAULT --model` accepts, for example
+`fault: primary-dies`. The fault defines its own clients, which are the same for all systems.
 """
 
 

@@ -1,4 +1,5 @@
-"""Readings of the message audit (`isrlab audit`): how many distinct records reached its tiers. The audit knows records by their identities."""
+"""Readings of the message audit (`isrlab audit`): how many distinct records reached its tiers. The audit identifies each record by its
+identity."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ def lines(comparison: Comparison) -> list[str]:
         names = (base.result.release, outcome.result.release)
         width = max(map(len, names))
         if difference is None:
-            said.append(f"{comparison.scenario}: {names[0]} and {names[1]} give the same {base.result.events} events")
+            said.append(f"{comparison.scenario}: {names[0]} and {names[1]} produce the same {base.result.events} events")
             continue
         about = f", {difference.partition}" if difference.partition else ""
         said.append(

@@ -230,7 +230,7 @@ class ModelRun:
                 self.simulation.network.lose(self._name(a), self._name(b))
             case KafkaActs(kafka_acts):
                 if not isinstance(system, KafkaSystem):
-                    raise ActRefused(f"{system.model} has none of Kafka's acts")
+                    raise ActRefused(f"{system.model} does not support Kafka's acts")
                 for each in kafka_acts:
                     system.cluster.do(each)
             case Rest(quiet):

@@ -88,8 +88,8 @@ def _script_of_scenario(scenario: Scenario) -> Script:
     if not script.fault.steps:
         words = ", ".join(dict.fromkeys(act.word for _, act in timeline)) or "none"
         raise InputError(
-            f"{scenario.source}: none of its acts applies to other models, which support acts on brokers that have a replica, "
-            f"and on links between these; its acts are {words}"
+            f"{scenario.source}: none of its acts applies to other models, which support only acts on brokers that have a replica "
+            f"and on the links between those brokers; its acts are {words}"
         )
     return script
 
@@ -137,6 +137,6 @@ def _steps_under_kafka(scenario: Scenario, release: Release) -> list[tuple[int, 
     if failed is not None:
         raise InputError(
             f"{failed.place}: under Kafka, this does not become true in time: {failed.text}; "
-            "the other models act at the time at which it becomes true"
+            "the acts of the other models need the time at which it becomes true"
         )
     return timed

@@ -111,7 +111,7 @@ def _check(check: Check) -> dict[str, Any]:
 
 
 def as_junit(results: Sequence[Result | ModelResult]) -> str:
-    """Return all runs as JUnit XML, with a suite for each run and a case for each expectation. `time` is in virtual seconds."""
+    """Return all runs as JUnit XML, with a suite for each run and a case for each expectation. `time` is in seconds of virtual time."""
     total = sum(len(result.checks) for result in results)
     failed = sum(len(result.failures) for result in results)
     parts = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="isrlab" tests="{total}" failures="{failed}">']

@@ -210,7 +210,7 @@ class Run:
                 run restores the cluster object itself instead of a copy.
 
         Raises:
-            ScriptError: the cluster cannot be built. The error message contains the reason that Kafka gives for refusing it.
+            ScriptError: the cluster cannot be built. The error message contains the reason for which Kafka refuses the cluster.
         """
         self.scenario = scenario
         try:

@@ -34,7 +34,7 @@ PENDING: Final = (
 
 @attrs.frozen
 class State:
-    """The state that the tool sees: the partitions, and the ids of the brokers that are alive."""
+    """The state that the tool sees: the partitions, and the IDs of the brokers that are alive."""
 
     rows: dict[TopicPartition, DescribedPartition]
     brokers: tuple[int, ...]

@@ -81,7 +81,7 @@ def single_partition_inputs(
     Args:
         sessions: a row for each session, as a frame of the session `interpreting`.
         found: the infrequent event kinds that occur in the logs.
-        few: whether the session `interpreting` also aggregates the frequent events, because there are only a few of them.
+        few: whether there are so few frequent events that the session `interpreting` also aggregates them.
     """
 
     def there(frame: DataFrame, name: str) -> DataFrame:

@@ -45,7 +45,9 @@ def _convert(paths: Sequence[str], out: str, master: str | None, settings: Mappi
         _to_one_file(found.files, found.datasets, Path(out), master, settings, print_line)
     elif found.datasets:
         if found.files:
-            raise ReportError("give either JSON Lines, to convert them to Parquet, or datasets, to convert them to JSON Lines; not both")
+            raise ReportError(
+                "name either JSON Lines files, which are converted to Parquet, or datasets, which are converted to JSON Lines, but not both"
+            )
         with spark_session(master or LOCAL_MASTER, settings) as spark:
             to_json_lines(spark, found.datasets, Path(out), print_line)
     else:

@@ -81,8 +81,8 @@ def to_parquet(spark: SparkSession, logs: Sequence[tuple[Path, LogParts]], targe
     """Add logs to the dataset at the given path or URI. Each log becomes a session.
 
     Raises:
-        ReportError: the dataset already contains a session with that name, in which case nothing is written, or Spark finds a different
-            number of events.
+        ReportError: the dataset already contains a session with the same name, or Spark finds a different number of events. In the first
+            case, nothing is written.
     """
     from pyspark.sql import functions as F
 
@@ -162,7 +162,7 @@ def _write_dataset(path: Path, ends: LogParts, target: Path) -> None:
             count = numbers.stop - 1
         if count != ends.events:
             raise ReportError(
-                f"{path}: {count:,} of its {ends.events:,} events were found when reading the file again; the file has changed"
+                f"{path}: {count:,} of its {ends.events:,} events were found when isrlab read the file again; the file has changed"
             )
         writer.write_table(alone(count + 1, ends.end_us, DATASET_TAIL, ends.tail))
 

@@ -1,4 +1,4 @@
-"""Finds event logs in files, directories, and Parquet datasets, by pattern, and at URIs of other file systems."""
+"""Finds event logs in files, directories, and Parquet datasets, by pattern, and at URIs in other file systems."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def find_logs(paths: Iterable[str | Path]) -> FoundLogs:
     it ends in `.jsonl`, otherwise for a dataset. A path with the prefix `file:` is on this machine.
 
     Raises:
-        ReportError: a directory or a pattern contains no log.
+        ReportError: a directory contains no log, or no log matches a pattern.
     """
     files: dict[Path, None] = {}
     datasets: dict[str, None] = {}
@@ -61,7 +61,9 @@ def find_logs(paths: Iterable[str | Path]) -> FoundLogs:
             if is_dataset(one):
                 datasets.setdefault(f"file://{escape_glob(one.resolve())}")
             elif not inside:
-                raise ReportError(f"{one}: this directory has no event log (*.jsonl, *{PACKED}, or a dataset of 'isrlab log convert')")
+                raise ReportError(
+                    f"{one}: this directory has no event log (*.jsonl, *{PACKED}, or a dataset that 'isrlab log convert' wrote)"
+                )
             files.update(dict.fromkeys(inside))
     return FoundLogs(list(files), list(datasets), list(remote))
 

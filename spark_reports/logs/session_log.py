@@ -39,8 +39,8 @@ class SessionLog:
         capped_min_isr: whether the release caps min.insync.replicas at the number of replicas.
         min_isr: the values of min.insync.replicas at the start, by topic; the key of the cluster-wide value is the empty string.
         threads: the values of num.network.threads and num.io.threads that are set at the start. The key is the name of the setting,
-            followed by a space and the broker id if the value is for a single broker.
-        readable: the path or URI that Spark reads: the file, an unpacked copy of the file, or a URI of another file system.
+            followed by a space and the broker ID if the value is for a single broker.
+        readable: the path or URI that Spark reads: the file, an unpacked copy of the file, or a URI in another file system.
     """
 
     path: str

@@ -68,5 +68,5 @@ def _acks(value: int) -> str:
 
 
 def _number(column: str, value: int) -> str:
-    """Return a number as text. Counts have thousands separators, but ids do not."""
+    """Return a number as text. Counts have thousands separators, but IDs do not."""
     return str(value) if column in ("partition", "broker", "seed", "change") else f"{value:,}"

@@ -180,7 +180,7 @@ def _charts(report: Report, sessions: Result) -> str:
     parts = ['<section id="charts"><h2>Leaders, ISR, and availability</h2>']
     parts.append(
         '<p class="notes">Each partition has three stripes: its leader, its ISR as the controller knows it, and the operations that its clients cannot perform. '
-        "In the third stripe, a bar starts as soon as the leader is gone, even if the controller has not noticed yet. "
+        "In the third stripe, a bar starts as soon as the leader is gone, even if the controller has not noticed this yet. "
         "For details, hold the pointer over a bar.</p>"
     )
     if shown < report.partitions:

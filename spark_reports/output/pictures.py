@@ -148,7 +148,7 @@ def _retries(rows: Sequence[Row]) -> str:
         )
         for row in sorted(rows, key=lambda row: (row["number"], row["worker"]))
     ]
-    chart = bar_chart("Tries of records that succeeded and failed", bars, _count)
+    chart = bar_chart("Successful and failed tries of records", bars, _count)
     return chart and f"<figure>{chart}</figure>"
 
 
@@ -218,7 +218,7 @@ _PICTURES: Final[dict[str, tuple[_Draw, Callable[[], str]]]] = {
     "delays": (
         lambda own, _: _delays(own["delays"]),
         lambda: (
-            _note("How late records reached their destination topics.")
+            _note("The lateness of records when they reached their destination topics.")
             + bar_legend([(look, f"up to the {'maximum' if name == 'max' else name}") for name, look in _LATE])
         ),
     ),

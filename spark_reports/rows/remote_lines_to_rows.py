@@ -98,7 +98,7 @@ def frequent_columns(columns: Collection[str]) -> list[str]:
 
 
 def _link(staging: Path, number: int, path: Path) -> Path:
-    """Create a link to a log, under a name that has no special characters of Hadoop's file patterns."""
+    """Create a link to a log, under a name that contains none of the special characters in Hadoop's file patterns."""
     link = staging / f"{number:06d}.jsonl"
     if not link.is_symlink():
         link.symlink_to(path.resolve())

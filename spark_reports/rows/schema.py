@@ -34,7 +34,7 @@ _TYPES: Final[dict[str, DataType]] = {
     "bool": BooleanType(),
     "tuple[int, ...]": ArrayType(IntegerType()),
 }
-"""The Spark type for each declared column type. Offsets and times in µs need 64 bits, and broker ids need 32 bits."""
+"""The Spark type for each declared column type. Offsets and times in µs need 64 bits, and broker IDs need 32 bits."""
 
 ENVELOPE: Final = (
     StructField("seq", LongType()),

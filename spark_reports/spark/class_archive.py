@@ -1,9 +1,9 @@
-"""Java's archive of Spark's classes: with this file, Spark needs half the work to start and to prepare a report's queries.
+"""Java's archive of Spark's classes: with this file, Spark does half as much work to start and to prepare a report's queries.
 
 At every start, Java loads, verifies, and links about twenty thousand Spark classes, which takes longer than a small report. Java can keep
 the linked classes in a file: an AOT cache since Java 25 (JEP 483, 514), or a class data sharing archive in earlier versions (JEP 350). If
-the file was created for another Java, other jars, or other options, Java silently ignores the file. The archive therefore affects only
-speed. The file name identifies the Java runtime and the jars for which the file was created.
+the file was created for a different Java runtime, other jars, or other options, Java silently ignores the file. The archive therefore
+affects only speed. The file name identifies the Java runtime and the jars for which the file was created.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def spark_jars(spark_home: Path) -> list[Path]:
 
 
 def archive_path(java: Java, jars: Sequence[Path], environ: Mapping[str, str] = os.environ) -> Path:
-    """Return the path of the archive for the given jars and the given Java, whether or not the file exists.
+    """Return the path of the archive for the given jars and the given Java runtime, whether or not the file exists.
 
     The archive is in the virtual environment of this program. If there is no virtual environment, the archive is in the user's cache
     (`XDG_CACHE_HOME`). Each combination of a Java runtime and a set of jars has its own file.

@@ -111,7 +111,7 @@ def find_java(environ: Mapping[str, str] = os.environ) -> Java:
 
 
 def java_home(java: Java, scratch: Path, jars: Sequence[Path] = ()) -> Path:
-    """Return a directory for JAVA_HOME, which is Java's own directory or a directory in `scratch` whose `bin/java` is a script.
+    """Return a directory for JAVA_HOME: either Java's own directory, or a directory in `scratch` whose `bin/java` is a script.
 
     Args:
         jars: all jars of Spark. If the class path contains only Spark's jar directory and its configuration directory, the script replaces

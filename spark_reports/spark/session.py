@@ -138,7 +138,7 @@ def _archived(java: Java, spark_home: Path, record: Path | None, environ: Mappin
 
 
 _DROPPED: Final = ("PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_ENV_LOADED")
-"""Environment variables that configure another Spark installation, which must not affect this one."""
+"""Environment variables that configure a different Spark installation and must not affect this one."""
 
 
 @contextlib.contextmanager

@@ -127,7 +127,7 @@ class SummaryInputs:
 
     @property
     def unowned_partitions(self) -> DataFrame:
-        """The intervals in which no consumer of a group has a partition, as returned by `partition_owners.unowned_intervals`."""
+        """The intervals in which a partition has no consumer in a group, as returned by `partition_owners.unowned_intervals`."""
         return self.unowned_once()
 
     def can_occur(self, kinds: Collection[str]) -> bool:

@@ -98,7 +98,7 @@ TITLE: Final = "Sessions, worst first"
 NOTES: Final = (
     "The figures are sums over all partitions, brokers, and topics of a session. A column that begins with `longest_` contains the "
     "length of the longest period of its kind in a single partition. For example, `longest_no_reads_us` is the length of the longest "
-    "period without reads. `stalled_us` is the time during which acks=all writes waited, which is not part of "
+    "period without reads. `stalled_us` is the time during which acks=all writes waited; this time is not part of "
     "`no_writes_us`. The percentiles of produce latency are those of the slowest combination of topic and acks. The latency of a batch "
     "without an answer is the time that it has waited. `held_us` is the time during which transactions held back the last stable offset. "
     "`records_never_delivered` and `records_delivered_twice` are sums over all groups, and also count records that processes and delay "

@@ -85,7 +85,7 @@ LOG_SETTINGS: Final = (
     ),
     Setting(
         "log.cleaner.backoff.ms", "long", 15_000, "broker", True,
-        "The time that the log cleaner waits before it looks again if it finds no log to clean.", least=1, most=LONGEST_MS,
+        "The time that the log cleaner waits after it finds no log to clean.", least=1, most=LONGEST_MS,
     ),
     Setting(
         "log.cleaner.dedupe.buffer.size", "long", 134_217_728, "broker", True,

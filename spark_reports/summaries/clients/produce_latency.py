@@ -13,9 +13,9 @@ from spark_reports.summaries.summary import Summary, table_schema
 
 
 def _unanswered(inputs: SummaryInputs) -> DataFrame:
-    """Return rows `session, topic, acks, wait_us, batches, sent_us` for batches that have no answer at the end of the session.
+    """Return rows `session, topic, acks, wait_us, batches, sent_us` for batches that have received no answer by the end of the session.
 
-    Only batches that waited for a long time are included, because other batches have no event `produce-waiting`.
+    Only batches that waited for a long time are included, because other batches have no `produce-waiting` event.
     """
     batch = ("session", "topic", "partition", "producer", "acks", "sent_us")
     infrequent = inputs.events_of(("produce-waiting", "produce-given-up"))

@@ -1,4 +1,4 @@
-"""The rebalances of groups. A rebalance starts when a coordinator asks the members to join or computes another assignment."""
+"""The rebalances of groups. A rebalance starts when a coordinator asks the members to join or computes a new assignment."""
 
 from __future__ import annotations
 

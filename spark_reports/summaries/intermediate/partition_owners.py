@@ -52,7 +52,7 @@ def owned_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
 
 
 def unowned_intervals(owned: DataFrame, events: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Return rows `session, group, topic, partition, from_us, to_us` for the periods during which no consumer has a partition.
+    """Return rows `session, group, topic, partition, from_us, to_us` for the periods during which a partition has no consumer.
 
     Args:
         owned: the result of `owned_intervals`.

@@ -125,9 +125,9 @@ def _open_transactions(rows: DataFrame) -> DataFrame:
 
 
 def _with_elections(rows: DataFrame, leaders: DataFrame) -> DataFrame:
-    """Add the columns `valid_from` and `valid_to`. `valid_from` is the last earlier election of a leader whose log lacks the first offset
-    of the transaction, or 0 if there is none. `valid_to` is the first later election of a leader whose log lacks the marker of the
-    transaction, or null if there is none.
+    """Add the columns `valid_from` and `valid_to`. `valid_from` is the sequence number of the last earlier election of a leader whose log
+    lacks the first offset of the transaction, or 0 if there is none. `valid_to` is the sequence number of the first later election of a
+    leader whose log lacks the marker of the transaction, or null if there is none.
     """
     others = leaders.select(*PARTITION, F.col("seq").alias("election"), F.col("offset").alias("log_end"))
     columns = rows.columns

@@ -37,7 +37,7 @@ LEADERSHIP: Final = Summary(
     title="Leadership by broker",
     notes=(
         "`partitions` counts the partitions that the broker led at any time during the session. `led_us` is the time during which "
-        "the broker led a partition, summed over these partitions. "
+        "the broker led a partition, summed over the partitions that it led. "
         "`share_percent` is the broker's share of all leadership time, rounded down. "
         "`preferred_us` is the "
         "part of `led_us` in which the broker was the preferred leader. `taken_over` counts the times that the broker became leader of a "

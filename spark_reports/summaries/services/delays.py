@@ -50,7 +50,7 @@ DELAYS: Final = Summary(
     notes=(
         "`delay_us` is the delay of the worker's level. The lateness of a record is the time from when the record is due until it is in its "
         "destination topic. Percentiles of the lateness cover all records and use the nearest-rank method, and the mean is rounded down. `early` "
-        "counts the records that arrived before they were due. `rounding` is the time by which the level is longer than the requested delay, and "
+        "counts the records that arrived before they were due. `rounding` is the delay of the level minus the requested delay, and "
         "`total_error` is the time from the sending of a record until the record is in its destination topic, minus the requested delay. `rounding` and `total_error` are empty for logs from earlier "
         "isrlab versions. "
         "`inversions` counts the records that arrived after a record of the same partition with a higher offset. `instances` counts the starts of the "

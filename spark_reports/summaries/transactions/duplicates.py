@@ -27,7 +27,7 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
 
 DUPLICATES: Final = Summary(
     name="duplicates",
-    title="Duplicates prevented by producer",
+    title="Prevented duplicates, by producer",
     notes=(
         "A leader recognizes the retry of a batch by its producer ID and its sequence number, and does not append the batch again. "
         "`batches` counts the retries that leaders recognized, and `records` counts the records in these retries. `partitions` is the "

@@ -51,8 +51,8 @@ HANGING_TRANSACTIONS: Final = Summary(
         "`status` is `hanging` if no coordinator will ever end the transaction: no transactional ID has its producer ID, or the last "
         "state of the ID at its coordinator does not name the partition. `status` is `waits for marker` if the transaction is decided but "
         "its marker for this partition is missing. Otherwise, `status` is `open`. `coordinator_state` is the last state of the "
-        "transactional ID, and is empty if no transactional ID has the producer ID. `first_offset` is the first record of the "
-        "transaction, at which the last stable offset stops. `since_us` is the time of the first record, and `open_us` is the time from "
+        "transactional ID, and is empty if no transactional ID has the producer ID. `first_offset` is the offset of the first "
+        "record of the transaction; the last stable offset stops there. `since_us` is the time of the first record, and `open_us` is the time from "
         "the first record to the end of the session. Records in `__consumer_offsets` and in deleted topics are not covered."
     ),
     kinds=(*TRANSACTION_KINDS, "transaction-state"),

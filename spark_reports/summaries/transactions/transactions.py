@@ -78,8 +78,7 @@ TRANSACTIONS: Final = Summary(
     notes=(
         "`outcome` is the decision of the coordinator: committed or aborted. `outcome` is open if the coordinator has not decided by the "
         "end of the log. Columns that end in `_decided_us` contain the time from the moment when the producer begins a "
-        "transaction until the decision is in `__transaction_state`. Columns that end in `_decided_us` omit transactions whose start is "
-        "not in the log, such as an abort without a transaction. Columns that end in `_complete_us` contain the time from the decision until all markers are written. `incomplete` counts the decided "
+        "transaction until the decision is in `__transaction_state`. Columns that end in `_decided_us` do not cover decisions without a start in the log, for example an abort when no transaction was open. Columns that end in `_complete_us` contain the time from the decision until all markers are written. `incomplete` counts the decided "
         "transactions that lack a marker at the end. Percentiles use the nearest-rank method."
     ),
     kinds=("transaction-begun", "transaction-state"),

@@ -71,14 +71,16 @@ class Checkpoint:
         if not path.exists():
             write_atomically(path, text)
         elif path.read_text(encoding="utf-8-sig") != text:
-            raise ReportError(f"{path}: this file contains another grid; name another directory")
+            raise ReportError(f"{path}: this file contains a different grid; name another directory")
 
     def _check(self, found: object, mark: dict[str, object]) -> None:
         if not isinstance(found, dict):
             raise ReportError(f"{self.directory / MARK}: this file is damaged; name another directory")
         for part, what in (("format", "format"), ("grid", "grid"), ("code", "version of isrlab")):
             if found.get(part) != mark[part]:
-                raise ReportError(f"{self.directory}: this directory has runs of another {what}; name another directory, or empty this one")
+                raise ReportError(
+                    f"{self.directory}: this directory contains runs of a different {what}; name another directory, or empty this one"
+                )
 
     def _read(self, path: Path) -> None:
         try:

@@ -1,6 +1,6 @@
 """Executes chunks in processes on this machine, without Spark.
 
-If a worker is killed, a new pool repeats its chunks.
+If a worker is killed, a new pool repeats the worker's chunks.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Executes the runs of a sweep in rounds. This module decides which runs are missing, how large chunks are, and when a cell needs no more
 runs.
 
-Without a target width, there is one round with all seeds. With a target width, a round ends when each remaining cell has a fixed number of
-runs, and this number doubles from round to round. A cell whose confidence interval is narrow enough at the end of a round gets no more
+Without a target width, there is one round with all seeds. With a target width, a round ends when each remaining cell has a certain number
+of runs, and this number doubles from round to round. A cell whose confidence interval is narrow enough at the end of a round gets no more
 runs. The number of runs that a cell gets therefore depends only on seeds, never on the speed of workers.
 """
 

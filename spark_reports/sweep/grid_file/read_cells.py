@@ -138,7 +138,7 @@ def read_cells(root: Fields, spec: ClusterSpec, producers: tuple[ProducerLoad, .
         for axis in axes:
             count *= len(axis)
         if count > MAX_CELLS:
-            raise (vary or root).error(f"the grid has {count:,} cells", f"a grid has at most {MAX_CELLS:,} cells")
+            raise (vary or root).error(f"the grid has {count:,} cells", f"a grid can have at most {MAX_CELLS:,} cells")
     drafted: list[tuple[Cell | None, Node]] = []
     for row in rows:
         own = [] if row is None else [(word, value) for word, value in row.values.items() if word != "name"]
@@ -150,8 +150,8 @@ def read_cells(root: Fields, spec: ClusterSpec, producers: tuple[ProducerLoad, .
     cells = [cell for cell, _ in drafted if cell is not None]
     if (size := sum(map(_size, cells))) > MAX_SIZE:
         raise (vary or root).error(
-            f"{len(cells):,} cells with {size:,} partitions and brokers are too many",
-            f"the cells of a grid have at most {MAX_SIZE:,} partitions and brokers",
+            f"the cells of the grid have {size:,} partitions and brokers in total",
+            f"use at most {MAX_SIZE:,} (each broker counts as two)",
         )
     seen: dict[object, int] = {}
     for cell, place in drafted:
@@ -198,7 +198,7 @@ def _check_cell(cell: Cell, seen: dict[object, int], place: Node) -> None:
     """
     key = (cell.release.name, cell.spec, cell.producers)
     if key in seen:
-        raise place.error(f"cell {cell.number} is the same as cell {seen[key]}", "each cell must be different")
+        raise place.error(f"cell {cell.number} is the same as cell {seen[key]}", "each cell must be unique")
     seen[key] = cell.number
     _try_out(cell, place)
 

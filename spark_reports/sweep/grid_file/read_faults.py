@@ -35,7 +35,7 @@ def _read_fault(kind: FaultKind, node: Node) -> Fault:
         FaultKind.ROLLING_RESTART: ("gap",),
     }.get(kind, ())
     whole = kind in (FaultKind.RACK_OUTAGE, FaultKind.ROLLING_RESTART, FaultKind.CONTROLLER_CRASH)
-    span = "write how long a fault lasts, for example 5m, {from: 1m, to: 10m} or {mean: 5m}"
+    span = "write how long a fault lasts, for example 5m, {from: 1m, to: 10m}, or {mean: 5m}"
     with node.document.together():
         fields.only(*(word for word in _FAULT if not (whole and word == "each")), *own)
         if kind is FaultKind.SLOW_DISK and fields.get("delay") is None:

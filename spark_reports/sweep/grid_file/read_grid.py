@@ -66,7 +66,7 @@ def _read_root(root: Fields, text: str, source: str) -> Grid:
         hint = "for example 'cluster: {brokers: 3, topics: {orders: {partitions: 6}}}'"
         spec = root.read_needed("cluster", hint, read_cluster, None)
         if spec is not None and spec.pace is not Pace.TIMELINE:
-            root.document.add(root.key_error("cluster", "a sweep always uses pace: timeline", "omit 'pace'"))
+            root.document.add(root.key_error("cluster", "a sweep always uses 'pace: timeline'", "omit 'pace'"))
         topics = None if spec is None else [topic.name for topic in spec.topics]
         producers = root.read_needed(
             "workload", "for example 'workload: [{topic: orders, rate: 100}]'", lambda node: read_workload(node, topics), ()

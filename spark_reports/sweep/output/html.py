@@ -50,7 +50,7 @@ def render(outcome: SweepResult) -> str:
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>{title}</title><style>{STYLE}</style></head><body><h1>{title}</h1>{about}\n"
-        f"<figure>{picture(outcome)}<figcaption>The trade-off: lower is safer, further left is more available. Bars are 95% intervals, "
+        f"<figure>{picture(outcome)}<figcaption>A cell that is lower in the chart loses records in fewer runs, and one that is further left has less time without acknowledged writes. Bars are 95% intervals, "
         f"and the numbers identify cells. A diamond marks a cell that lost acknowledged records in at least one run; a circle marks a "
         f"cell that lost none.</figcaption></figure>\n"
         f'<div class="wide">{_table(outcome)}</div>\n<ul class="notes">{notes}</ul>'
@@ -104,7 +104,7 @@ def picture(outcome: SweepResult) -> str:
         parts.append(f'<line class="grid" x1="{x(0)}" y1="{y(share)}" x2="{x(right)}" y2="{y(share)}"/>')
         parts.append(f'<text class="soft" x="{LEFT - 8}" y="{y(share) + 4}" text-anchor="end">{percent(share)}</text>')
     parts.append(
-        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">time in a run in which a partition acknowledges no writes</text>'
+        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">time per run during which a partition acknowledges no writes</text>'
     )
     middle = (TOP + HEIGHT - BOTTOM) / 2
     parts.append(

@@ -42,7 +42,7 @@ def render(outcome: ModelSweepResult) -> str:
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>{title}</title><style>{STYLE}{_STYLE}</style></head><body><h1>{title}</h1>{about}\n"
-        f"<figure>{picture(outcome, WIDTH, 'desktop')}{picture(outcome, PHONE, 'phone')}<figcaption>The trade-off: lower is safer, further left is more available, and smaller is faster. Bars are 95% "
+        f"<figure>{picture(outcome, WIDTH, 'desktop')}{picture(outcome, PHONE, 'phone')}<figcaption>A system that is lower in the picture loses writes in fewer runs, one that is further left has less time without writes, and one with a smaller point writes faster. Bars are 95% "
         f"intervals. A diamond marks a system that lost acknowledged writes in at least one run; a circle marks a system that lost none."
         f"</figcaption></figure>\n"
         f'<div class="wide">{_table(outcome)}</div>\n<ul class="notes">{notes}</ul>'

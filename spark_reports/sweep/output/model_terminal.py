@@ -68,7 +68,7 @@ def picture(outcome: ModelSweepResult) -> list[str]:
         start = min(max(x(cell.write_down.value), ends[line]), COLUMNS - len(text))
         field[line][start : start + len(text)] = text
         ends[line] = start + len(text)
-    lines = ["Lower is safer (P(loss)), and further left is more available (no writes). Each number identifies a system in the table."]
+    lines = ["Lower systems lose writes in fewer runs (P(loss)). Systems further left have less time without writes (no writes)."]
     lines.append(
         f"The symbol after a number is the system's p99.9: {', '.join(f'{mark} {name}' for mark, name in zip(MARKS, CLASSES, strict=True))}."
     )
@@ -80,4 +80,5 @@ def picture(outcome: ModelSweepResult) -> list[str]:
     half = percent(right / 2)
     axis = " " * 9 + "0%".ljust(COLUMNS // 2 - len(half) // 2) + half
     lines.append(axis.ljust(9 + COLUMNS - len(percent(right))) + percent(right) + " of the time without writes")
+    lines.append("Each number identifies a system in the table.")
     return lines

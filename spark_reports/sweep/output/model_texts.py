@@ -78,18 +78,17 @@ def model_notes(outcome: ModelSweepResult) -> list[str]:
     notes = [
         "P(loss): the proportion of runs that lost an acknowledged write, with Wilson's 95% interval. Writes lost: the mean proportion of "
         "acknowledged writes that a run lost, with bootstrap 95% bounds. Most: the number of writes that the worst run lost.",
-        "Dirty: the mean proportion of reads that returned a row that no longer exists at the end. Stale: the mean proportion of reads "
+        "Dirty: the mean proportion of reads that returned a row that does not exist at the end. Stale: the mean proportion of reads "
         "that missed an acknowledged write.",
         "No writes, no reads: the mean proportion of the time during which probes failed. p50, p99, p99.9: the latency of "
         "acknowledged writes, ±1.6%. "
-        "Bytes/write: bytes between servers for each acknowledged write; – if they are not counted.",
-        f"Each seed draws the same faults for all systems, on average {cells[0].faults / cells[0].runs:.1f} faults for each run.",
+        "Bytes/write: the number of bytes between servers for each acknowledged write. A dash (–) means that these bytes are not counted.",
+        f"Each seed draws the same faults for all systems. On average, a run has {cells[0].faults / cells[0].runs:.1f} faults.",
     ]
     if any(cell.cell.variant.model == "mysql" for cell in cells):
         notes.append(
-            f"An operator promotes a MySQL replica {format_duration(grid.operator_after)} after the source died or was cut off, and "
-            f"rebuilds "
-            "the former source. Systems other than MySQL replace their primary without an operator."
+            f"An operator promotes a MySQL replica {format_duration(grid.operator_after)} after the source dies or is cut off, and "
+            "rebuilds the former source. Systems other than MySQL replace their primary without an operator."
         )
     offline = [f"{cell.cell.name} {cell.offline:,}" for cell in cells if cell.offline]
     if offline:

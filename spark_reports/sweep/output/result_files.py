@@ -1,7 +1,7 @@
 """Writes the result of a sweep to files.
 
-`runs.csv` has a row for each run. `cells.csv` and `cells.json` have an entry for each cell. `losses/*.yaml` contains scenarios that repeat
-the first runs with a loss of each cell. `sweep.html` shows everything.
+`runs.csv` has a row for each run. `cells.csv` and `cells.json` have an entry for each cell. For each cell, `losses/*.yaml` contains
+scenarios that repeat the first runs with a loss. `sweep.html` shows everything.
 """
 
 from __future__ import annotations

@@ -84,8 +84,8 @@ def notes_of(outcome: SweepResult) -> list[str]:
         "P(loss): the proportion of runs that permanently lost an acknowledged record, with Wilson's 95% interval.",
         "Lost acked, lost read: the mean number per run of permanently lost records that had been acknowledged, and of those that a consumer "
         "had read. A record that had been both acknowledged and read counts in both numbers.",
-        "No writes, no reads: the time in a run without writes or without reads, as a mean over the run's partitions, with bootstrap 95% "
-        "bounds. Stalled: the additional time during which acks=all writes waited, because a follower that did not fetch was still in the ISR, or because the leader's disk was slow.",
+        "No writes, no reads: the time per run without writes to a partition, or without reads from it, as a mean over the partitions, with "
+        "bootstrap 95% bounds. Stalled: the additional time during which acks=all writes waited, because a follower that did not fetch was still in the ISR, or because the leader's disk was slow.",
         "p50, p99, p99.9: produce latency of all records, ±1.6%"
         + (", during the simulated time" if outcome.grid.around else "")
         + ". ≥: producers gave up on some records, or some records had no answer at the end; the time that these records had waited counts as "
@@ -93,7 +93,8 @@ def notes_of(outcome: SweepResult) -> list[str]:
         f"{faults:,} faults in {episodes:,} {'episodes' if outcome.grid.around else 'runs'}. {format_duration(simulated)} of virtual "
         f"time was simulated"
         + (
-            f", {percent(share)} of the time that the runs represent. Between faults, no record is lost and no client waits."
+            f", {percent(share)} of the time that the runs represent. The rest of the time is skipped, "
+            f"because no record is lost and no client waits between faults."
             if outcome.grid.around
             else "."
         ),

@@ -176,7 +176,7 @@ def mangled(lines: list[bytes]) -> dict[str, tuple[bytes, int, str]]:
         "twice": (b"".join(lines[:4] + lines[3:]), 5, "event 3 follows event 3"),
         "back-in-time": (with_third(json.dumps(third | {"t": 1}).encode()), 4, "event 3 is earlier than the previous event"),
         "behind-the-end": (b"".join(lines) + lines[3], len(lines) + 1, "there is a line after the end of the log"),
-        "end-count": (b"".join(lines[:3] + lines[-1:]), 4, f"the last line counts {len(EVENTS)} events, but the log has 2"),
+        "end-count": (b"".join(lines[:3] + lines[-1:]), 4, f"the last line says that the log has {len(EVENTS)} events, but it has 2"),
     }
 
 

@@ -67,7 +67,7 @@ def test_every_problem_is_named_with_its_line(log: Path, tmp_path: Path) -> None
     assert told[1].startswith(":8: unknown kind 'isr-shrank'; did you mean 'isr-shrunk'?")
     assert told[2] == ":9: event 8 follows event 6; event 7 is missing"
     assert any(text.startswith(f":{count + 1}: event {count} at -1 µs is earlier") for text in told)
-    assert told[-1] == f":{count + 2}: the end line says {count + 1} events, but the last event has number {count}"
+    assert told[-1] == f":{count + 2}: the end line says that the log has {count + 1} events, but the last event has number {count}"
 
 
 def test_a_killed_session_is_readable_and_not_in_order(log: Path, tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_columns_that_differ_are_named_only_if_both_events_have_the_same_descrip
 def test_the_same_rules_give_the_same_events() -> None:
     compared = comparison.compare(catalogue.load("f1-acks"), (RELEASES["2.0"], RELEASES["4.3"], RELEASES["4.0"]))
     assert compared.differences == (None, None)
-    assert comparison.lines(compared)[0].startswith("f1-acks: 2.0 and 4.3 give the same ")
+    assert comparison.lines(compared)[0].startswith("f1-acks: 2.0 and 4.3 produce the same ")
 
 
 def test_on_the_command_line_in_words_and_as_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

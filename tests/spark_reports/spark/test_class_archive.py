@@ -155,7 +155,7 @@ def test_what_keeps_it_from_being_made_fails_nothing_else(
 ) -> None:
     recording(monkeypatch, lambda made: None)
     assert preparing.main() == 0
-    assert "this Java cannot make an archive: /java; Spark starts without it" in capsys.readouterr().err
+    assert "this Java runtime cannot create an archive: /java; Spark starts without it" in capsys.readouterr().err
     place.rmdir()
     place.touch()
     with pytest.raises(ReportError, match="cannot write the archive of Java classes"):

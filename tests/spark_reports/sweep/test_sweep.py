@@ -111,12 +111,12 @@ def test_fewer_runs_than_are_kept_are_as_if_no_more_had_been_done(grid: Grid, al
 
 
 def test_a_directory_takes_runs_of_its_own_sweep_only(grid: Grid, alone: Path, tmp_path: Path) -> None:
-    with pytest.raises(ReportError, match="another grid"):
+    with pytest.raises(ReportError, match="a different grid"):
         Checkpoint(alone, small(**{"every: 2h": "every: 3h"}))
     Checkpoint(tmp_path, grid)
     mark = json.loads((tmp_path / "sweep.json").read_text())
     (tmp_path / "sweep.json").write_text(json.dumps(mark | {"code": "0"}))
-    with pytest.raises(ReportError, match="another version of isrlab"):
+    with pytest.raises(ReportError, match="a different version of isrlab"):
         Checkpoint(tmp_path, grid)
     (tmp_path / "sweep.json").write_text("{")
     with pytest.raises(ReportError, match="is damaged"):

@@ -76,7 +76,7 @@ def test_a_cell_has_its_way_over_a_topics_own_value() -> None:
         ("producer: app2", "producer: app1", "workload[2]: producer app1 occurs twice"),
         ("brokers: 3", "brokers: 2", "cell 1 (min.insync.replicas 1, acks 1) cannot run:"),
         ("rate: 1000,", "rate: 1000, idempotence: true,", "cannot run: Must set acks to all in order to use the idempotent producer"),
-        ("brokers: 3", "brokers: 3\n  pace: by-hand", "a sweep always uses pace: timeline"),
+        ("brokers: 3", "brokers: 3\n  pace: by-hand", "a sweep always uses 'pace: timeline'"),
     ],
 )
 def test_a_mistake_is_reported_with_its_place_and_a_remedy(old: str, new: str, told: str) -> None:
@@ -130,8 +130,8 @@ def test_all_mistakes_of_a_grid_are_reported() -> None:
 def test_a_grid_is_bounded() -> None:
     with pytest.raises(
         InputError,
-        match=r"4 cells with 800,024 partitions and brokers are too many; the cells of a grid have at most 50,000 partitions and brokers",
+        match=r"the cells of the grid have 800,024 partitions and brokers in total; use at most 50,000 \(each broker counts as two\)",
     ):
         read_grid(TEXT.replace("acks: [1, all]", "acks: [1, all]\n  partitions: [200000]"), "g")
-    with pytest.raises(InputError, match=r"the grid has 4,000 cells; a grid has at most 1,000 cells"):
+    with pytest.raises(InputError, match=r"the grid has 4,000 cells; a grid can have at most 1,000 cells"):
         read_grid(TEXT.replace("acks: [1, all]", f"acks: [1, all]\n  partitions: {list(range(1, 1001))}"), "g")
