@@ -49,9 +49,9 @@ Columns with the same name have the same type in all kinds, so all events fit in
 Kafka, and `to_offset` is exclusive. An ID or epoch of -1 means that there is none. `acks` is -1 for all.
 
 **Units and nulls.** Columns that end in `_us` are in µs, columns that end in `_ppm` are in parts per million, and the column `bytes` is in
-bytes. Offsets, `records`, `partitions`, and other counts are numbers. Numbers are signed 64-bit integers. No column of a kind is ever null
-or missing. If a column does not apply, a string is empty, a list is `[]`, and a number is -1 or 0, depending on the kind. In the header,
-only `scenario` can be null.
+bytes. Offsets, and counts such as `records` and `partitions`, are numbers. Numbers are signed 64-bit integers. No column of a kind is ever
+null or missing. If a column does not apply, a string is empty, a list is `[]`, and a number is -1 or 0, depending on the kind. In the
+header, only `scenario` can be null.
 
 **The last line** of a log that was closed is `{{"end": true, "t": 12000000, "events": 345}}`. If the end line is missing, the process was
 killed. If the last line has no newline and is not a complete object, the process was killed while it was writing this line. All commands report

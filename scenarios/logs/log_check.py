@@ -126,7 +126,7 @@ def _problems(path: Path, decode: LineDecoder, checked: Checked) -> Iterator[tup
             if not 0 <= cause < seq:
                 yield number, f"event {seq} names event {cause} as its cause; a cause must come before its effect, and 0 means no cause"
             elif _stands_in(cause, missing):
-                yield number, f"event {seq} names event {cause} as its cause, which is missing"
+                yield number, f"event {seq} names event {cause} as its cause, but there is no event {cause}"
             checked.events += 1
             last_seq, last_time = max(seq, last_seq), max(time, last_time)
     if end is None:

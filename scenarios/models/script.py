@@ -6,7 +6,7 @@ model: mysql                        # one model with its `settings:`, or `models
 settings: {semi-sync: true}
 clients: {c: [n1], r: }             # each with the servers that it can connect to, in order of preference; by default, all
 timeline:
-  - at: 1ms                         # the step is due `at` a time since the start, after a `wait`, or when the table in `until` is true
+  - at: 1ms                         # the time since the start at which the step is due; alternatives are `wait` and `until`
     write: c                        # acts (scenarios.models.acts)
     expect: {n2: {stored: 1}}       # what must be true right after the acts (scenarios.models.expectations)
     under: [mysql]                  # the systems that the step applies to

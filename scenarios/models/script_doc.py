@@ -53,10 +53,10 @@ is the source, primary, or leader.
 **Clients.** Each client has a list of servers that it can connect to, in order of preference. By default, a client can connect to all servers. A
 client with `{servers: [n2, n3], session: true}` refuses to read from servers that have older data than the client has already seen.
 
-**Steps.** A step is due `at` a time since the start, after a `wait`, or when each expectation in `until` is true (`within` a time, 60s by default).
-When the step is due, its acts are executed, and its `expect` is checked. `under` limits the step to some of the systems. With `refused: TEXT`, the
-acts must be refused with a reason that contains the text. Without `refused`, the run fails if an act is refused. `note` describes what the step
-shows.
+**Steps.** A step is due when the time `at` has passed since the start, when the time `wait` has passed since the previous step, or when
+each expectation in `until` is true (within the time `within`, 60s by default). When the step is due, its acts are executed, and its
+`expect` is checked. `under` limits the step to some of the systems. With `refused: TEXT`, the acts must be refused with a reason that
+contains the text. Without `refused`, the run fails if an act is refused. `note` describes what the step shows.
 
 **The end.** After the last step, all faults end, the load stops, and the system rests for 60 s (`rest: 20s` changes this). After this rest, the last
 `expect` is checked. To find lost writes, dirty reads, and divergence, isrlab compares what clients were told with the data of the primary at the

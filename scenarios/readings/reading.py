@@ -47,7 +47,7 @@ class Moment(Protocol):
         """Return the view of a partition, or None if the partition does not exist at that moment."""
 
     def contents(self, tp: TopicPartition, broker: int) -> LogContents | None:
-        """Return the records in a broker's log of a compacted topic, or None if there are none."""
+        """Return the records that a broker stores for a partition of a compacted topic, or None if there are none."""
 
     def events(self, kind: str) -> list[tuple[Any, ...]]:
         """Return the recorded events of a kind, oldest first."""

@@ -144,7 +144,7 @@ class LiveMoment:
         return self._partitions[tp]
 
     def contents(self, tp: TopicPartition, broker: int) -> LogContents | None:
-        """Return the records in a broker's log of a compacted topic, or None if there are none."""
+        """Return the records that a broker stores for a partition of a compacted topic, or None if there are none."""
         return LogContents.of(self._cluster.brokers[broker].disk, tp)
 
     def events(self, kind: str) -> list[tuple[Any, ...]]:

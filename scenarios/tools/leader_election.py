@@ -1,4 +1,4 @@
-"""The output of `kafka-leader-election` (`tools/LeaderElectionCommand`) at a given moment: the elections that the tool would cause."""
+"""The output of `kafka-leader-election` (`tools/LeaderElectionCommand`) at a given moment, with the elections that the tool would cause."""
 
 from __future__ import annotations
 

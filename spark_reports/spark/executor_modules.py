@@ -20,9 +20,8 @@ def ship_modules(spark: SparkSession, master: str | None) -> Iterator[None]:
     """Make the modules of this program, and the package attrs, available to the Python workers of a session. Apart from the standard
     library, the runs of a sweep need no other modules.
 
-    In local mode, workers find the modules in the same place as this process. In other modes, each executor downloads a zip file when the
-    executor starts. Executors can start at any time, so the zip file is kept until the block ends. The zip file contains byte code, so that
-    the workers do not compile every module; PySpark requires the same version of Python in all places anyway.
+    In local mode, workers find the modules in the same place as this process does. In other modes, each executor downloads a zip file when
+    the executor starts. Executors can start at any time, so the zip file is kept until the block ends.
     """
     if is_local(master or LOCAL_MASTER):
         yield

@@ -87,7 +87,7 @@ def main_sweep(
 
     Args:
         source: a grid file, or the name of a grid that comes with isrlab; None for the grid of models.
-        runs: the number of runs for each cell, which use the seeds 1 to `runs`.
+        runs: the number of runs for each cell; the runs use the seeds 1 to `runs`.
         out_dir: the directory that keeps finished runs and receives the results.
         master, conf: the Spark master, and the settings of the Spark session.
         processes: the number of processes on this machine that execute runs in place of Spark; 0 for this process alone.

@@ -79,7 +79,7 @@ HARM: Final = Summary(
         "records are in the log of the leader again. "
         "`doomed_by` is the number of the event that "
         "removed the records, and `doom` is the kind of this event. `lost_acknowledged` counts lost records that were acknowledged, "
-        "and `lost_read` counts lost records that a consumer read. A record that was both acknowledged and read counts in both columns. If `what` is `lost, seen`, the records were "
+        "and `lost_read` counts lost records that a consumer read. A record that was both acknowledged and read is counted in both columns. If `what` is `lost, seen`, the records were "
         "acknowledged or read after they were lost. An empty `until_us` means the end of the session."
     ),
     kinds=(*_WHAT, *_ENDS.values(), "truncated", "unflushed-lost", "broker-stopped", "leader-elected", "became-leader", "log-restarted"),

@@ -52,7 +52,7 @@ RECORDS: Final = Summary(
         "(acks 1 or all). `unconfirmed` counts records that the producer sent with acks=0, which are never acknowledged. `lost` counts "
         "records that were acknowledged or read, and that the leader's log lacks at the end. Each record counts once. "
         "`lost_acknowledged` counts lost records that were acknowledged, and `lost_read` counts lost records that a consumer read; a "
-        "record can count in both columns. `lost_acknowledged` and `lost_read` are empty for logs from earlier isrlab versions, which did "
+        "record can be counted in both columns. `lost_acknowledged` and `lost_read` are empty for logs from earlier isrlab versions, which did "
         "not distinguish acknowledged records from records that were read. `recovered` counts records that were temporarily lost. "
         "`duplicated` counts records that a retry "
         "appended again. `diverged` counts offsets at which replicas have different records and replication does not detect the difference."

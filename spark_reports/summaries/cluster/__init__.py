@@ -1,1 +1,1 @@
-"""Summaries of the threads of brokers and of changed settings."""
+"""Summaries about broker threads and about changed settings."""

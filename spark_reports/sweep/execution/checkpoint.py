@@ -1,8 +1,8 @@
 """Keeps finished chunks in a directory, so that a stopped sweep can continue.
 
 Each chunk is one file, which appears only when it is complete. The directory records its grid and the version of the program, so that runs
-from another grid or from other code are never mixed in. A cell and a seed identify each run. The result therefore does not depend on the
-number or kind of workers, or on how runs are divided into chunks.
+from a different grid or a different version are never mixed in. A cell and a seed identify each run. The result therefore does not depend
+on the number or kind of workers, or on how runs are divided into chunks.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Checkpoint:
         """Open the directory, or create it.
 
         Raises:
-            ReportError: the directory cannot be used, or belongs to another sweep.
+            ReportError: the directory cannot be used, or belongs to a different sweep.
         """
         self.directory = directory
         self._grid = grid

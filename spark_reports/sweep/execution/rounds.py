@@ -97,7 +97,7 @@ def execute(
     """Execute the missing runs. Return the runs of each cell, ordered by seed.
 
     Args:
-        runs: the number of runs for each cell, which use the seeds 1 to `runs`.
+        runs: the number of runs for each cell; the runs use the seeds 1 to `runs`.
         checkpoint: the store of finished chunks; None to store no chunks.
         width: the target width; if the confidence interval of a cell's loss probability is at most this wide, the cell gets no more runs.
     """

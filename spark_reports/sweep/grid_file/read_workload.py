@@ -52,7 +52,7 @@ def _read_producer(node: Node, number: int, topics: list[str] | None) -> Produce
         if producing.between < step:
             between = fields.values["between"]
             raise between.error(
-                f"{between.what()} is less than 'every'", "write a longer time; between faults, the producer sends less often"
+                f"{between.what()} is less than 'every'", "write a longer time, because the producer sends less often between faults"
             )
     return producing
 

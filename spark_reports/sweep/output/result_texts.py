@@ -83,7 +83,7 @@ def notes_of(outcome: SweepResult) -> list[str]:
     notes = [
         "P(loss): the proportion of runs that permanently lost an acknowledged record, with Wilson's 95% interval.",
         "Lost acked, lost read: the mean number per run of permanently lost records that had been acknowledged, and of those that a consumer "
-        "had read. A record that had been both acknowledged and read counts in both numbers.",
+        "had read. A record that had been both acknowledged and read is counted in both numbers.",
         "No writes, no reads: the time per run without writes to a partition, or without reads from it, as a mean over the partitions, with "
         "bootstrap 95% bounds. Stalled: the additional time during which acks=all writes waited, because a follower that did not fetch was still in the ISR, or because the leader's disk was slow.",
         "p50, p99, p99.9: produce latency of all records, ±1.6%"
