@@ -39,7 +39,7 @@ def _read_fault(kind: FaultKind, node: Node) -> Fault:
     with node.document.together():
         fields.only(*(word for word in _FAULT if not (whole and word == "each")), *own)
         if kind is FaultKind.SLOW_DISK and fields.get("delay") is None:
-            node.document.add(fields.error("a slow disk needs a delay for each write", "write 'delay:' with 1ms to 10s"))
+            node.document.add(fields.error("a slow disk needs a delay for each write", "write 'delay:' with a value from 1ms to 10s"))
         ends = fields.read("between", lambda one: as_word(one, ("brokers", "controller", "any")), "brokers")
         return Fault(
             kind=kind,
@@ -64,7 +64,7 @@ def _read_every(node: Node) -> int:
 def _read_delay(node: Node) -> int:
     delay = as_duration(node)
     if not US_PER_MS <= delay <= MAX_SLOW:
-        raise node.error("a slow disk needs a delay for each write", "write 'delay:' with 1ms to 10s")
+        raise node.error("a slow disk needs a delay for each write", "write 'delay:' with a value from 1ms to 10s")
     return delay
 
 
