@@ -97,7 +97,7 @@ def delete_records(context: ActionContext) -> Question:
     ]
     return Question(
         f"Delete records of {p.tp}",
-        f"Log start {leader.log_start:,}, HW {leader.hw:,}. Consumers below the new log start reset their position.",
+        f"Log start {leader.log_start:,}, HW {leader.hw:,}. Consumers whose position is below the new log start reset it.",
         numbered(options),
     )
 

@@ -118,7 +118,7 @@ def step(context: ActionContext) -> Question:
         )
 
     options = (
-        Option("f", f"b{one} fetches …", (), "the leader answers immediately, with the number of records you "
+        Option("f", f"b{one} fetches …", (), "the leader answers immediately, with the number of records that you "
             "enter", dead, counted("fetch", f"b{one} fetches", acts.Fetch)),
         Option("r", f"b{one}'s fetch arrives", (acts.Arrive(one),), "the fetch waits at the leader", dead),
         Option(

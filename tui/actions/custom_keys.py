@@ -144,7 +144,7 @@ def keymap_of(data: Mapping[str, Any], source: str) -> Keymap:
 
 
 def _name(key: str, where: str) -> str:
-    """Return Textual's name for a key as written in a keymap file, for example `K`, `+`, `ctrl+k`, `alt+k`, `f5`, `space`."""
+    """Return Textual's name for a key as written in a keymap file, for example `K`, `+`, `ctrl+k`, `alt+k`, `f5`, or `space`."""
     name = _character_to_key(key) if len(key) == 1 else key.lower()
     modifier, _, last = name.rpartition("+")
     if len(last) == 1 and modifier == "alt":
@@ -152,7 +152,7 @@ def _name(key: str, where: str) -> str:
     elif len(key) > 1 and name not in _KNOWN:
         simple = [one for one in _KNOWN if "+" not in one]
         raise InputError(
-            f"{where}: '{key[:40]}' is not a key; {did_you_mean(name, simple, 'write, for example, K, +, f5, ctrl+k, alt+k, space')}"
+            f"{where}: '{key[:40]}' is not a key; {did_you_mean(name, simple, 'write, for example, K, +, f5, ctrl+k, alt+k, or space')}"
         )
     if name in RESERVED and not any(name in names and where.endswith(action) for action, names in _ALWAYS.items()):
         raise InputError(f"{where}: {key_text(name)} {RESERVED[name]}; choose another key")

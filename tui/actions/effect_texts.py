@@ -107,7 +107,7 @@ def frozen(context: ActionContext) -> str:
     broker = context.broker
     assert broker is not None
     if broker.state is BrokerState.PAUSED:
-        return f"b{broker.id} resumes with the state it had; if another broker now leads one of its partitions, requests with the old leader epoch are refused."
+        return f"b{broker.id} resumes with the state that it had; if another broker now leads one of its partitions, requests with the old leader epoch are refused."
     return gone(context).replace("; clients are not", " and still considers itself their leader; clients are not", 1)
 
 
@@ -131,7 +131,7 @@ def unclean(context: ActionContext) -> str:
     if context.setting(UNCLEAN, topic):
         return f"Turns unclean election off for {where}: only members of the ISR (or ELR) can be elected."
     changed = [p for p in context.view.partitions if (p.tp.topic == topic if own else not context.overridden(UNCLEAN, p.tp.topic))]
-    return f"Turns unclean election on for {where}: {_partitions(unclean_change(changed, context.view.up).elected)} would get a leader from outside the ISR, which can lose records."
+    return f"Turns unclean election on for {where}: {_partitions(unclean_change(changed, context.view.up).elected)} would get a leader from outside the ISR, so records can be lost."
 
 
 def elect_unclean(context: ActionContext) -> str:

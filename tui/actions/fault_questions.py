@@ -159,7 +159,7 @@ def controllers(context: ActionContext) -> Question:
         else:
             options.append((f"kill {voter.name}", (acts.KillController(voter.name),), role, None))
             options.append((f"freeze {voter.name}", (acts.PauseController(voter.name),), role, None))
-            options.append((f"thaw {voter.name}", (acts.ResumeController(voter.name),), "it resumes with the state it had", None))
+            options.append((f"thaw {voter.name}", (acts.ResumeController(voter.name),), "it resumes with the state that it had", None))
     return Question("Controllers", "Metadata can change only while a majority of the controllers can communicate.", numbered(options))
 
 

@@ -1,7 +1,7 @@
 """The metrics that operators watch first, under their JMX names, and their history over virtual time.
 
-Most metrics are computed from frozen views. Metrics that need the event stream (bytes, refused requests, idle threads) are
-computed from the events in memory by `tui.analysis.event_metrics`.
+Most metrics are computed from frozen views. Some metrics, for example bytes, refused requests, and idle threads, need the event stream.
+`tui.analysis.event_metrics` computes them from the events in memory.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     ),
     Metric(
         _MANAGER + "AtMinIsrPartitionCount",
-        "Partitions that refuse writes with acks=all when one more replica leaves the ISR.",
+        "Partitions that would refuse writes with acks=all if one more replica left the ISR.",
         lambda v: _census(v).led["at-min"], warn=_some,
     ),
     Metric(
@@ -188,7 +188,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         lambda v: _controller(v, v.isr_shrinks), counts=True, warn=_some,
     ),
     Metric(
-        _MANAGER + "IsrExpandsPerSec", "Followers that rejoined ISRs. Alternating shrinks and expands mean flapping.",
+        _MANAGER + "IsrExpandsPerSec", "Followers that rejoined ISRs. Alternating shrinks and expansions mean flapping.",
         lambda v: _controller(v, v.isr_expands), counts=True,
     ),
     Metric(
@@ -198,7 +198,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     ),
     Metric(
         "kafka.server:type=KafkaRequestHandlerPool,name=RequestHandlerAvgIdlePercent",
-        "The fraction of time that the request handlers of the busiest broker are idle. Investigate below 0.3, act below 0.1. "
+        "The fraction of time that the request handlers of the busiest broker are idle. Investigate if it is below 0.3, and act if it is below 0.1. "
         "The cost of each request is the laboratory's estimate.",
         fold="min", bad=lambda value: value < 0.1, warn=lambda value: value < 0.3,
     ),
@@ -224,7 +224,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric(_MANAGER + "LeaderCount", "Partitions that a broker leads.", lambda v: _census(v).led["led"]),
     Metric(
         "kafka.producer:type=producer-metrics,name=request-latency-max",
-        "How long the slowest producer's last acknowledged batch took in milliseconds, including retries.",
+        "The time, in milliseconds, that the slowest producer's last acknowledged batch took, including retries.",
         lambda v: _controller(v, max((p.last_latency_us for p in v.producers), default=0) / 1_000), fold="max",
         warn=lambda value: value >= 1_000, unit=" ms",
     ),

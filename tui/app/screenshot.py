@@ -36,7 +36,7 @@ def _timed(text: str) -> tuple[int, int]:
     """Parse text such as `2@10` (broker 2 at second 10), and return the broker and the time in µs."""
     match = _AT.fullmatch(text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a broker and a second; write, for example, 2@10")
+        raise argparse.ArgumentTypeError(f"'{text}' is not of the form B@S; write, for example, 2@10")
     return int(match[1]), int(float(match[2]) * SECOND)
 
 
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tui.app.screenshot", description="Draw the playground as an SVG picture.")
     parser.add_argument("out", type=Path, help="the file to write")
     parser.add_argument("--size", type=_size, default=(120, 40), help="columns and rows, for example 120x40")
-    parser.add_argument("--seconds", type=float, default=30.0, help="the virtual seconds to play before the picture")
+    parser.add_argument("--seconds", type=float, default=30.0, help="the number of virtual seconds to play before the picture is drawn")
     parser.add_argument("--scenario", help="a scenario from the library, or a file")
     parser.add_argument("--release", help="the Kafka release to run")
     parser.add_argument("--steps", type=int, help="the number of scenario steps to run, instead of --seconds")

@@ -108,7 +108,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def described_text(arguments: argparse.Namespace) -> str | None:
-    """Return the text of the source if it is the output of kafka-topics --describe, which needs --groups; otherwise None.
+    """If the source is the output of kafka-topics --describe, return its text; otherwise, return None.
 
     Raises:
         InputError: the output of kafka-topics is given without --groups, or --groups is given without that output.
@@ -153,7 +153,7 @@ def _check(arguments: argparse.Namespace, *, log: bool) -> None:
     if arguments.reset_offsets:
         scopes = bool(arguments.topic) + arguments.all_topics + (arguments.from_file is not None)
         if bool(arguments.group) + arguments.all_groups != 1 or scopes != 1:
-            raise InputError("--reset-offsets: give --group or --all-groups, and one of --topic, --all-topics, --from-file")
+            raise InputError("--reset-offsets: give --group or --all-groups, and one of --topic, --all-topics, or --from-file")
         return
     if arguments.delete_offsets:
         if arguments.all_groups or len(arguments.group or ()) != 1 or not arguments.topic:

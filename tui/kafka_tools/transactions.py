@@ -120,7 +120,7 @@ def _cluster(arguments: argparse.Namespace) -> Cluster:
     if not cluster.release.transactions:
         raise InputError(f"release {cluster.release.name} has no transactions; use 0.11 or later (KIP-98)")
     if not cluster.release.transactions_tool:
-        print_messages(f"release {cluster.release.name} has no kafka-transactions; this is the output of the tool of 3.0 (KIP-664)")
+        print_messages(f"release {cluster.release.name} has no kafka-transactions; this is the output of the tool in release 3.0 (KIP-664)")
     return cluster
 
 

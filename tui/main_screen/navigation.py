@@ -132,7 +132,7 @@ class Navigation:
         if self.page is None:
             self.screen.prompts.ask_text(
                 "Filter partitions, brokers, and events",
-                "Enter words that must all match, for example b55, offline, orders-, dead, truncated, #120. To show everything, leave the line empty.",
+                "Enter words that must all match, for example b55, offline, orders-, dead, truncated, or #120. To show everything, leave the line empty.",
                 self.selection.words,
                 lambda _: None,
                 self.filter_by,

@@ -28,13 +28,13 @@ from tui.terminal.filters import AsciiFilter, PlainFilter
 from tui.terminal.foreign_text import ControlCharacterFilter
 
 SPEEDS: Final = (0.02, 0.1, 0.25, 0.5, 1, 2, 5, 10)
-"""The speeds that the user can choose, in virtual seconds per second."""
+"""The speeds that the user can choose, in virtual seconds per wall second."""
 
 TICK: Final = 0.1
 """The time between two frames while virtual time advances, in seconds."""
 
 STEP: Final = 20 * US_PER_MS
-"""The virtual time that a step advances, in µs."""
+"""The virtual time that passes in one step, in µs."""
 
 REST: Final = 4
 """How long the screen waits before it takes the next view, as a multiple of the time that the last view took."""
@@ -130,7 +130,7 @@ class ModelComparison(App[int]):
         self.views = self.systems.views()
         self.next_view = 0.0
         self.playing = self.shows_help = self.shows_history = False
-        self.said = "k kills the primary in all systems, Space lets time pass, w restarts with weaker settings"
+        self.said = "k: kill the primary in all systems; Space: let time pass; w: restart with weaker settings"
 
     # --- time ---------------------------------------------------------------------------------------------------------
 
@@ -140,7 +140,7 @@ class ModelComparison(App[int]):
         self.systems.run_until(self.systems.now + int(TICK * SPEEDS[self.pace] * SECOND))
         if self.systems.now >= END:
             self.playing = False
-            self.said = f"the workload ends after {END // SECOND} s; r starts again"
+            self.said = f"the workload ends after {END // SECOND} s; to start again, press r"
         if monotonic() >= self.next_view or not self.playing:
             self.look()
 
@@ -195,7 +195,9 @@ class ModelComparison(App[int]):
         already weaker, with the stronger ones."""
         self.names = NAMES if self.names == WEAK_NAMES else WEAK_NAMES
         self._begin()
-        self.said = "started again: " + ("Kafka with acks=1, MySQL asynchronous" if self.names == WEAK_NAMES else "the stronger settings")
+        self.said = "started again: " + (
+            "Kafka with acks=1 and asynchronous MySQL" if self.names == WEAK_NAMES else "the stronger settings"
+        )
         self.show()
 
     def action_speed(self, step: int) -> None:

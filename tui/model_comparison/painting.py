@@ -26,7 +26,7 @@ WINDOW: Final = 40
 """The smallest number of database rows that a full-width bar stands for."""
 
 KEYS: Final = (
-    ("Space n", "Space: play or pause; n: step 20 ms"),
+    ("Space n", "Space: play or pause; n: advance by 20 ms"),
     ("k", "kill the primary's process in all systems"),
     ("z", "pause the primary's process in all systems"),
     ("i", "cut the primary off, together with clients a and ra, in all systems"),

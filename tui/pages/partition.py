@@ -65,7 +65,9 @@ def high_watermark_reasons(detail: PartitionDetail, view: ClusterView, left: Map
     p, leads = detail.view, detail.leads
     if p.offline:
         words = (
-            f"{p.tp} has no leader and is waiting for a live member of ISR {ids(p.isr)}" + (f" or ELR {ids(p.elr)}" if p.elr else "") + "."
+            f"{p.tp} has no leader and is waiting for a live member of the ISR {ids(p.isr)}"
+            + (f" or the ELR {ids(p.elr)}" if p.elr else "")
+            + "."
         )
         return [words, _who_could(detail), *([unclean] if unclean else []), *_gone(detail, left)]
     if p.status is PartitionStatus.LEADER_UNAVAILABLE or leads is None:
@@ -78,7 +80,7 @@ def high_watermark_reasons(detail: PartitionDetail, view: ClusterView, left: Map
     said = []
     if leads.under_min_isr and leads.strict_min_isr:
         said.append(
-            f"HW is held at {leader.hw:,}, and {records}: ISR {ids(leads.isr)} is smaller than min.insync.replicas "
+            f"HW is held at {leader.hw:,}, and {records}: the ISR {ids(leads.isr)} is smaller than min.insync.replicas "
             f"{leads.min_isr}, so nothing is committed."
         )
     holders = [f for f in leads.followers if f.counts and f.leo < leader.leo]
@@ -249,8 +251,8 @@ def _role(replica: ReplicaView, leader: int) -> str:
 
 
 def _sets(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]:
-    """Paint the lists of replicas: all replicas, the ISR, the maximal ISR, the ELR, and the electable replicas. Use as many lines as
-    necessary.
+    """Paint the lists of replicas, on as many lines as necessary: all replicas, the ISR, the maximal ISR, the ELR, and the electable
+    replicas.
     """
     p, leads = detail.view, detail.leads
     items: list[list[tuple[str, Style]]] = [

@@ -154,7 +154,7 @@ def consequences(known: KnownSetting, place: SettingsScope, view: ClusterView, s
                 "No partition is waiting for a leader, so turning this setting on elects no leader now. Later, a replica outside an "
                 "ISR can become leader, and records that it lacks are then lost."
             ]
-        return [f"With true, {_offline(elected)} would get a leader; the live replicas lack up to {lacks:,} records."]
+        return [f"With the value true, {_offline(elected)} would get a leader; the live replicas lack up to {lacks:,} records."]
     if name == "replica.lag.time.max.ms":
         lag = settings.us(name) / 1_000_000
         return [f"A follower that stops leaves the ISR after {lag:g} to {lag * 1.5:g} s; leaders check every {lag / 2:g} s."]
@@ -184,7 +184,7 @@ def takes_effect(setting: Setting) -> str:
     """Describe when a change to a setting takes effect."""
     if setting.dynamic:
         return "dynamic: a change takes effect when the metadata reaches a broker"
-    return "read-only: Kafka reads it when a process starts; here you can force a change, as if every broker had been restarted with it"
+    return "read-only: Kafka reads it when a process starts; here you can force a change, as if every broker had been restarted with the new value"
 
 
 def sentence_of(words: str) -> str:
@@ -281,7 +281,7 @@ def edit_question(setting: Setting, value: str, place: SettingsScope) -> Questio
         "Where does the change apply?"
         if setting.dynamic
         else "Kafka reads this setting when a process starts. isrlab forces the change, as if every broker had been restarted "
-        "with it. Where does the change apply?"
+        "with the new value. Where does the change apply?"
     )
     return Question(f"{setting.name} = {value}", about, tuple(options))
 

@@ -60,7 +60,7 @@ def all_committed(p: PartitionView, view: ClusterView) -> str:
     else:
         whole = "All records are committed." if p.replica_on(p.leader).leo else "The log is empty."
     if p.status is PartitionStatus.UNDER_MIN_ISR:
-        return f"Writes with acks=all are refused: ISR {ids(p.isr)} is smaller than min.insync.replicas {p.min_isr}. {whole}"
+        return f"Writes with acks=all are refused: the ISR {ids(p.isr)} is smaller than min.insync.replicas {p.min_isr}. {whole}"
     if p.not_fetching:
         names = " and ".join(f"b{broker}" for broker in p.not_fetching)
         return (
@@ -76,7 +76,9 @@ def all_committed(p: PartitionView, view: ClusterView) -> str:
 def high_watermark_sentence(p: PartitionView, view: ClusterView) -> str:
     """Return a sentence that explains the position of a partition's high watermark."""
     if p.offline:
-        return f"No leader. The partition is waiting for a live member of ISR {ids(p.isr)}" + (f" or ELR {ids(p.elr)}." if p.elr else ".")
+        return f"No leader. The partition is waiting for a live member of the ISR {ids(p.isr)}" + (
+            f" or the ELR {ids(p.elr)}." if p.elr else "."
+        )
     leader = p.replica_on(p.leader)
     if p.status is PartitionStatus.LEADER_UNAVAILABLE or not leader.alive:
         return not_served(p, view)
@@ -85,7 +87,7 @@ def high_watermark_sentence(p: PartitionView, view: ClusterView) -> str:
     waiting = leader.leo - leader.hw
     records = "1 record waits" if waiting == 1 else f"{waiting:,} records wait"
     if is_under_min_isr(p, p.min_isr) and release_named(view.release).strict_min_isr:
-        return f"ISR {ids(p.isr)} is smaller than min.insync.replicas {p.min_isr}, so HW is held at {leader.hw}, and {records}."
+        return f"The ISR {ids(p.isr)} is smaller than min.insync.replicas {p.min_isr}, so HW is held at {leader.hw}, and {records}."
     if p.slowest_replicas in ((p.leader,), ()):
         return f"HW is {leader.hw}, and {records} for the followers' next fetch."
     return f"HW is held at {leader.hw} by {_holders(p)}: {records}."
@@ -104,7 +106,7 @@ def last_stable_offset_sentence(p: PartitionView) -> str:
 def _holders(p: PartitionView) -> str:
     """Return the replicas that hold a partition's high watermark back.
 
-    If many replicas hold the high watermark back, return only the one that has been behind the longest, and the number of others.
+    If many replicas hold the high watermark back, return only the one that has been behind the longest, and the number of the others.
     """
     ages = {
         replica.broker: replica.caught_up_us // 100_000 * 100_000 if replica.caught_up_us > SECOND else 0 for replica in p.replica_views

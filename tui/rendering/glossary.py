@@ -134,8 +134,8 @@ def all_terms(release: Release, *, zookeeper: bool) -> tuple[Term, ...]:
         ),
         Term("unclean election", "unclean.leader.election.enable", _unclean(release, zookeeper)),
         Term("fencing", "", _fencing(zookeeper)),
-        Term("LSO", "last stable offset", "The offset up to which read_committed consumers read: the offset of the first record of the "
-            "oldest open transaction, but at most the high watermark. Without open transactions, the LSO equals the high watermark."),
+        Term("LSO", "last stable offset", "The offset up to which read_committed consumers read: the offset of the first record of the oldest open "
+            "transaction, or the high watermark. Without open transactions, the LSO equals the high watermark."),
         Term("truncation", "", _truncation(release)),
         Term("lost", "", "A record that was acknowledged to a producer or read by a consumer, and is no longer in the leader's log."),
         Term("exposed", "", "A committed record that an electable replica lacks."),

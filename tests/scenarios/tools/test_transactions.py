@@ -186,7 +186,7 @@ def test_a_release_without_the_tool(capsys: pytest.CaptureFixture[str], script: 
     assert main(["transactions", "list", script, "--release", "2.7", "--at", "4s"]) == 0
     out, told = capsys.readouterr()
     assert out.splitlines()[1].endswith("\tOngoing         \t")
-    assert told == "release 2.7 has no kafka-transactions; this is the output of the tool of 3.0 (KIP-664)\n"
+    assert told == "release 2.7 has no kafka-transactions; this is the output of the tool in release 3.0 (KIP-664)\n"
     assert refused(capsys, script, "list", "--at", "500ms", release="0.10.2") == (
         "release 0.10.2 has no transactions; use 0.11 or later (KIP-98)"
     )

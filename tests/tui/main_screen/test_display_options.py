@@ -245,7 +245,7 @@ def test_the_printed_keymap_is_the_keymap() -> None:
         ("[keys]\nkill = 3", '[keys] kill: write a key or a list of keys, for example "J" or ["n", "f8"]'),
         ("[keys]\nkill = []", '[keys] kill: write a key or a list of keys, for example "J" or ["n", "f8"]'),
         ('[keys]\nkill = ["J", ""]', '[keys] kill: write a key or a list of keys, for example "J" or ["n", "f8"]'),
-        ('[keys]\nkill = "kk"', "[keys] kill: 'kk' is not a key; write, for example, K, +, f5, ctrl+k, alt+k, space"),
+        ('[keys]\nkill = "kk"', "[keys] kill: 'kk' is not a key; write, for example, K, +, f5, ctrl+k, alt+k, or space"),
         ('[keys]\nkill = "spcae"', "[keys] kill: 'spcae' is not a key; did you mean 'space'?"),
         ('[keys]\nkill = "up"', "[keys] kill: ↑ moves the selection; choose another key"),
         ('[keys]\nkill = "ctrl+c"', "[keys] kill: Ctrl+C leaves; choose another key"),

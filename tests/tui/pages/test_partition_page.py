@@ -126,7 +126,7 @@ def test_nobody_leads() -> None:
         cluster.do(acts.Kill(broker))
     cluster.run_until(30 * SECOND)
     first, second = high_watermark_reasons(cluster.partition_detail(TP), cluster.view())
-    assert first.startswith("orders-0 has no leader and is waiting for a live member of ISR")
+    assert first.startswith("orders-0 has no leader and is waiting for a live member of the ISR")
     assert second == "The controller cannot elect any replica now."
 
 

@@ -124,7 +124,7 @@ def test_a_change_is_counted_where_it_would_hold(release: str, topic: str, told:
     assert consequences(known["min.insync.replicas"], place, view_of(own, other), settings) == told
     unclean = attrs.evolve(other, leader=-1, replica_views=(replica(1, 9, 9, alive=False), replica(2, 5, 5)))
     said = consequences(known["unclean.leader.election.enable"], place, view_of(own, unclean), settings)
-    assert said == ["With true, 1 offline partition would get a leader; the live replicas lack up to 4 records."]
+    assert said == ["With the value true, 1 offline partition would get a leader; the live replicas lack up to 4 records."]
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ async def test_under_min_isr_says_that_writes_are_refused() -> None:
         go(main_screen, 30)
         await pilot.pause()
         assert main_screen.view.partitions[0].status is PartitionStatus.UNDER_MIN_ISR
-        assert "Writes with acks=all are refused: ISR [1] is smaller than min.insync.replicas 2." in words(app)
+        assert "Writes with acks=all are refused: the ISR [1] is smaller than min.insync.replicas 2." in words(app)
 
 
 # --- why a replica is out of the ISR -------------------------------------------------------------------------------
