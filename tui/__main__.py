@@ -9,9 +9,9 @@ import sys
 def main() -> int:
     """Run the command line and return the exit code.
 
-    Like SIGTERM, Ctrl+C ends the process immediately and without a message, unless the command itself handles the signal
-    (`raise_on_signals`, the playground). Python's default, KeyboardInterrupt, is not used, because during an import it causes a traceback
-    and sometimes a different exception.
+    Like SIGTERM, Ctrl+C ends the process immediately and without a message, unless the command itself handles the signal. The playground
+    and commands that use `raise_on_signals` handle it. Python's default, KeyboardInterrupt, is not used, because during an import it causes
+    a traceback and sometimes a different exception.
     """
     try:
         # If the process was started with SIGINT ignored (`nohup`, a background job), the signal stays ignored.

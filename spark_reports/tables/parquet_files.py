@@ -1,4 +1,4 @@
-"""Writes a table whose rows have been fetched as a Parquet dataset on this machine.
+"""Writes the fetched rows of a table to a Parquet dataset on this machine.
 
 Spark would take longer to plan and start its job than pyarrow takes to write a few thousand rows.
 """

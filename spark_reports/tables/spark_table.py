@@ -80,7 +80,9 @@ class Table:
 
 
 def parquet(out: Path | str) -> Write:
-    """Return a writer that writes each table as a Parquet dataset with its name, and replaces an existing dataset."""
+    """Return a writer that writes each table to a Parquet dataset. The dataset has the name of the table, and replaces an existing dataset
+    of that name.
+    """
     where = f"file://{out}" if isinstance(out, Path) else out.rstrip("/")
 
     def write(name: str, frame: DataFrame, fetched: Rows | None) -> None:

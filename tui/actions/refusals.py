@@ -44,7 +44,7 @@ def cannot_start(context: ActionContext) -> str | None:
 
 
 def cannot_shut_down(context: ActionContext) -> str | None:
-    """Refuse the action unless the selected broker is running, which a controlled shutdown requires."""
+    """Refuse the action unless the selected broker is running, because only a running broker can shut down cleanly."""
     reason = needs_process(context)
     if reason is None and context.broker is not None and context.broker.state is not BrokerState.RUNNING:
         return f"b{context.broker.id} is {context.broker.state}; only a running broker can shut down cleanly"

@@ -18,7 +18,7 @@ def read_act(text: str) -> tuple[Act, ...]:
     """Read an act in the notation of scripts.
 
     Raises:
-        ValueError: the text is not an act. The error message says why, and what would be valid.
+        ValueError: the text is not an act. The error message says what is wrong with the text, and what would be valid.
     """
     # The script language is loaded when somebody types an act, so that the first frame of the playground comes sooner.
     from scenarios.language.acts import read_acts

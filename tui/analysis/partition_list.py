@@ -41,7 +41,7 @@ def filtered(view: ClusterView, which: str) -> list[PartitionView]:
 
 
 def in_order(view: ClusterView, worst_first: bool, which: str = "", words: str = "") -> list[PartitionView]:
-    """Return the listed partitions, by name or with the worst first. Among partitions of equal rank, internal topics come last.
+    """Return the listed partitions, sorted by name or with the worst first. Among partitions of equal rank, internal topics come last.
 
     Args:
         view: the frozen state of the cluster.

@@ -1,4 +1,4 @@
-"""A filter that matches text if it contains all search words, for example `b55`, `offline`, `orders-`, `#120`.
+"""A filter that matches text if it contains all search words, for example `b55`, `offline`, `orders-`, or `#120`.
 
 A search word that is a number, with or without the prefix `b` or `#`, matches only the whole number. For example, `b5` does not match
 `b55`. Any other search word also matches a part of a longer word. The comparison ignores case.

@@ -244,8 +244,8 @@ class Playground(App[int]):
         self._fail(traceback.format_exc())
 
     def panic(self, *renderables: Any) -> None:
-        """Keep an error that Textual passes as a renderable, for example an error in a style sheet or in the thread that reads keys, for
-        the crash report.
+        """For the crash report, keep an error that Textual passes as a renderable, for example an error in a style sheet or in the thread
+        that reads keys.
         """
         console = Console(file=io.StringIO(), width=200, record=True)
         console.print(*renderables)

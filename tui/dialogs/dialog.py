@@ -112,7 +112,7 @@ class Dialog(AnsweredOnce[Result], ModalScreen[Result]):
 
 
 class Answered(TypeAheadScreen[Result], Dialog[Result]):
-    """The base class of dialogs that the user answers by keys."""
+    """The base class of dialogs that the user answers with keys."""
 
     def on_key(self, event: events.Key) -> None:
         """Handle a key that no widget of the dialog has handled."""

@@ -1,4 +1,4 @@
-"""The help dialog, which shows every key with its current effect, the terms, and the symbols."""
+"""The help dialog, which shows the terms, the symbols, and every key with its current effect."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class HelpDialog(Dialog[None]):
 
         Args:
             paint, keymap: the palette, and the keys of the actions.
-            reasons: by action ID, the reason why the action is impossible now, or None if it is possible.
-            words: by action ID, a description of the effect of the action.
+            reasons: for each action ID, the reason why the action is impossible now, or None if it is possible.
+            words: for each action ID, a description of the effect of the action.
             width: the width of a line in cells.
             extra: the text of the dialog's last line.
             words_and_symbols: the lines of the glossary, which appear below the keys.

@@ -30,7 +30,7 @@ the answer.
 
 
 class Answers(OptionList):
-    """The list of answers to a question, which can be empty."""
+    """The list of answers to a question. The list can be empty."""
 
     def _move_page(self, direction: int) -> None:
         with contextlib.suppress(LookupError):  # Textual's list cannot scroll by a page before its first layout, or if it is empty

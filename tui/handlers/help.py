@@ -67,7 +67,9 @@ class HelpScreens:
         return paint_glossary(self.loaded.release, self.screen.paint, width, zookeeper=self.screen.context().on_zookeeper, first=first)
 
     def choose_colors(self) -> None:
-        """Ask for a palette, and whether to use ASCII or glyphs. The chosen palette and characters apply only to the current session."""
+        """Ask which palette to use, and whether to use ASCII or glyphs. The chosen palette and characters apply only to the current
+        session.
+        """
         app = self.screen.app
         assert isinstance(app, ThemedApp)
         options = [

@@ -40,7 +40,7 @@ class TimeTravel:
         self.remembered_moments: list[tuple[str, ClusterView]] = []
 
     def remember_moment(self, words: str = "before the last jump") -> None:
-        """Remember the current view for comparison, and remove the message from the footer."""
+        """Remember the current view for comparison, and remove any message from the footer."""
         self.screen.prompts.drop_message()
         self.remembered_moments = [
             *self.remembered_moments,

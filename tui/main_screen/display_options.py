@@ -29,7 +29,7 @@ class DisplayOptions(ReprMixin):
 
     Attributes:
         fps: frames per second; if None, `slow_link` determines the number.
-        slow_link: whether to send less to the terminal: fewer frames, no mouse, and a clock in tenths of seconds.
+        slow_link: whether to send less to the terminal: fewer frames, no mouse, and a clock that shows tenths of a second.
         ascii_only: whether to write only ASCII; if None, the environment decides.
         palette: a name in `tui.rendering.palette.PALETTES`; if None, the palette depends on the terminal.
         keymap: the keys of the actions.

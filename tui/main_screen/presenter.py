@@ -167,7 +167,7 @@ class Presenter:
         return min(found, key=lambda p: election(p) is UncleanElection.NOBODY_UP, default=None)
 
     def unclean_words(self, frame: Frame, p: PartitionView, *, brief: bool = False, whole: bool = False) -> str:
-        """Describe how and when a leaderless partition gets a leader through unclean election.
+        """Describe how and when a leaderless partition gets a leader through an unclean election.
 
         Return an empty string if the partition has a leader or unclean election is not allowed.
 
@@ -235,7 +235,7 @@ class Presenter:
         return "Nothing selected", [], ""
 
     def _partition_in_full(self, frame: Frame, p: PartitionView, paint: Palette, width: int, rows: int = 0) -> list[Strip]:
-        """Paint the details of a partition, including the reasons why replicas left its ISR and the outcome of unclean election."""
+        """Paint the details of a partition, including the reasons why replicas left its ISR and the outcome of an unclean election."""
         left, unclean = self.isr_reasons.of(p, frame.event_buffer), self.unclean_words(frame, p)
         return paint_partition(p, frame.view, paint, width, rows, left=left, unclean=unclean)
 

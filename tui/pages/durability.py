@@ -72,7 +72,7 @@ def _span(ranges: Sequence[tuple[int, int]]) -> str:
 
 
 def _totals(view: ClusterView, paint: Palette, width: int) -> Row:
-    """Return a row with the numbers of sent, accepted, and acknowledged records, and of each type of harm.
+    """Return a row with the numbers of sent, accepted, and acknowledged records, and a count for each type of harm.
 
     If the row is too wide, types of harm whose count is 0 are left out.
     """

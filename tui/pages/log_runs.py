@@ -20,7 +20,7 @@ from tui.rendering.rows import Row, clip
 from tui.rendering.states import replica_marks
 
 LABEL: Final = 8
-"""The width, in cells, of the text to the left of each log, which contains the replica's marks and its broker."""
+"""The width, in cells, of the text to the left of each log. The text contains the replica's marks and its broker."""
 
 COMMITTED: Final = "━"
 """The glyph for records below the replica's own high watermark."""
@@ -32,7 +32,7 @@ LOST: Final = "✖"
 EXPOSED: Final = "◬"
 
 MOST_CELLS: Final = 6
-"""The maximum width of an offset, in terminal cells, which applies when there are few records."""
+"""The maximum width of an offset, in terminal cells. If there are few records, every offset has this width."""
 
 
 @attrs.frozen

@@ -37,8 +37,8 @@ MOST_BROKERS: Final = 8
 
 @attrs.frozen
 class MetricLine:
-    """A metric with its current value, its values by broker, its samples, its grade (0: bad, 1: to check, 2: fine), and its rates per
-    second.
+    """A metric with its current value, its values by broker, its samples, its grade (0: bad, 1: needs attention, 2: fine), and its rates
+    per second.
     """
 
     metric: Metric
@@ -52,7 +52,7 @@ class MetricLine:
 
 
 def grade(metric: Metric, now: float, samples: Sequence[float], times: Sequence[int], at: int) -> int:
-    """Return the grade of a metric: 0 means bad, 1 means to check, and 2 means fine.
+    """Return the grade of a metric: 0 means that the value is bad, 1 that it needs attention, and 2 that it is fine.
 
     For a counter, only the increase in the last minute matters.
     """

@@ -159,7 +159,7 @@ class TransactionsPage(Page):
         return paint_transactions(self._report, self.paint, (width, height), self._selected)
 
     def move(self, key: str) -> bool:
-        """Select another partition whose last stable offset is held back, both on this page and in the overview."""
+        """On this page and in the overview, select another partition whose last stable offset is held back."""
         by = {"up": -1, "down": 1, "pageup": -8, "pagedown": 8, "home": -len(self._report.held)}.get(key)
         if by is None or not self._report.held:
             return False
@@ -168,7 +168,7 @@ class TransactionsPage(Page):
         return True
 
     def enter(self) -> bool:
-        """Ask whether to abort the selected transaction, as `kafka-transactions abort` does."""
+        """Ask whether to abort the selected transaction. The act has the effect of `kafka-transactions abort`."""
         if not self._report.held:
             return False
         held = self._report.held[self._selected]

@@ -27,8 +27,9 @@ RIGHT: Final = 3
 
 @attrs.define(eq=False)
 class _Finished:
-    """A row of a panel that the terminal shows or is about to show: its line, its palette, and, once it has been requested, the finished
-    strip."""
+    """A row of a panel that the terminal shows or is about to show: its line, its palette, and the finished strip, which is None until it
+    is requested.
+    """
 
     line: Strip
     paint: Palette

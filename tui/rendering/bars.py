@@ -49,7 +49,7 @@ def _nice(number: int) -> int:
 
 
 def bar(window: Window, hw: int, leo: int, width: int) -> tuple[int, int, int]:
-    """Return the number of cells for committed, uncommitted, and missing records. The sum of the three numbers is `width`.
+    """Return the numbers of cells for committed, uncommitted, and missing records. The sum of the three numbers is `width`.
 
     Args:
         window: the range of offsets that the bars of the partition show.

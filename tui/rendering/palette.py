@@ -1,8 +1,8 @@
 """Six palettes. Each palette has a style for each role, and a theme for Textual's own widgets.
 
-Widgets use a role (`bad`, `committed`), never a color. No state is shown by color alone, because each state also has its own glyph or word.
-Each palette except `plain` is built from sixteen hues. `dark` is the default. In `color-blind`, the colors for good, warning, and bad
-differ by more than 40 (CIE76) for each common type of color blindness. In `contrast`, the contrast ratio of all text is above 7:1.
+Widgets use a role such as `bad` or `committed`, never a color. No state is shown by color alone, because each state also has its own glyph
+or word. Each palette except `plain` is built from sixteen hues. `dark` is the default. In `color-blind`, the colors for good, warning, and
+bad differ by more than 40 (CIE76) for each common type of color blindness. In `contrast`, the contrast ratio of all text is above 7:1.
 `sixteen` uses only the colors of a terminal with sixteen colors. `plain` uses only bold, dim, underline, and reverse, for `NO_COLOR`.
 """
 
@@ -85,7 +85,7 @@ class Hues(ReprMixin):
 def made_of(hues: Hues, *, bold: bool = False) -> Palette:
     """Build a palette from hues.
 
-    If `bold` is true, the styles `good` and `warn` are bold. Roles that look alike share one style object, which `Row.add` relies on.
+    If `bold` is true, the styles `good` and `warn` are bold. Roles that look alike share one style object. `Row.add` relies on this.
     """
     plain = bold or None
     known: dict[Style, Style] = {}

@@ -24,7 +24,7 @@ class Column:
     Attributes:
         title: the text of the column's header.
         right: whether the content is right-aligned.
-        rank: the order in which columns are left out: the column with the highest rank is first, and a column of rank 0 is never left out.
+        rank: the higher the rank, the earlier the column is left out; a column of rank 0 is never left out.
         rest: whether the column takes the remaining width of the table; if so, content that does not fit into the column is cut.
         least: the minimum width, in cells, of a column whose `rest` is true.
     """

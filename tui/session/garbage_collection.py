@@ -1,7 +1,7 @@
 """Controls Python's garbage collector. Small collections run between frames, and full collections run only while the session is idle.
 
-By default, the collector can scan the whole heap in the middle of a frame, which takes as long as several frames. After the first screen is
-shown, objects that live as long as the session are excluded from collection (`gc.freeze`).
+By default, the collector can scan the whole heap in the middle of a frame. Such a scan takes as long as several frames. After the first
+screen is shown, objects that live as long as the session are excluded from collection (`gc.freeze`).
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ class LoadedSession(ReprMixin):
 
     @property
     def pace(self) -> Pace:
-        """The pace with which the cluster was built."""
+        """The pace that the specification of the cluster sets."""
         return self.spec.pace
 
     def script(self, name: str) -> str:

@@ -134,8 +134,8 @@ class Playback:
             self.pause()
 
     def _play_steps(self, wall: float) -> None:
-        """Execute the steps of a cluster at the pace `by-hand`, which take no virtual time. At speed 1, one step is executed per second of
-        real time.
+        """Execute the steps of a cluster whose pace is `by-hand`. These steps take no virtual time. At speed 1, one step is executed per
+        second of real time.
         """
         self._debt += wall * min(self.speed, 1 / max(wall, 1e-6)) * SECOND
         replay_run = self._history.replay_run

@@ -22,7 +22,7 @@ from spark_reports.sweep.simulation.histogram import Histogram
 ACKS_ALL: Final = ("all", "-1")
 
 _MANY: Final = 2**31 - 1
-"""A limit on the number of steps. The limit is never reached, because fewer steps occur between two events."""
+"""A limit on the number of steps. The limit is never reached, because far fewer steps than this occur between two events."""
 
 _AFFECTS_ALL: Final = (
     "broker-stopped",
@@ -41,8 +41,8 @@ class EpisodeMeter:
     """A meter that observes a cluster through its events.
 
     Attributes:
-        read_down, write_down, stalled: the time without reads, the time without writes, and the time during which writes waited, which is
-            not part of `write_down`; each value is the total for all partitions of the workload, in µs.
+        read_down, write_down, stalled: the time without reads, the time without writes, and the time during which writes waited;
+            `write_down` does not include `stalled`, and each value is the total for all partitions of the workload, in µs.
         latencies: the produce latencies of acknowledged records.
         waits: the waiting times of unacknowledged records, until the producer gave up on them or the episode ended.
         acked, failed, unanswered: the numbers of records that were acknowledged, that producers gave up on, and that had waited for an
@@ -192,7 +192,7 @@ class EpisodeMeter:
     def _moved(self, tp: TopicPartition, now: int) -> None:
         """Record that a high watermark has advanced, or that it no longer counts because there is a new leader or the measurement ends.
 
-        If the high watermark had not advanced for longer than `STALL_BOUND`, writes were waiting all that time.
+        If the high watermark stood still for longer than `STALL_BOUND`, that whole time counts as time during which writes waited.
         """
         since = self._uncommitted.pop(tp, now)
         if now - since <= STALL_BOUND or not self._begun:

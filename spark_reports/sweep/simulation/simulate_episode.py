@@ -1,7 +1,7 @@
 """Simulates and measures one episode of a run.
 
-If an act is not possible at its scheduled time, the simulation skips the act, for example the crash of a broker that did not come back.
-`EpisodeResult.acts` lists the acts that were executed, so that a scenario with these acts replays the episode exactly.
+If an act is not possible at its scheduled time, the simulation skips it. For example, the simulation skips the crash of a broker that has
+not come back. `EpisodeResult.acts` lists the acts that were executed, so that a scenario with these acts replays the episode exactly.
 """
 
 from __future__ import annotations

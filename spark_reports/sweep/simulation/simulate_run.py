@@ -35,7 +35,7 @@ class Run:
         losing: the numbers of the episodes that lost acknowledged records.
         unclean: the number of unclean elections.
         read_down_us, write_down_us, stalled_us: the time without reads, the time without writes, and the time during which acks=all writes
-            waited, which is not part of `write_down_us`; each value is the total for all partitions, in µs.
+            waited; `write_down_us` does not include `stalled_us`, and each value is the total for all partitions, in µs.
         not_whole: the number of episodes that ended before the cluster had recovered.
         unanswered: the number of records without an answer at the end of an episode.
         latencies: the produce latencies of acknowledged records, in µs, as pairs of bucket and count.

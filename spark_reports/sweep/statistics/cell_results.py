@@ -16,7 +16,7 @@ PERCENTILES: Final = (0.5, 0.99, 0.999)
 """The percentiles of produce latency."""
 
 SHOWN_SEEDS: Final = 8
-"""The maximum number of seeds of runs with a loss that the notes list."""
+"""The maximum number of seeds that the notes list for runs with a loss."""
 
 
 @attrs.frozen
@@ -33,11 +33,11 @@ class CellResult:
         lost_acknowledged_most: the number of lost acknowledged records in the worst run.
         lost_read, lost_read_most: the mean number, per run, of lost records that a consumer had read (acknowledged or not), and the number
             of such records in the worst run.
-        write_down, read_down, stalled: the mean time, in µs per partition and run, without writes, without reads, and with acks=all writes
-            that wait, which is not part of `write_down`.
+        write_down, read_down, stalled: the mean time without writes, the mean time without reads, and the mean time during which acks=all
+            writes wait, each in µs per partition and run; `write_down` does not include `stalled`.
         unacknowledged: the sum of `write_down` and `stalled`, in µs.
         latencies: the percentiles of produce latency in the simulated time, in µs; None if nothing was sent.
-        acked, failed, unanswered, duplicated: the total numbers of such records, over all runs.
+        acked, failed, unanswered, duplicated: the numbers of acknowledged, failed, unanswered, and duplicated records in all runs.
         faults, episodes, unclean, not_whole, events: the sums over all runs (see `simulate_run.Run`).
         simulated_us: the virtual time of all runs, in µs.
     """

@@ -18,7 +18,7 @@ RESAMPLES: Final = 1_000
 MAX_BLOCKS: Final = 400
 """The maximum number of values that a bootstrap draws from.
 
-More than `MAX_BLOCKS` values are first averaged in blocks of equal size, which preserves the spread of the mean.
+If there are more values, the bootstrap first averages them in `MAX_BLOCKS` blocks. This step preserves the spread of the mean.
 """
 
 

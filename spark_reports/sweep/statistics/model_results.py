@@ -27,7 +27,7 @@ class ModelCellResult:
         lost_most: the number of lost writes in the worst run.
         dirty, stale, backward: the mean proportions of reads that were dirty, that were stale, and that were behind an earlier read by the
             same client.
-        write_down, read_down: the mean proportion of the time without writes and without reads.
+        write_down, read_down: the mean proportion of the time without writes, and the mean proportion of the time without reads.
         p50, p99, p999: percentiles of the times that acknowledged writes took, in µs; None if nothing was acknowledged.
         bytes_per_write: the bytes between servers for each acknowledged write; None if the model does not count them.
         acked, failed, unknown, faults, phantom: sums over all runs.
