@@ -25,7 +25,7 @@ from tui.kafka_tools import describe, groups, operations, transactions
 VERSION: Final = "0.2.0.dev0"
 """The version of the distribution. pyproject.toml reads it from here.
 
-Between releases, the version is the next version with the suffix `.dev0`.
+Between releases, the version is that of the next release with the suffix `.dev0`.
 """
 
 GROUPS: Final[dict[ModuleType, tuple[str, ...]]] = {

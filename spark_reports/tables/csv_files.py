@@ -24,7 +24,8 @@ _NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
 def write(name: str, columns: Sequence[str], rows: Iterable[Sequence[object]], directory: Path, part_rows: int) -> None:
-    """Write a table to `NAME.csv` in a directory. After every `part_rows` rows, continue in `NAME-2.csv`, and so on.
+    """Write a table to `NAME.csv` in a directory. After every `part_rows` rows, continue in a new file: `NAME-2.csv`, `NAME-3.csv`, and so
+    on.
 
     Each file begins with the column names. If earlier output with that name has more files, the extra files are deleted.
 

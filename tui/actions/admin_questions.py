@@ -129,7 +129,9 @@ def create_topic(context: ActionContext) -> Question:
                 )
             )
     return Question(
-        f"Create {name}", "Placement follows Kafka: leaders are spread across brokers, and replicas across racks.", numbered(options)
+        f"Create {name}",
+        "Placement follows Kafka's rules: leaders are spread across brokers, and replicas across racks.",
+        numbered(options),
     )
 
 

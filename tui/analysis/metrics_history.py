@@ -145,7 +145,7 @@ _TOPICS: Final = "kafka.server:type=BrokerTopicMetrics,name="
 METRICS: Final[tuple[Metric, ...]] = (
     Metric(
         _CONTROLLER + "OfflinePartitionsCount",
-        "Partitions without a leader: clients can neither write nor read. Restart a broker in the ISR or ELR.",
+        "Partitions without a leader: clients can neither write nor read. Restart a broker that is in the ISR or the ELR.",
         lambda v: _controller(v, _census(v).offline), bad=_some,
     ),
     Metric(
@@ -183,7 +183,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     ),
     Metric(
         _MANAGER + "IsrShrinksPerSec",
-        "Followers that leaders removed from ISRs. If no broker is down, check disks, the network, GC, and whether "
+        "Followers that leaders removed from ISRs. If no broker is down, check the disks, the network, and GC, and check whether "
         "replica.lag.time.max.ms is too short.",
         lambda v: _controller(v, v.isr_shrinks), counts=True, warn=_some,
     ),

@@ -134,7 +134,7 @@ def _compare_models(arguments: argparse.Namespace) -> int:
 
     for option in ("release", "feature", "groups", "at", "read_only", "log", "record"):
         if getattr(arguments, option) not in (None, False, []):
-            raise InputError(f"--{option.replace('_', '-')}: {COMPARE_MODELS} does not use it")
+            raise InputError(f"--{option.replace('_', '-')}: {COMPARE_MODELS} does not use this option")
     display = display_of(arguments)
     if not (sys.stdin.isatty() and sys.stdout.isatty()) and "TEXTUAL_DRIVER" not in os.environ:
         print_error("play needs a terminal; 'isrlab run primary-dies --model kafka --model mysql' compares models without one")

@@ -14,7 +14,7 @@ PICTURE: Final = Binding("P", "app.picture", show=False, id="picture")
 """The key that saves a picture of the screen, including the open dialog. The main screen uses the same key."""
 
 LEAVE: Final = Binding("ctrl+c", "app.leave", show=False, priority=True)
-"""The key that quits the playground. The key has priority over input lines, which would otherwise use it for copying."""
+"""The key that quits the playground. It also quits from an input line, which would otherwise use the key for copying."""
 
 CLOSE: Final[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
     Binding("escape,q,enter", "dismiss", "close", show=False),

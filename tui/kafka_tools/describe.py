@@ -52,7 +52,7 @@ def _import(arguments: argparse.Namespace) -> int:
     from scenarios.running.imported_cluster import as_script
 
     if [arguments.source, *arguments.groups].count("-") > 1:
-        raise InputError("--groups: stdin contains only one text; use a file for the other one")
+        raise InputError("--groups: only one of the two texts can come from stdin; use a file for the other one")
     check_outputs({"-o": arguments.output}, [arguments.source, *arguments.groups])
     imported = import_texts(read_text(arguments.source), arguments.source, arguments.groups, None)
     for note in imported.notes:

@@ -166,7 +166,7 @@ def _check(arguments: argparse.Namespace, *, log: bool) -> None:
     if not arguments.group and not arguments.all_groups:
         raise InputError("Option [describe] takes one of these options: [all-groups], [group]")
     if arguments.group and arguments.all_groups:
-        raise InputError("--group and --all-groups: give one of them")
+        raise InputError("--group and --all-groups: give only one of them")
     if arguments.state not in (None, ALL):
         raise InputError("--state takes no value with --describe")
     if arguments.members + arguments.offsets + (arguments.state is not None) > 1:

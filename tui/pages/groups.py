@@ -109,7 +109,7 @@ def _cut(rows: list[list[Cell]], room: int, paint: Palette, columns: int) -> lis
 def _waits(group: GroupReport, now: int, *, narrow: bool) -> str:
     """Return a sentence that says what the whole group is waiting for."""
     if group.waits:
-        before = ". The controller notices it at " if group.state == UNKNOWN else ", at the latest until "
+        before = ". The controller notices it at " if group.state == UNKNOWN else ". The wait ends no later than "
         return f"{group.name} {group.waits}{_shortened(_until(group.until, now, before), narrow=narrow)}."
     if not group.members:
         return f"{group.name} has no members."

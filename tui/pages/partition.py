@@ -90,7 +90,7 @@ def high_watermark_reasons(detail: PartitionDetail, view: ClusterView, left: Map
         said.append(held + _holder(detail, view, follower))
     if not said:
         said.append(
-            f"HW is {leader.hw:,} of {leader.leo:,}: all replicas that HW waits for have all records, and HW advances with their next fetch."
+            f"HW is {leader.hw:,}, and LEO is {leader.leo:,}: all replicas that HW waits for have all records, and HW advances with their next fetch."
         )
     return [*said, *_outsiders(detail, left)]
 
@@ -105,7 +105,7 @@ def _holder(detail: PartitionDetail, view: ClusterView, follower: FollowerState)
     else:
         words = f"{name} has the records up to {follower.leo:,}, and last fetched {ago(follower.fetched_us)} ago"
     if leads.pending and follower.broker in leads.isr and follower.broker not in leads.proposed:
-        asks = "is writing the ISR without it to ZooKeeper" if leads.writes_isr else "has asked the controller to remove it from the ISR"
+        asks = "is removing it from the ISR in ZooKeeper" if leads.writes_isr else "has asked the controller to remove it from the ISR"
         return f"{words}; b{leads.broker} {asks}."
     if follower.broker not in leads.isr:
         joins = " and is about to join" if follower.broker in leads.maximal_isr else ""
@@ -119,7 +119,7 @@ def _holder(detail: PartitionDetail, view: ClusterView, follower: FollowerState)
         period = max(1, leads.check_period_us)
         rounds = max(0, -(-(first + 1 - leads.next_check_us) // period))
         at = leads.next_check_us + rounds * period
-        words += f": b{leads.broker} removes it in {ago(at)}, at {format_clock(detail.now + at)}, because it runs isr-expiration every {ago(period)}"
+        words += f": b{leads.broker} removes it in {ago(at)}, at {format_clock(detail.now + at)}, because isr-expiration runs every {ago(period)}"
     broker = next((b for b in view.brokers if b.id == follower.broker), None)
     if broker is not None and not broker.fenced and broker.silent_us > 3_000_000 and broker.state is not BrokerState.RUNNING:
         left = max(0, detail.session_us - broker.silent_us)

@@ -69,7 +69,7 @@ def explanation(held: HeldPartition, owner: TransactionView | None) -> list[str]
             *lines,
             f"The transaction of producer ID {held.producer_id} has been open since offset {held.first_offset:,}, but no coordinator "
             "knows of it, so none will end it. It is a hanging transaction.",
-            f"To end it, press ⏎, or run on a real cluster: {held.abort_command}",
+            f"To end it, press ⏎ or, on a real cluster, run: {held.abort_command}",
         ]
     if owner is not None and owner.waits_for_markers:
         return [

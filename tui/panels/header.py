@@ -46,7 +46,7 @@ class Clock(ReprMixin):
     faults: tuple[str, ...] = ()
     """Descriptions of the active faults, from the longest to the shortest."""
     by_hand: bool = False
-    """Whether a cluster that ran on its own was switched to the pace `by-hand`, so that virtual time is paused."""
+    """Whether a cluster that ran on its own was switched to the pace `by-hand`, which pauses virtual time."""
     play_key: str = "Space"
     hand_key: str = "b"
     end_key: str = "]"

@@ -12,7 +12,7 @@ MOST_CELLS: Final = 1_000
 """The maximum number of columns and of rows of a terminal. The numbers of columns and rows are limited, because each cell costs memory."""
 
 LONGEST: Final = 1_000_000
-"""The maximum length of a message, in characters and in bytes. The longest messages are those with pasted text."""
+"""The maximum length of a message. The same number limits its characters and its bytes. The longest messages are those with pasted text."""
 
 _PING: Final = 100
 """The maximum length of a ping's content, in characters."""

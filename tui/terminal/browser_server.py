@@ -112,7 +112,7 @@ class PlayServer(Server):
 
     async def on_startup(self, app: web.Application) -> None:
         """Print the address to open."""
-        print_error(f"open {self.public_url}/{self._token}/ in a browser; press Ctrl+C to stop")
+        print_error(f"open {self.public_url}/{self._token}/ in a browser; to stop, press Ctrl+C")
 
     async def _make_app(self) -> web.Application:
         app = await super()._make_app()
@@ -262,5 +262,5 @@ def _try_to_listen(host: str, port: int) -> None:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             trial.bind(address)
     except OSError as wrong:
-        more = "; choose another with --port" if wrong.errno in (errno.EADDRINUSE, errno.EACCES) else ""
+        more = "; choose a different port with --port" if wrong.errno in (errno.EADDRINUSE, errno.EACCES) else ""
         raise InputError(f"cannot listen on {host}:{port}: {wrong.strerror or wrong}{more}") from None

@@ -84,7 +84,7 @@ def draw_steps(grid: ModelGrid, seed: int) -> tuple[int, tuple[tuple[int, acts.A
 
 
 def _common(act: kafka_acts.Act | HealLinks) -> list[acts.Act]:
-    """Translate an act on Kafka's brokers to the acts that all models have."""
+    """Translate an act on Kafka's brokers into the acts that all models have."""
     match act:
         case HealLinks(broker):
             server = f"n{broker}"
@@ -183,7 +183,7 @@ class RandomFaults(ComparisonRun):
 
 
 QUIET: Final = 90 * SECOND
-"""How long a system runs without faults at the end, in µs. Elasticsearch can need more than a minute to recover."""
+"""How long a system runs without faults at the end, in µs. Elasticsearch can take more than a minute to recover."""
 
 
 def simulate_model_run(grid: ModelGrid, cell: ModelCell, seed: int) -> ModelRun:

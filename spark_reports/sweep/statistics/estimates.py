@@ -70,8 +70,9 @@ def bootstrap(values: Sequence[float], seed: str) -> Estimate:
 
 
 def _blocks(values: Sequence[float]) -> list[float]:
-    """Return the values if there are at most `MAX_BLOCKS`; otherwise, the means of `MAX_BLOCKS` blocks of values. Values that do not fill a
-    block are added to the last block."""
+    """Return the values if there are at most `MAX_BLOCKS`; otherwise, return the means of `MAX_BLOCKS` blocks of values. Values that do not
+    fill a block are added to the last block.
+    """
     if len(values) <= MAX_BLOCKS:
         return list(values)
     size = len(values) // MAX_BLOCKS

@@ -160,7 +160,7 @@ def test_burrow_judges_a_group_by_its_commits(tmp_path: Path, capsys: pytest.Cap
     [
         (["--describe"], "Option [describe] takes one of these options"),
         (["--describe", "--group", "g", "--members", "--offsets"], "takes at most one of these options: [members], [offsets], [state]"),
-        (["--describe", "--group", "g", "--all-groups"], "give one of them"),
+        (["--describe", "--group", "g", "--all-groups"], "give only one of them"),
         (["--describe", "--group", "g", "--state", "Empty"], "--state takes no value with --describe"),
         (["--describe", "--group", "g", "--type"], "--type is an option of --list"),
         (["--list", "--group", "g"], "--list has only the options --state and --type"),

@@ -185,4 +185,4 @@ def test_a_user_kills_the_primary_in_all_and_reads_who_lost_what() -> None:
 
 def test_options_that_make_no_sense_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["play", "compare-models", "--log", "x.jsonl"]) == 2
-    assert "--log: compare-models does not use it" in capsys.readouterr().err
+    assert "--log: compare-models does not use this option" in capsys.readouterr().err

@@ -65,7 +65,7 @@ def shown() -> dict[tuple[int, int], list[str]]:
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_the_page_says_who_owns_what_and_what_stands_still_until_when(shown: dict[tuple[int, int], list[str]], width: int) -> None:
     joining, dead, rebalance, headless, leaderless = ("\n".join(shown[second, width]) for second in MOMENTS)
-    assert "billing is waiting for more members, at the latest until 00:0" in joining
+    assert "billing is waiting for more members. The wait ends no later than 00:0" in joining
     assert "orders-0   nobody" in joining
     assert "rebalance until 00:0" in joining
     assert "The coordinator has not noticed yet that app1 stopped." in dead

@@ -65,7 +65,7 @@ def test_who_holds_the_high_watermark_back_and_until_when() -> None:
     assert seen is not None
     first = 30 * SECOND - seen.caught_up_us
     assert f"leaves the ISR in {first / SECOND:.1f}–{first / SECOND + 15:.1f} s" in said
-    assert f"removes it in {45 - 8.2:.1f} s, at 00:45.000, because it runs isr-expiration every 15.0 s" in said
+    assert f"removes it in {45 - 8.2:.1f} s, at 00:45.000, because isr-expiration runs every 15.0 s" in said
     assert "silent for" in said
 
 

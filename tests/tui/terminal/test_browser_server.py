@@ -38,7 +38,7 @@ async def served(*arguments: str) -> AsyncIterator[tuple[str, asyncio.subprocess
     )
     assert process.stderr is not None
     told = (await asyncio.wait_for(process.stderr.readline(), 30)).decode()
-    match = re.fullmatch(rf"isrlab: open (http://127\.0\.0\.1:{port}/[A-Za-z0-9_-]{{24}})/ in a browser; press Ctrl\+C to stop\n", told)
+    match = re.fullmatch(rf"isrlab: open (http://127\.0\.0\.1:{port}/[A-Za-z0-9_-]{{24}})/ in a browser; to stop, press Ctrl\+C\n", told)
     assert match is not None, told
     for _ in range(100):
         with socket.socket() as trial:
@@ -311,7 +311,10 @@ def test_a_port_in_use_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
         holder.listen()
         port = holder.getsockname()[1]
         assert main(["serve", "--port", str(port)]) == 2
-    assert capsys.readouterr().err == f"isrlab: cannot listen on 127.0.0.1:{port}: Address already in use; choose another with --port\n"
+    assert (
+        capsys.readouterr().err
+        == f"isrlab: cannot listen on 127.0.0.1:{port}: Address already in use; choose a different port with --port\n"
+    )
 
 
 def test_an_address_others_reach_is_warned_about(capsys: pytest.CaptureFixture[str]) -> None:
