@@ -54,7 +54,7 @@ class Load(Act, word="load", does="produce steadily until stop-load"):
     `config`, `keys`, and `compression` have the same meaning as for `produce`.
 
     With `transactional-id`, the records are sent in transactions. A transaction is committed when it has `commit-records` records or when
-    it is `commit-every` old. By default, a transaction is committed after one second. While the producer waits for the result of a call, it
+    it is `commit-every` old. If neither is given, a transaction is committed after one second. While the producer waits for the result of a call, it
     sends nothing. If a transaction fails, the producer aborts it and begins the next one. `stop-load` commits the last transaction.
     """
 

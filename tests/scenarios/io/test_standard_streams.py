@@ -15,7 +15,7 @@ import pytest
 from scenarios.io.standard_streams import OutputLost, escaping_streams, print_lines, styled
 
 ROOT = Path(__file__).resolve().parents[3]
-LOST = "isrlab: cannot write to stdout:  "
+LOST = "isrlab: cannot write to stdout: "
 
 CALLS = [
     ["--help"],

@@ -202,11 +202,11 @@ def test_a_malformed_log_is_refused_at_its_line(case: str, tmp_path: Path, capsy
 IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
     "topic": ({"topic": "never-created"}, "unknown topic 'never-created'; no earlier line creates it"),
     "partition": ({"partition": 8}, "unknown partition orders-8; the topic has 8 partitions, numbered from 0"),
-    "negative-partition": ({"partition": -1}, "partition cannot be -1; it is at least 0"),
+    "negative-partition": ({"partition": -1}, "partition cannot be -1; it must be at least 0"),
     "broker": ({"leader": 77}, "unknown broker 77; the header's brokers are 1, 2"),
     "brokers": ({"isr": [1, 77]}, "unknown broker 77; the header's brokers are 1, 2"),
-    "offset": ({"kind": "delete-records-refused", "offset": -5}, "offset cannot be -5; it is at least -1"),
-    "partitions": ({"kind": "topic-created", "partitions": 10**9}, "partitions cannot be 1000000000; it is at most 200,000"),
+    "offset": ({"kind": "delete-records-refused", "offset": -5}, "offset cannot be -5; it must be at least -1"),
+    "partitions": ({"kind": "topic-created", "partitions": 10**9}, "partitions cannot be 1000000000; it must be at most 200,000"),
     "created-twice": ({"kind": "topic-created"}, "topic 'orders' already exists; an earlier line creates it"),
     "not-so-many-more": ({"kind": "partitions-created", "added": 1}, "orders has 8 partitions; adding 1 does not result in 8"),
 }

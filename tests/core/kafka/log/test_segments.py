@@ -158,12 +158,12 @@ def test_epo_21_truncating_to_the_end_drops_an_epoch_without_records() -> None:
 def test_fol_23_append_below_the_log_start() -> None:
     log, term = ReplicaLog(), Term(0, 1)
     log.truncate_fully_and_start_at(5)
-    with pytest.raises(ValueError, match="append at 3"):
+    with pytest.raises(ValueError, match="cannot append records at offset 3"):
         log.append_as_follower((3, 4, term, SIZE, None))
     log.append_as_follower((4, 7, term, 3 * SIZE, None))
     assert (log.log_start, log.leo) == (4, 7)
     log.append_as_follower((7, 8, term, SIZE, None))
-    with pytest.raises(ValueError, match="append at 3"):
+    with pytest.raises(ValueError, match="cannot append records at offset 3"):
         log.append_as_follower((3, 4, term, SIZE, None))
     log.append_as_follower((8, 9, term, SIZE, None))
     assert log.leo == 9
