@@ -18,7 +18,7 @@ _LATENCIES = ("mean", "p50", "p95", "p99", "max")
 def audit_lines(report: AuditReport) -> Iterator[str]:
     """Yield the report as text: the buckets, the tiers, the lost and skipped records, and the comparison with the durability account."""
     yield (
-        f"Audit at {format_clock(report.now)}: buckets of {format_duration(report.bucket)} by record timestamp; a bucket closes  "
+        f"Audit at {format_clock(report.now)}: buckets of {format_duration(report.bucket)} by record timestamp; a bucket closes "
         f"{format_duration(report.lateness)} after its end"
     )
     yield ""

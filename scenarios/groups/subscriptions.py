@@ -39,7 +39,7 @@ def subscriptions(
         if name not in ASSIGNORS or _assigns_the_same(group.members, topics, name, counts, release):
             return topics
     notes.append(
-        f"the members of group {shown(group.name)} can get partitions other than those in the imported output,  "
+        f"the members of group {shown(group.name)} can get partitions other than those in the imported output, "
         f"because assignor {name} assigns all partitions again when they join"
     )
     return everything
