@@ -34,7 +34,7 @@ COPY_MEANINGS: Final = (
     "exposed·s: the number of exposed writes, multiplied by the seconds for which they were exposed",
     "sent: the bytes sent between servers (100 for each message, plus 1,000 for each row)",
     "per write: bytes between servers for each acknowledged write",
-    "1 loss, 2 losses: copies needed to keep acknowledged writes, and (after the slash) to accept new ones",
+    "1 loss, 2 losses: copies needed to keep acknowledged writes and, after the slash, to accept new ones",
 )
 """The meanings of the columns that describe the copies."""
 
