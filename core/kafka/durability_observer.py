@@ -120,7 +120,7 @@ class DurabilityObserver(Protocol):
         """Record that a leader appended the marker that aborts some records."""
 
     def log_truncated(self, tp: TopicPartition, broker: int, before: tuple[Run, ...], old: int, leo: int, event: int) -> None:
-        """Record that a truncation or a power loss moved a log's end from `old` to `leo`. `before` is the content that the log had."""
+        """Record that a truncation or a power loss moved a log's end from `old` to `leo`. `before` is the content of the log before that."""
 
     def log_unavailable(self, tp: TopicPartition, broker: int, log: ReplicaLog) -> None:
         """Record that a broker's log is no longer available, because its directory failed or the replica was deleted."""

@@ -38,7 +38,7 @@ class FetchRequest(NamedTuple):
 
     Attributes:
         correlation: the correlation ID.
-        follower: the broker id of the follower.
+        follower: the broker ID of the follower.
         fetcher: the number of the follower's fetcher.
         broker_epoch: the broker epoch of the follower.
         full: whether the fetch starts a new fetch session.
@@ -320,7 +320,7 @@ class BrokerRegistrationRequest(NamedTuple):
     """The registration of a broker process with the controller (`BrokerRegistration`).
 
     Attributes:
-        broker: the broker id.
+        broker: the broker ID.
         incarnation: a new number for each start of the process.
         clean: whether the broker found its clean-shutdown file.
         directories: the broker's working log directories.
@@ -343,7 +343,7 @@ class BrokerHeartbeatRequest(NamedTuple):
     """A broker's heartbeat (`BrokerHeartbeat`).
 
     Attributes:
-        broker: the broker id.
+        broker: the broker ID.
         broker_epoch: the epoch of the broker's registration.
         metadata_offset: the end of the part of the metadata log that the broker has read.
         want_shutdown: whether the broker wants to shut down.

@@ -31,7 +31,7 @@ class DescribedPartition:
 
     Attributes:
         topic, partition: the topic and the number of the partition.
-        leader: the broker id, or -1 if the partition has no leader (printed as `none` or `-1`).
+        leader: the broker ID, or -1 if the partition has no leader (printed as `none` or `-1`).
         replicas: the assigned replicas in order, including those being added or removed.
         isr: the in-sync replicas, in the order in which the tool prints them.
         elr, last_known_elr: the broker ids in the columns `Elr` and `LastKnownElr`; None if the column is absent or contains N/A.

@@ -176,7 +176,7 @@ class _Reader:
             partition=self._number(values["partition"], "Partition", at),
             leader=NO_LEADER
             if values["leader"].lower() in _NO_LEADER_WORDS
-            else self._number(values["leader"], "Leader", at, remedy="write a broker id, or none"),
+            else self._number(values["leader"], "Leader", at, remedy="write a broker ID, or none"),
             replicas=self._ids(values["replicas"], "Replicas", at),
             isr=self._ids(values["isr"], "Isr", at),
             elr=elr,

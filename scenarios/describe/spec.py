@@ -41,7 +41,7 @@ def to_cluster_spec(
     """Return a cluster in the state that the imported output shows, with notes about the inferred facts and the omitted parts of the
     output.
 
-    The cluster has one broker, without a rack, for each broker id in the imported output.
+    The cluster has one broker, without a rack, for each broker ID in the imported output.
 
     Args:
         imported: the result of `parse_describe`; its notes are not repeated in the returned notes.

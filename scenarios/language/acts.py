@@ -52,7 +52,7 @@ from scenarios.language.values import (
 )
 
 BROKERS: Final = frozenset({"broker", "follower", "leader", "to"})
-"""Fields of acts that contain a broker id."""
+"""Fields of acts that contain a broker ID."""
 
 CLIENTS: Final = frozenset({"producer", "consumer", "process", "service"})
 """Fields of acts that contain the name of a client."""

@@ -300,7 +300,7 @@ def read_topic_config(node: Node, lenient: bool = False) -> tuple[tuple[str, str
 
     If `lenient` is true, settings with unknown names are also kept, because imported clusters can contain them.
     """
-    fields = as_fields(node, "write overrides by their Kafka names, for example {min.insync.replicas: 2}")
+    fields = as_fields(node, "write Kafka's names and their values, for example {min.insync.replicas: 2}")
     with node.document.together():
         read = [(name, fields.tried(partial(_read_config, name=name, lenient=lenient), None)) for name in fields.values]
     return tuple((name, value) for name, value in read if value is not None)

@@ -141,7 +141,7 @@ def as_signed(node: Node, read: Callable[[Node], int]) -> int:
 
 
 def as_broker(node: Node) -> int:
-    """Read a broker id, which is written as `2` or `b2`."""
+    """Read a broker ID, which is written as `2` or `b2`."""
     text = as_text(node, "write a broker's number, for example 2")
     digits = text[1:] if text[:1] == "b" else text
     if not (digits.isascii() and digits.isdecimal()) or len(digits) > 10 or int(digits) > MAX_BROKER_ID:
@@ -155,7 +155,7 @@ def as_brokers(node: Node) -> tuple[int, ...]:
 
 
 def as_leader(node: Node) -> int:
-    """Read a broker id, or `none`, which means -1."""
+    """Read a broker ID, or `none`, which means -1."""
     if isinstance(node, Text) and node.text in ("none", "-1"):
         return -1
     return as_broker(node)

@@ -138,7 +138,9 @@ def read_model_script(root: Fields, source: str) -> ModelScenario:
             for word in ("clients", "timeline", "rest"):
                 if word in root.values:
                     raise root.key_error(
-                        word, f"'{word}' is not allowed with 'fault'", f"omit '{word}', because the fault brings its own clients and acts"
+                        word,
+                        f"'{word}' is not allowed with 'fault'",
+                        f"omit '{word}', because a script with 'fault' uses the clients and acts of that fault",
                     )
         return ModelScenario(
             name=root.read("scenario", as_text, FilePath(source).stem),

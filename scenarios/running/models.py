@@ -136,7 +136,7 @@ def _steps_under_kafka(scenario: Scenario, release: Release) -> list[tuple[int, 
     failed = next((check for check in run.expectations if check.state is State.FAILED and check.text.startswith("until ")), None)
     if failed is not None:
         raise InputError(
-            f"{failed.place}: under Kafka, this does not become true in time: {failed.text}; "
+            f"{failed.place}: under Kafka, the condition '{failed.text}' does not become true in time; "
             "the acts of the other models need the time at which it becomes true"
         )
     return timed

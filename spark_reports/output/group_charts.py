@@ -1,4 +1,4 @@
-"""Charts of consumer groups: which consumer has each partition over time, the rebalances, and the lag of each partition."""
+"""Charts of consumer groups: which consumer owns each partition over time, the rebalances, and the lag of each partition."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OUTCOMES: Final = {"stable": "u-stalled", "empty": "s-sync", "repeated": "u-wri
 
 
 def lanes(group: str, owners: Sequence[Row], rebalances: Sequence[Row], end_us: int) -> str:
-    """Return the lanes of a group: its rebalances, and the consumers that have each partition.
+    """Return the lanes of a group: its rebalances, and, for each partition, the consumers that own it.
 
     Args:
         group: the name of the group.
@@ -75,8 +75,8 @@ def _owner(row: Row, clients: Mapping[str, int], end: int) -> Bar:
     name = row["client"] or "no owner"
     inside = name if (row["to_us"] - row["from_us"]) / end > 0.01 + 0.007 * len(name) else ""
     if not row["client"]:
-        return Bar(row["from_us"], row["to_us"], "s-min", inside, "no running consumer has the partition", 9)
-    return Bar(row["from_us"], row["to_us"], f"l{clients[name] % 8}", inside, f"{name} has the partition")
+        return Bar(row["from_us"], row["to_us"], "s-min", inside, "no running consumer owns the partition", 9)
+    return Bar(row["from_us"], row["to_us"], f"l{clients[name] % 8}", inside, f"{name} owns the partition")
 
 
 def _longest(bars: Sequence[Bar]) -> list[Bar]:

@@ -136,7 +136,7 @@ def _owners(inputs: SummaryInputs) -> DataFrame:
 OWNERS: Final = Summary(
     name="owners",
     title="Consumer that owns each partition of a group, over time",
-    notes="`client` is empty while no running consumer of the group has the partition.",
+    notes="`client` is empty while no running consumer in the group owns the partition.",
     kinds=OWNER_KINDS,
     columns=OWNER_COLUMNS,
     schema=table_schema(names=("session", "group", "topic", "client"), numbers=("partition", "from_us", "to_us", "lasts_us")),

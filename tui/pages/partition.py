@@ -109,7 +109,7 @@ def _holder(detail: PartitionDetail, view: ClusterView, follower: FollowerState)
         return f"{words}; b{leads.broker} {asks}."
     if follower.broker not in leads.isr:
         joins = " and is about to join" if follower.broker in leads.maximal_isr else ""
-        return f"{words}; HW waits for it although it is out of the ISR{joins}."
+        return f"{words}; HW waits for it although it is outside the ISR{joins}."
     since = follower.fetched_us if leads.by_fetch else follower.caught_up_us
     if since < 0:
         return words + "."
@@ -150,13 +150,13 @@ def _outsiders(detail: PartitionDetail, left: Mapping[int, str]) -> list[str]:
         goal = max(leader.hw, leads.epoch_start)
         why = f"; it {left[replica.broker]}" if left.get(replica.broker) else ""
         if not replica.alive:
-            said.append(f"b{replica.broker} is out of the ISR and is not running{why}.")
+            said.append(f"b{replica.broker} is outside the ISR and is not running{why}.")
         elif follower is None or follower.leo < 0:
-            said.append(f"b{replica.broker} is out of the ISR and has not yet fetched from this leader{why}.")
+            said.append(f"b{replica.broker} is outside the ISR and has not yet fetched from this leader{why}.")
         elif follower.leo < goal:
-            said.append(f"b{replica.broker} is out of the ISR: it needs {goal - follower.leo:,} more records to reach LEO {goal:,}{why}.")
+            said.append(f"b{replica.broker} is outside the ISR: it needs {goal - follower.leo:,} more records to reach LEO {goal:,}{why}.")
         else:
-            said.append(f"b{replica.broker} is out of the ISR, but has reached HW {leader.hw:,}: its next fetch can bring it back{why}.")
+            said.append(f"b{replica.broker} is outside the ISR, but has reached HW {leader.hw:,}: its next fetch can bring it back{why}.")
     return said
 
 

@@ -114,7 +114,7 @@ def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
 
 @lru_cache(maxsize=64)
 def _right(title: str, release: str, seed: int, room: int, paint: Palette) -> Part:
-    """Return the title, the release, and the seed, shortened to fit into a number of cells."""
+    """Return the title, the release, and the seed, shortened to fit into the given number of cells."""
     right = Row()
     tail = f"  seed {seed}"
     left = room - 4 - len(f"Kafka {release}  ")

@@ -264,7 +264,7 @@ def paint_broker(b: BrokerView, view: ClusterView, paint: Palette, width: int) -
         .add(str(b.leaders), paint.number)
         .add(" of ", paint.muted)
         .add(str(b.replicas), paint.number)
-        .add(" replicas, and is out of the ISR of ", paint.muted)
+        .add(" replicas, and is outside the ISR of ", paint.muted)
         .add(str(len(out)), paint.warn if out else paint.number)
         .strip(width)
     )

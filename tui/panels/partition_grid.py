@@ -75,7 +75,7 @@ def shown_offsets(hw: int, leo: int, width: int) -> tuple[str, str]:
 
 
 def _rounded_down(number: int, room: int) -> str:
-    """Round a number down so that it fits into a number of cells, for example `123k`.
+    """Round a number down so that it fits into the given number of cells, for example `123k`.
 
     If even the rounded number does not fit, return an ellipsis.
     """

@@ -36,7 +36,7 @@ SYMBOLS: Final = (
     Term(states.BELIEVES, "considers itself the leader", "The controller has elected another leader, and this broker does not "
         "know that yet.", "warn"),
     Term(states.IN_ISR, "in the ISR, or up", "For a replica: it is alive and in sync. For a broker: it is running and not fenced.", "good"),
-    Term(states.OUT, "out of the ISR, or fenced", "For a replica: it is alive but not in sync. For a broker: it is running, "
+    Term(states.OUT, "outside the ISR, or fenced", "For a replica: it is alive but not in sync. For a broker: it is running, "
         "but the controller considers it dead.", "warn"),
     Term(states.DOWN, "down", "The process is not running. A replica with this mark is no longer in the ISR.", "bad"),
     Term(

@@ -257,7 +257,7 @@ class MemberStarted(Event, kind="member-started", source="KafkaConsumer#subscrib
 
 
 class MemberEnded(Event, kind="member-ended", source="KafkaConsumer#close", level=NOTABLE, words={"how": tuple(ENDINGS)}):
-    """A consumer in a group ended. `error` is the exception that caused a failure."""
+    """A consumer in a group stopped for good. `error` is the exception that caused a failure."""
 
     client: str
     group: str

@@ -60,7 +60,7 @@ class Term:
 
     Attributes:
         epoch: the leader epoch.
-        leader: the leader's broker id.
+        leader: the leader's broker ID.
         written: the fields of each `Batch`, in offset order without gaps. Each batch is a plain tuple, because creating a plain tuple is
             four times as fast as creating a `Batch`.
         bytes: the size of all batches.

@@ -107,7 +107,7 @@ COORDINATOR_SETTINGS: Final = (
     ),
     Setting(
         "transaction.remove.expired.transaction.cleanup.interval.ms", "int", 3_600_000, "broker", False,
-        "The interval at which a transaction coordinator checks for transactional.ids that have expired.", least=1, since="0.11",
+        "The interval at which a transaction coordinator checks for transactional IDs that have expired.", least=1, since="0.11",
     ),
     Setting(
         "transaction.partition.verification.enable", "boolean", True, "broker", True,

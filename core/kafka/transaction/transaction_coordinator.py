@@ -36,7 +36,7 @@ class TransactionCoordinator:
     """The transaction coordinator of one broker.
 
     Attributes:
-        states: the transactional.ids that the broker coordinates.
+        states: the transactional IDs that the broker coordinates.
         markers: the markers that the coordinator must write.
     """
 
@@ -83,7 +83,7 @@ class TransactionCoordinator:
     # --- leadership of __transaction_state -------------------------------------------------------------------------
 
     def elected(self, partition: int, coordinator_epoch: int) -> None:
-        """Start to coordinate the transactional.ids in a partition of `__transaction_state`, and finish the transactions whose outcome has
+        """Start to coordinate the transactional IDs in a partition of `__transaction_state`, and finish the transactions whose outcome has
         already been decided (`#onElection`)."""
         self.markers.remove_partition(partition)
         cache = self.states.load(partition, coordinator_epoch)
@@ -96,7 +96,7 @@ class TransactionCoordinator:
                 self.markers.add(metadata, coordinator_epoch)
 
     def resigned(self, partition: int) -> None:
-        """Stop coordinating the transactional.ids in a partition of `__transaction_state` (`#onResignation`)."""
+        """Stop coordinating the transactional IDs in a partition of `__transaction_state` (`#onResignation`)."""
         if self.states.unload(partition):
             self.markers.remove_partition(partition)
 

@@ -68,7 +68,7 @@ def record_bytes(transactional_id: str, transit: TransactionTransit | None) -> i
 
 
 def tombstone_batches(transactional_ids: list[str]) -> list[tuple[tuple[str, ...], int]]:
-    """Return the batches of tombstones for some transactional.ids, each batch with its size in bytes. No batch is larger than
+    """Return the batches of tombstones for some transactional IDs, each batch with its size in bytes. No batch is larger than
     MAX_TOMBSTONE_BATCH."""
     batches: list[tuple[tuple[str, ...], int]] = []
     for each in transactional_ids:

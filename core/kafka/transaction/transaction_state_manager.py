@@ -1,4 +1,4 @@
-"""The transactional.ids that a broker coordinates, and their log (Kafka: `TransactionStateManager`).
+"""The transactional IDs that a broker coordinates, and their log (Kafka: `TransactionStateManager`).
 
 A broker coordinates the IDs in those partitions of `__transaction_state` that it leads. The leader epoch of a partition of
 `__transaction_state` is also the coordinator epoch for the partition's IDs. The broker loads a partition's IDs from the local log when its
@@ -53,7 +53,7 @@ class Coordinator(Protocol):
 
 
 class CoordinatorCache:
-    """The transactional.ids in one partition of `__transaction_state`, as loaded in the leader epoch `coordinator_epoch`
+    """The transactional IDs in one partition of `__transaction_state`, as loaded in the leader epoch `coordinator_epoch`
     (`TxnMetadataCacheEntry`)."""
 
     __slots__ = ("coordinator_epoch", "entries")
@@ -120,15 +120,15 @@ class TombstonesAppend:
         self.removed = dict(zip(ids, removed, strict=True))
 
     def append_completed(self, error: str) -> None:
-        """Remove the expired transactional.ids or, if the write failed, leave them for the next check."""
+        """Remove the expired transactional IDs or, if the write failed, leave them for the next check."""
         self.manager.tombstones_completed(self, error)
 
 
 class TransactionStateManager:
-    """The transactional.ids that one broker coordinates.
+    """The transactional IDs that one broker coordinates.
 
     Attributes:
-        caches: the transactional.ids, by partition of `__transaction_state`.
+        caches: the transactional IDs, by partition of `__transaction_state`.
     """
 
     __slots__ = ("broker", "caches", "coordinator")
@@ -181,7 +181,7 @@ class TransactionStateManager:
     # --- leadership ------------------------------------------------------------------------------------------------
 
     def load(self, partition: int, coordinator_epoch: int) -> CoordinatorCache:
-        """Load the transactional.ids in a partition of `__transaction_state` from its log, up to the LEO
+        """Load the transactional IDs in a partition of `__transaction_state` from its log, up to the LEO
         (`#loadTransactionsForTxnTopicPartition`)."""
         cache = self.caches[partition] = CoordinatorCache(coordinator_epoch)
         for transactional_id, stored in replayed(self.broker.contents(partition_of(partition))).items():
@@ -192,7 +192,7 @@ class TransactionStateManager:
         return cache
 
     def unload(self, partition: int) -> bool:
-        """Drop the transactional.ids in a partition of `__transaction_state`. Return False if the partition was not loaded
+        """Drop the transactional IDs in a partition of `__transaction_state`. Return False if the partition was not loaded
         (`#removeTransactionsForTxnTopicPartition`)."""
         cache = self.caches.pop(partition, None)
         if cache is None:

@@ -6,7 +6,7 @@ The report classifies the records of each bucket as follows:
 - A record is *lost* if it was acknowledged and is no longer in the log of its partition's newest leader. Records of aborted transactions
   and records that were deleted on purpose are not lost.
 - A record is *unsure* if it was not acknowledged. An unsure record is *present* if the newest leader's log has it; otherwise, it is
-  *absent*. Records that are unsure never count as lost.
+  *absent*. An unsure record never counts as lost.
 - A record is *uncommitted* if it is in the newest leader's log above the high watermark.
 - `duplicated` is the number of additional copies of stored records. `foreign` is the number of stored records that no producer in the
   session created, such as records in a log that the session starts with.

@@ -3,7 +3,7 @@
 - `leader` (Kafka's default): only the leader answers, up to its high watermark.
 - `kip-392`: a follower in the ISR answers up to its own high watermark. The client keeps a position that never goes back; a follower
   that is behind the position sends the client to the leader.
-- `follower-hw` (not available in Kafka): every replica answers up to its own high watermark, and the client keeps no position.
+- `follower-hw` (not available in Kafka): every replica serves records up to its own high watermark, and the client keeps no position.
 - `follower-leo` (not available in Kafka): every replica answers with everything in its log.
 """
 

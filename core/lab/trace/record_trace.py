@@ -143,7 +143,7 @@ class RecordTrace:
         """Do nothing, because the trace does not depend on which log is authoritative: it compares all replicas."""
 
     def records_consumed(self, consumer: str, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
-        """If a consumer has read one of the traced records, remember which one. The journal records the event for the read after this call."""
+        """If a consumer has read one of the traced records, remember which one. After this call, the journal records the event for this read."""
         if tp == self.tp:
             for part in records:
                 life = self._life_of(part.term) if part.start <= self.offset < part.end else None

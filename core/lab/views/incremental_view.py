@@ -6,7 +6,7 @@ the whole view.
 Every change to a cluster is recorded as an event, so the view of a partition that no event has named is still correct. Two kinds of values
 change without an event:
 
-- Ages and fetch states, for example the time since a follower was caught up. Each call rebuilds the partitions that the caller names, and a
+- Ages and fetch states, for example the time since a follower was last caught up. Each call rebuilds the partitions that the caller names, and a
   few other partitions in round-robin order.
 - A stall. If the high watermark of a partition does not advance for longer than `core.kafka.health.STALL_BOUND`, the view of the partition
   is rebuilt when that time has elapsed.

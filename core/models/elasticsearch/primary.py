@@ -319,7 +319,7 @@ class Primary:
         return self._node.peers[:copies]
 
     def _recovery_from(self, start: RecoveryFrom, copy: str) -> None:
-        """Send a copy the data that the copy lacks: the operations above the copy's checkpoint if the primary still has these operations;
+        """Send the data that a copy lacks to the copy: the operations above the copy's checkpoint if the primary still has these operations;
         otherwise, whole files.
         """
         shard = self._shard

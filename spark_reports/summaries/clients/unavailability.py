@@ -1,6 +1,7 @@
 """Windows in which a partition was unavailable to clients, with the reasons.
 
-During a window, the partition could not be read, could not be written with acks=all, or did not acknowledge writes with acks=all.
+During a window, consumers could not read from the partition, producers could not write to it with acks=all, or it took such writes without
+acknowledging them.
 
 Overlapping and adjacent intervals form one window.
 """

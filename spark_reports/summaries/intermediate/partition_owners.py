@@ -1,8 +1,8 @@
-"""Finds which consumer in a group has each partition, and when no consumer has it.
+"""Finds which consumer in a group owns each partition, and when no running consumer owns it.
 
 A consumer has a partition from the moment when it is assigned the partition (`onPartitionsAssigned`) until it gives the partition up, loses
 it, or ends. A frozen or slow consumer still has its partitions. The partitions of a group are all partitions of the topics to which its
-consumers subscribe. A partition has no owner while at least one consumer in the group is running but no running consumer has the partition.
+consumers subscribe. A partition has no owner while at least one consumer in the group is running but no running consumer owns the partition.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def test_a_second_passes_between_steps_that_are_done_by_hand(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(("change", "reason"), [
     (("[[4, 2]]", "[[4]]"), "the first partition has one replica; a comparison needs at least two copies"),
-    (("within: 20s", "within: 1s"), "under Kafka, this does not become true in time: until leader.orders-0. == 2"),
+    (("within: 20s", "within: 1s"), "under Kafka, the condition 'until leader.orders-0. == 2"),
     (("kill: 4", "kill: 5"), "none of its acts applies to other models"),
 ])  # fmt: skip
 def test_a_script_that_makes_no_sense_elsewhere_is_refused(change: tuple[str, str], reason: str, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_each_table_has_its_picture() -> None:
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ("groups", "no running consumer has the partition, 5s to 10s"),
+        ("groups", "no running consumer owns the partition, 5s to 10s"),
         ("groups", "rebalance 1, stable"),
         ("deliveries", "7 records never"),
         ("delays", "max: 2s late"),

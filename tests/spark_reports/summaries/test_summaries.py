@@ -146,7 +146,7 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
         ],
         60_000_000,
     ),
-    # Broker 3 is down from 5 s on and out of the ISR at 12 s; broker 2 is cut off from 20 s to 25 s, but the leader is paused from 22 s
+    # Broker 3 is down from 5 s on and outside the ISR at 12 s; broker 2 is cut off from 20 s to 25 s, but the leader is paused from 22 s
     # on, and from 23 s on nobody leads. Beside that the high watermark stands still from 2 s to 6 s; 0.9 s at 14 s are too short.
     "stall": (
         [

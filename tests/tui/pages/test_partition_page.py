@@ -81,7 +81,7 @@ def test_the_planned_time_is_the_one_at_which_it_really_leaves() -> None:
     assert one in cluster.partition_view(TP).isr
     cluster.run_until(45 * SECOND + 100_000)
     assert one not in cluster.partition_view(TP).isr
-    assert any(f"b{one} is out of the ISR" in each for each in high_watermark_reasons(cluster.partition_detail(TP), cluster.view()))
+    assert any(f"b{one} is outside the ISR" in each for each in high_watermark_reasons(cluster.partition_detail(TP), cluster.view()))
 
 
 @pytest.mark.parametrize("release", ["0.8.2", "0.9"])

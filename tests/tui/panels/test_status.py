@@ -107,7 +107,7 @@ async def test_under_min_isr_says_that_writes_are_refused() -> None:
         assert "Writes with acks=all are refused: the ISR [1] is smaller than min.insync.replicas 2." in words(app)
 
 
-# --- why a replica is out of the ISR -------------------------------------------------------------------------------
+# --- why a replica is outside the ISR -------------------------------------------------------------------------------
 
 LEFT = [
     ("4.1", acts.Kill(2), "no heartbeat for 9", "(broker.session.timeout.ms 9s)"),

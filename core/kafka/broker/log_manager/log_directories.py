@@ -140,7 +140,7 @@ class LogDirectories:
         self._copy(tp)
 
     def resume_moves(self) -> None:
-        """Resume the copies that a former process started."""
+        """Resume the copies that the previous process started."""
         for tp in list(self.disk.futures):
             self._copy(tp)
 

@@ -27,7 +27,7 @@ class FenceStaleBroker(NamedTuple):
 
 
 class PeriodicWrite(NamedTuple):
-    """A write with which the active controller runs a periodic task, either `balance` or `unclean`."""
+    """A write to the metadata log that lets the active controller run a periodic task, either `balance` or `unclean`."""
 
     task: str
 

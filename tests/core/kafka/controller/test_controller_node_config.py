@@ -25,7 +25,7 @@ COMBINED = ("b1", "b2", "b3")
 
 
 def leader_after_both_die(release: str, controllers: tuple[str, ...], *before: acts.Act, own: dict[int, str] | None = None) -> int:
-    """Return the leader one minute after broker 3, the last ISR member, died. Broker 4 is out of the ISR, and brokers 1 and 2 have no
+    """Return the leader one minute after broker 3, the last ISR member, died. Broker 4 is outside the ISR, and brokers 1 and 2 have no
     replica.
     """
     spec = ClusterSpec(

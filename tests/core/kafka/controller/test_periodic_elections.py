@@ -85,7 +85,7 @@ def test_3_9_no_check_is_scheduled_while_all_is_balanced() -> None:
 
 
 def leaderless(release: Release, at: int) -> ControllerBench:
-    """Build a bench in which, from the given second on, 1 is out of the ISR, and 2, the last member, is gone."""
+    """Build a bench in which, from the given second on, 1 is outside the ISR, and 2, the last member, is gone."""
     bench = ControllerBench(release, brokers=(1, 2))
     bench.create((2, 1), unclean_leader_election_enable="false")
     live(bench, at, 1, 2)

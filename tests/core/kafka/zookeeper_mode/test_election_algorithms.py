@@ -46,7 +46,7 @@ def test_reassign(isr: tuple[int, ...], live: tuple[int, ...], leader: int | Non
     [
         pytest.param((2, 4), (2, 4), 2, id="ZKE-05"),
         pytest.param((2,), (), None, id="ZKE-05 dead"),
-        pytest.param((4,), (2, 4), None, id="ZKE-05 out of the ISR"),
+        pytest.param((4,), (2, 4), None, id="ZKE-05 outside the ISR"),
         pytest.param((), (2, 4), None, id="ZKE-05 empty"),
     ],
 )

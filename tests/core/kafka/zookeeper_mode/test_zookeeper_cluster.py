@@ -329,7 +329,7 @@ def test_unclean_election_is_effective_at_once_when_it_is_allowed() -> None:
     bench.do(acts.Start(0), 500_000)
     bench.do(acts.Kill(1), 30 * SECOND)
     if bench.partition.leader == 0:
-        pytest.fail("broker 0 must be out of the ISR here")
+        pytest.fail("broker 0 must be outside the ISR here")
     assert bench.partition.isr == (1,)
     bench.do(acts.Set("unclean.leader.election.enable", "true", topic="t"), 100_000)
     assert (bench.partition.leader, bench.partition.isr) == (0, (0,))
