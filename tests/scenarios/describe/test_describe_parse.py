@@ -380,9 +380,9 @@ WHOLE = HEAD + "min.insync.replicas=2\n" + ROW
             WHOLE.replace("Leader: 1", "Leader: 2"),
             "f:2: t-0 has the leader 2, which is not in its Isr; a leader is always in its own Isr",
         ),
-        (WHOLE.replace("Leader: 1", "Leader: one"), "f:2: Leader has the value 'one', which is not a number; write a broker id, or none"),
+        (WHOLE.replace("Leader: 1", "Leader: one"), "f:2: Leader has the value 'one', which is not a number; write a broker ID, or none"),
         (WHOLE.replace("Leader: 1", "Leader: -7"), "f:2: Leader has the value '-7', which is not a number"),
-        (WHOLE.replace("Leader: 1\t", "Leader: \t"), "f:2: Leader has the value '', which is not a number; write a broker id, or none"),
+        (WHOLE.replace("Leader: 1\t", "Leader: \t"), "f:2: Leader has the value '', which is not a number; write a broker ID, or none"),
         (
             WHOLE.replace("Count: 1", "Count: 99999999999"),
             "f:1: PartitionCount has the value '99999999999', which is out of range; the range is 1 to 2147483647",
