@@ -39,6 +39,7 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
             "a4-raised-replication-factor": ("adding=[2,3]", "isr(orders-0) == [1]", "urp == 0"),
             "a4-cancelled-reassignment": ("replicas(orders-0) == [3, 4, 1, 2]", "replicas(orders-0) == [1, 2]"),
             "a4-throttled-reassignment": ("leo(orders-0, 4) < 1300", "replicas(orders-0) == [1, 2, 4]"),
+            "a4-throttled-follower": ("leo(orders-0, 4) == 1048", "leo(orders-0, 4) == 2096", "isr(orders-0) == [1, 2, 4]"),
             "a4-unregistered-broker": ("never broker-registered", "replicas(orders-0) == [4, 1, 2]"),
         },
     ),

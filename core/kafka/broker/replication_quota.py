@@ -4,8 +4,9 @@ replicated.
 Two lists for each topic contain the throttled replicas: `leader.replication.throttled.replicas` for leaders, and
 `follower.replication.throttled.replicas` for followers. If a topic has no list, isrlab behaves as if `kafka-reassign-partitions --throttle`
 had written lists for the running reassignment: the leader throttles the partition that is being moved, and the added replica is throttled
-as a follower. All bytes of throttled partitions count toward the rate, but only replicas that are not in sync are delayed. The rate is
-measured over eleven samples of one second each, so throttled replication proceeds in bursts.
+as a follower. All bytes of throttled partitions count toward the rate, but only replicas that are not in sync are held back: for the
+leader, those outside the ISR, and for the follower, those that lag or have not had a response in the current leader epoch. The rate is
+measured over eleven samples of one second each, and is checked before a fetch, whatever its size, so throttled replication proceeds in bursts.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from core.kafka import errors, events
 from core.kafka.broker.follower.fetcher import Fetcher
 from core.kafka.broker.follower.offset_responses import truncate_on_fetch_response
 from core.kafka.broker.follower.partition_fetch_state import PartitionFetchState
+from core.kafka.broker.replication_quota import ReplicationQuota
 from core.kafka.ids import NO_EPOCH, NO_OFFSET
 from core.kafka.messages import FetchResponse
 from core.sim.journal import Column, null_sink
@@ -34,7 +35,7 @@ def handle_fetch_response(fetcher: Fetcher, response: FetchResponse) -> None:
     if fetcher.raised:
         complete_consumers(fetcher)
     if broker.follower_quota is not None:
-        throttle(fetcher, response)
+        record_throttled_bytes(broker.follower_quota, fetcher, response)
     if not broker.by_hand:
         fetcher.send_next(broker.fetch_wait, broker.fetch_min_bytes, 0)
 
@@ -139,18 +140,11 @@ def complete_consumers(fetcher: Fetcher) -> None:
     journal.cause = arrived
 
 
-def throttle(fetcher: Fetcher, response: FetchResponse) -> None:
-    """If the follower's quota is exceeded, delay the throttled partitions that lag (`ReplicaFetcherThread#shouldFollowerThrottle`)."""
+def record_throttled_bytes(quota: ReplicationQuota, fetcher: Fetcher, response: FetchResponse) -> None:
+    """Count the fetched bytes of throttled partitions toward the follower's quota, whether or not the follower is in sync
+    (`ReplicaFetcherThread#processPartitionData`)."""
     broker = fetcher.broker
-    quota, now = broker.follower_quota, broker.journal.now
-    assert quota is not None, "only throttled followers reach this point"
-    throttled = []
     for part in response.parts():
         state = fetcher.states.get(part.tp)
         if part.records and state is not None and quota.is_throttled(part.tp, reassigned=broker.id in state.partition.adding):
-            quota.record(now, sum(fetched.bytes for fetched in part.records))
-            throttled.append((state, part.high_watermark))
-    if quota.is_exceeded(now):
-        for state, high_watermark in throttled:
-            if state.partition.log.leo < high_watermark and not state.delayed_until:
-                fetcher.delay(state)
+            quota.record(broker.journal.now, sum(fetched.bytes for fetched in part.records))

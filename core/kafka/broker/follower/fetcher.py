@@ -40,6 +40,7 @@ class Fetcher:
         failed: the partitions that the broker's fetchers have stopped fetching because of an error, until new metadata arrives.
         in_flight: the correlation ID of the request in flight; 0 if there is none.
         sent_at, sent_cause: the time when the request in flight was sent, and the cause of this request.
+        throttles: whether the replication quota held back a partition when the last fetch was built.
         timeout_at: the time when the armed timer checks whether the request has timed out; -1 if no timer is armed, for example while
             fetches are elided.
         preparing: partitions that need a truncation point or the bounds of the leader's log before they can be fetched (ordered set).
@@ -72,6 +73,7 @@ class Fetcher:
         "sent_at",
         "sent_cause",
         "states",
+        "throttles",
         "timeout_at",
         "unsent",
         "waking_at",
@@ -98,6 +100,7 @@ class Fetcher:
         self.in_flight = 0
         self.sent_at = 0
         self.sent_cause = 0
+        self.throttles = False
         self.timeout_at = -1
         self.waking_at = -1
         self.preparing = {}
@@ -252,8 +255,35 @@ class Fetcher:
             return True
         return False
 
+    def should_follower_throttle(self, state: PartitionFetchState) -> bool:
+        """Return whether the replication quota holds a partition back: it is throttled, it lags, and the rate exceeds the quota
+        (`ReplicaFetcherThread#shouldFollowerThrottle`)."""
+        broker = self.broker
+        quota = broker.follower_quota
+        return (
+            quota is not None
+            and state.lag != 0
+            and quota.is_throttled(state.partition.tp, reassigned=broker.id in state.partition.adding)
+            and quota.is_exceeded(broker.journal.now)
+        )
+
+    def _apply_quota(self) -> None:
+        """Leave the partitions that the quota holds back out of the next fetch, and include those that it no longer holds back."""
+        for tp, state in self.states.items():
+            if self.should_follower_throttle(state):
+                state.throttled, state.sent_epoch = True, NO_EPOCH
+                self._leave_session(tp)
+            elif state.throttled:
+                state.throttled = False
+                if not state.delayed_until:
+                    self.mark_unsent(tp)
+
     def _fetch(self, max_wait: int, min_bytes: int, max_records: int) -> None:
         now = self.broker.journal.now
+        throttled = False
+        if (self.broker.follower_quota is not None or self.throttles) and not self.broker.by_hand:
+            self._apply_quota()
+            self.throttles = throttled = any(state.throttled for state in self.states.values())
         if self.moved and not (self.unsent or self.full):
             self._send_fetch(tuple(self.moved), max_wait, min_bytes, max_records)
             return
@@ -264,14 +294,16 @@ class Fetcher:
         else:
             for tp in self.states if self.full else self.unsent:
                 state = self.states[tp]
-                if state.delayed_until > now or state.state is TRUNCATING or state.out_of_range:
+                if state.delayed_until > now or state.throttled or state.state is TRUNCATING or state.out_of_range:
                     continue
                 partition = state.partition
                 log = partition.log
                 epoch = log.epochs.latest_epoch if self.sends_epoch else NO_EPOCH
                 state.sent_epoch = state.leader_epoch
                 changed.append(FetchPartition(tp, log.leo, state.leader_epoch, epoch, log.last_append))
-        if not changed and (self.full or not any(state.delayed_until <= now for state in self.states.values())):
+        if not changed and (self.full or not any(state.delayed_until <= now and not state.throttled for state in self.states.values())):
+            if throttled:
+                self._arm_wake(now + self.broker.fetch_backoff)
             return
         self._send_fetch(tuple(changed), max_wait, min_bytes, max_records)
 

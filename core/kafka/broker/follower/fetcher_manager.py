@@ -96,14 +96,15 @@ class ReplicaFetcherManager:
             del self.fetchers[key]
 
     def fetch_state(self, tp: TopicPartition) -> str:
-        """Return the state of a followed partition: fetching, truncating, delayed, failed, or idle."""
+        """Return the state of a followed partition: fetching, truncating, delayed (in a backoff, or held back by the replication quota),
+        failed, or idle."""
         if tp in self.failed_partitions:
             return "failed"
         fetcher = self.fetcher_of(tp)
         if fetcher is None:
             return "idle"
         state = fetcher.states[tp]
-        return "delayed" if state.delayed_until > self.broker.journal.now else state.state
+        return "delayed" if state.throttled or state.delayed_until > self.broker.journal.now else state.state
 
     def _handle_fetch_response(self, response: FetchResponse, sender: str) -> None:
         fetcher = self._fetcher_from(sender, response.fetcher)

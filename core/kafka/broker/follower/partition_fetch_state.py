@@ -30,12 +30,13 @@ class PartitionFetchState:
             `sent_epoch` equals `leader_epoch`; otherwise, the request belongs to a former epoch.
         delayed_until: the time when the backoff ends, in µs; 0 if no backoff is in progress.
         out_of_range: whether the fetcher must first ask for the bounds of the leader's log.
+        throttled: whether the follower's replication quota holds the partition back.
         checked: whether the durability account knows that the follower has received its first response from this leader.
     """
 
     __slots__ = (
         "asked_epoch", "checked", "delayed_until", "leader_epoch", "leader_high_watermark", "log", "number", "out_of_range", "partition",
-        "sent_epoch", "state", "topic",
+        "sent_epoch", "state", "throttled", "topic",
     )  # fmt: skip
 
     partition: Final[Partition]
@@ -54,6 +55,7 @@ class PartitionFetchState:
         self.sent_epoch = NO_EPOCH
         self.delayed_until = 0
         self.out_of_range = False
+        self.throttled = False
         self.checked = False
         self.leader_high_watermark = -1
 

@@ -87,12 +87,13 @@ def copied(
         cluster.do(act)
     cluster.do(acts.Produce("t", 2_000, bytes=1_000))
     cluster.run_until(2 * SECOND)
-    assert cluster.brokers[2].disk.logs[TP].leo == 2_000, "a member of the ISR is never held back"
+    assert cluster.brokers[2].disk.logs[TP].leo == 2_000, "a follower without lag is not held back"
     cluster.do(acts.Reassign(TP, replicas))
     cluster.run_until(8 * SECOND)
     cluster.do(acts.Produce("t", 500, bytes=1_000))
     cluster.run_until(10 * SECOND)
-    assert cluster.brokers[2].disk.logs[TP].leo == 2_500
+    if setting != "follower.replication.throttled.rate":
+        assert cluster.brokers[2].disk.logs[TP].leo == 2_500, "the leader never holds back a member of the ISR"
     return cluster.brokers[4].disk.logs[TP].leo
 
 
@@ -149,3 +150,68 @@ def test_a_follower_out_of_the_isr_is_throttled_without_any_reassignment() -> No
     cluster.do(acts.Set(name, "", topic="t"))
     cluster.run_until(38 * SECOND)
     assert cluster.brokers[3].disk.logs[TP].leo == 2_000
+
+
+def ends_of_a_follower_throttled_move(*later: tuple[int, acts.Act], partitions: int = 1) -> list[int]:
+    """Return the LEO of the new replica of t-0 at each full second after a move of 3 MB at 100 kB/s, with the default fetch size of 1 MiB."""
+    assignment = (PartitionSpec((1, 2, 3)), PartitionSpec((1, 2, 4)))[:partitions]
+    spec = ClusterSpec(
+        tuple(BrokerSpec(broker) for broker in (1, 2, 3, 4)),
+        (TopicSpec("t", assignment=assignment),),
+        settings=(("follower.replication.throttled.rate", 100_000),),
+    )
+    cluster = Cluster(spec)
+    cluster.do(acts.Produce("t", 3_000, partition=0, bytes=1_000))
+    cluster.run_until(2 * SECOND)
+    cluster.do(acts.Reassign(TP, (1, 2, 4)))
+    ends = []
+    for second in range(1, 30):
+        cluster.run_until((2 + second) * SECOND)
+        for when, act in later:
+            if when == second:
+                cluster.do(act)
+        ends.append(cluster.brokers[4].disk.logs[TP].leo)
+    return ends
+
+
+def test_the_followers_quota_is_checked_before_each_fetch() -> None:
+    """`RemoteLeaderEndPoint#buildFetch` leaves out a partition while the rate exceeds the quota, also after the backoff. One fetch of
+    1,048,576 bytes takes more than ten seconds of a rate of 100 kB/s."""
+    ends = ends_of_a_follower_throttled_move()
+    assert ends[8] == 1_048
+    assert ends[12] == 2_096
+    assert ends[18] == 2_096
+    assert ends[24] == 3_000
+
+
+def test_a_partition_that_the_follower_holds_back_leaves_the_others_alone() -> None:
+    """The fetcher goes on with its other partitions and checks the quota before each of these fetches, not once in a second."""
+    assert ends_of_a_follower_throttled_move((3, acts.Produce("t", 10, partition=1)), partitions=2)[8] == 1_048
+
+
+@pytest.mark.parametrize(("release", "moment"), [("2.4", 4), ("4.1", 9)])
+def test_a_member_of_the_isr_is_held_back_until_its_lag_is_known(release: str, moment: int) -> None:
+    """`PartitionFetchState#isReplicaInSync` needs a response in the current leader epoch. In 2.4, the start of a reassignment begins an
+    epoch; in 4.1, its end does. Broker 2 copied two megabytes in the first second, so its rate exceeds 100 kB/s until this second leaves the window.
+    """
+    spec = ClusterSpec(
+        tuple(BrokerSpec(broker) for broker in (1, 2, 3, 4)),
+        (TopicSpec("t", assignment=(PartitionSpec((1, 2, 3)),), config=(("follower.replication.throttled.replicas", "0:2"),)),),
+        settings=(("follower.replication.throttled.rate", 100_000),),
+    )
+    cluster = Cluster(spec, RELEASES[release])
+    cluster.do(acts.Produce("t", 2_000, bytes=1_000))
+    cluster.run_until(2 * SECOND)
+    cluster.do(acts.Reassign(TP, (1, 2, 4)))
+    cluster.run_until(moment * SECOND)
+    cluster.do(acts.Produce("t", 1, bytes=1_000))
+    ends = []
+    for second in (10, 11, 12):
+        cluster.run_until(second * SECOND)
+        ends.append(cluster.brokers[2].disk.logs[TP].leo)
+    assert ends == [2_000, 2_000, 2_001]
+
+
+def test_a_follower_continues_when_its_quota_is_raised() -> None:
+    raised = acts.Set("follower.replication.throttled.rate", 100_000_000)
+    assert ends_of_a_follower_throttled_move((3, raised))[4] == 3_000
