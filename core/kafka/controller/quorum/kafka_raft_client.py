@@ -163,9 +163,12 @@ class KafkaRaftClient:
     # --- life of the process ---------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start with the epoch and leader from disk. Follow the given leader, unless it is unknown or is this voter itself."""
+        """Start with the epoch and leader from disk. Follow the given leader, unless it is unknown or is this voter itself. A voter that is
+        the only one becomes a candidate immediately (`#initialize`)."""
         self.high_watermark = 0
-        if self.leader and self.leader != self.name:
+        if self.quorum.majority == 1:
+            self._start_election(pre=True)
+        elif self.leader and self.leader != self.name:
             self._transition_to_follower(self.leader)
         else:
             self._transition_to_unattached()

@@ -60,6 +60,18 @@ def test_d8_a_failover_raises_the_controller_epoch() -> None:
     assert not any(broker.fenced for broker in view.brokers)
 
 
+def test_the_only_voter_is_active_as_soon_as_it_has_started() -> None:
+    """It waits for no timeout, because no other controller can be active (`KafkaRaftClient#initialize`)."""
+    cluster = cluster_of("c1")
+    cluster.run_until(10 * SECOND)
+    cluster.do(acts.KillController("c1"))
+    cluster.do(acts.StartController("c1"))
+    cluster.run_until(10 * SECOND + cluster.spec.startup - 1)
+    assert cluster.view().controller == ""
+    cluster.run_until(10 * SECOND + cluster.spec.startup)
+    assert (cluster.view().controller, cluster.view().controller_epoch) == ("c1", 2)
+
+
 def test_a_voter_follows_the_leader_of_a_higher_epoch_that_a_vote_response_names() -> None:
     """A response that names no leader only raises the epoch (`KafkaRaftClient#maybeHandleCommonResponse`)."""
     cluster = cluster_of("c1", "c2", "c3")
