@@ -14,6 +14,7 @@ from typing import TypeVar
 from core.kafka import errors
 from core.kafka.broker.broker import Broker
 from core.kafka.broker.broker_setup import BrokerSetup
+from core.kafka.broker.kraft_metadata_cache import KRaftMetadataCache
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import Replica
 from core.kafka.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog, PartitionRecord
@@ -143,12 +144,11 @@ class BrokerBench(NodeBench):
                 (racks or {}).get(me),
                 1,
                 self.settings,
-                self.metadata,
+                KRaftMetadataCache(self.metadata, release, racks or {}),
                 self.network,
                 self.journal,
                 self.account,
                 by_hand=False,
-                racks=racks or {},
             )
         )
         self.network.alive[CONTROLLER] = True
@@ -158,7 +158,7 @@ class BrokerBench(NodeBench):
             self.register(broker, tell=False)
         if log is not None:
             self.broker.disk.logs[TP] = log
-        self.broker.boot(self.epochs[me], 0)
+        self.broker.boot(self.epochs[me], 0, len(self.metadata))
         self._correlation = 0
 
     # --- the controller's side -------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from core.kafka.broker.controller_requests.controller_channel import ControllerC
 from core.kafka.broker.controller_requests.producer_id_manager import ProducerIdManager
 from core.kafka.broker.disk import DRAWN
 from core.kafka.broker.follower.fetcher_manager import ReplicaFetcherManager
+from core.kafka.broker.kraft_metadata_cache import KRaftMetadataCache
 from core.kafka.broker.log_manager.log_directories import LogDirectories
 from core.kafka.broker.log_manager.log_manager import LogManager
 from core.kafka.broker.partition import Partition
@@ -146,14 +147,14 @@ class Broker(BrokerContext):
 
     # --- life of the process ---------------------------------------------------------------------------------------
 
-    def boot(self, broker_epoch: int, heartbeat_phase: int) -> None:
-        """Start as a broker that has been running for a long time: registered, unfenced, and with all metadata."""
+    def boot(self, broker_epoch: int, heartbeat_phase: int, metadata_end: int) -> None:
+        """Start as a broker that has been running for a long time: registered, unfenced, and with the metadata below `metadata_end`."""
         self.state = BrokerState.RUNNING
         self.fenced = False
         self.broker_epoch = broker_epoch
         self.disk.clean_shutdown = False
         self._arm_timers(heartbeat_phase)
-        self._apply_metadata(len(self.metadata))
+        self._apply_metadata(metadata_end)
         self._fetch_metadata()
 
     def start(self, startup: int, recovery: int, disk_speed: int) -> None:
@@ -192,7 +193,7 @@ class Broker(BrokerContext):
     def load(self) -> None:
         """Open the logs, delete the clean-shutdown file, and forget the previous process's metadata and its pending shutdown."""
         self.disk.clean_shutdown = False
-        self.metadata_offset = 0
+        self.metadata_cache.clear()
         self.want_shutdown = self._shutdown_heard = False
         self.registration.reset()
 
@@ -272,10 +273,11 @@ class Broker(BrokerContext):
         self.network.alive[self.address] = True
         self.disk.load()
         self.journal.cause = self.journal.emit(events.BrokerStarted.kind, self.id, clean, 0)
+        known = self.metadata_cache.offset
         self.load()
         self.registration.incarnation = self.incarnation  # the controller did not notice the restart
         self.state = BrokerState.RUNNING
-        self._apply_metadata(len(self.metadata))
+        self._apply_metadata(known)
         self._fetch_metadata()
 
     def begin_shutdown(self) -> None:
@@ -317,7 +319,9 @@ class Broker(BrokerContext):
     def send_heartbeat(self) -> None:
         """Send a heartbeat to the controller, with the log directories that have failed."""
         self.channel.send(
-            BrokerHeartbeatRequest(self.id, self.broker_epoch, self.metadata_offset, self.want_shutdown, self.log_directories.offline_ids())
+            BrokerHeartbeatRequest(
+                self.id, self.broker_epoch, self.metadata_cache.offset, self.want_shutdown, self.log_directories.offline_ids()
+            )
         )
 
     def withdraw_idle_fetches(self) -> None:
@@ -371,18 +375,18 @@ class Broker(BrokerContext):
 
     def _api_versions(self, _: ApiVersionsRequest, sender: str) -> None:
         """Respond with the finalized feature levels (`KafkaApis#handleApiVersionsRequest`)."""
-        self.reply(sender, ApiVersionsResponse(self.metadata_offset, self.transaction_version))
+        self.reply(sender, ApiVersionsResponse(self.metadata_cache.offset, self.metadata_cache.transaction_version))
 
     # --- transactions ----------------------------------------------------------------------------------------------
 
     def _find_coordinator(self, request: FindCoordinatorRequest, sender: str) -> None:
         """Respond with the broker that coordinates a transactional.id or a group (`KafkaApis#handleFindCoordinatorRequest`)."""
         topic = GROUP_METADATA_TOPIC if request.group else TRANSACTION_STATE_TOPIC
-        leaders = self.topic_leaders(topic)
+        leaders = self.metadata_cache.topic_leaders(topic)
         if not leaders:
             self.create_internal_topic(topic)
         leader = leaders[partition_for(request.key, len(leaders))][0] if leaders else NO_LEADER
-        available = leader != NO_LEADER and self.is_alive(leader)
+        available = leader != NO_LEADER and self.metadata_cache.has_alive_broker(leader)
         error = errors.NONE if available else errors.COORDINATOR_NOT_AVAILABLE
         self.reply(sender, FindCoordinatorResponse(request.correlation, request.key, error, leader if available else NO_LEADER))
 
@@ -422,32 +426,33 @@ class Broker(BrokerContext):
     # --- metadata --------------------------------------------------------------------------------------------------
 
     def _fetch_metadata(self) -> None:
-        self.channel.fetch_metadata(self.metadata_offset)
+        self.channel.fetch_metadata(self.metadata_cache.offset)
 
     def _metadata_arrived(self, response: MetadataFetchResponse, _: str) -> None:
         if not self.broker_epoch_is_current():
             return  # a response to this broker's former process; the current process fetches once it is registered
-        if response.end > self.metadata_offset:
-            unregistered = self.metadata_offset <= self.broker_epoch
+        known = self.metadata_cache.offset
+        if response.end > known:
             self._apply_metadata(response.end)
-            if unregistered and self.metadata_offset > self.broker_epoch:
+            if known <= self.broker_epoch < response.end:
                 self.send_heartbeat()
         self._fetch_metadata()
 
     def _apply_metadata(self, end: int) -> None:
         """Apply the metadata log up to `end`. All changes to a partition are applied as a single change (`BrokerMetadataPublisher`)."""
-        start, self.metadata_offset = self.metadata_offset, end
-        if self.metadata.apply_settings(self.settings, start, end):
+        assert isinstance(self.metadata_cache, KRaftMetadataCache)
+        delta = self.metadata_cache.publish(end)
+        if delta.apply_settings(self.settings):
             self.refresh_settings()
         journal = self.journal
         arrived = journal.cause
-        for offset, record in self.metadata.removed_topics(max(start, self.disk.deletions_applied), end):
+        for offset, record in delta.removed_topics(self.disk.deletions_applied):
             journal.cause = record.cause
             self.disk.deletions_applied = offset + 1
             self.replicas.delete_replicas(record.partitions)
             self.groups.partitions_deleted(record.partitions)
-        for tp, cause in self.metadata.changed_partitions(self.id, start, end).items():
-            registration = self.metadata.partition(tp, end)
+        for tp, cause in delta.changed_partitions(self.id).items():
+            registration = delta.partition(tp)
             if registration is not None:
                 journal.cause = cause
                 self.replicas.apply(tp, registration)

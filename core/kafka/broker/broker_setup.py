@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from core.kafka.controller.metadata_log import MetadataLog
 from core.kafka.durability_observer import DurabilityObserver
+from core.kafka.metadata_cache import MetadataCache
 from core.kafka.settings.settings import Settings
 from core.sim.journal import Journal
 from core.sim.network import Network
@@ -24,12 +24,11 @@ class BrokerSetup(NamedTuple):
         rack: the broker's rack; None if it has none.
         log_dirs: the number of log directories.
         settings: the settings as this broker knows them.
-        metadata: the metadata log that the broker reads; empty if the cluster uses ZooKeeper.
+        metadata_cache: what the broker knows of the cluster; nothing at first.
         network: the network that delivers the broker's messages.
         journal: the journal that records the broker's events.
         account: the durability account, to which the broker reports what happens to records.
         by_hand: whether fetchers, heartbeats, and checks run only on command.
-        racks: the rack of each broker.
         controllers: the names of the controllers; empty for a cluster with a single controller.
         create_internal_topic: the function that takes the name of an internal topic whose creation was refused, and tries again to create
             this topic.
@@ -39,11 +38,10 @@ class BrokerSetup(NamedTuple):
     rack: str | None
     log_dirs: int
     settings: Settings
-    metadata: MetadataLog
+    metadata_cache: MetadataCache
     network: Network
     journal: Journal
     account: DurabilityObserver
     by_hand: bool
-    racks: dict[int, str | None]
     controllers: tuple[str, ...] = ()
     create_internal_topic: Callable[[str], None] = create_nothing

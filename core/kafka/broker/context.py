@@ -10,8 +10,6 @@ from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.partition_context import PartitionContext
 from core.kafka.broker.replica_selector import RACK_AWARE
 from core.kafka.broker.replication_quota import ReplicationQuota
-from core.kafka.controller.metadata_log import MetadataLog
-from core.kafka.features import TRANSACTION_VERSION
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.log.log_config import LogConfig
 from core.kafka.settings.setting import MAX_LONG
@@ -35,11 +33,9 @@ class BrokerContext(PartitionContext):
 
     Attributes:
         rack: the broker's rack.
-        racks: the rack of each broker; a broker never changes its rack.
         selects_by_rack: whether consumers are sent to a replica in their own rack (replica.selector.class).
         state: the state of the process.
         fenced: whether the controller's last response said that the broker is fenced.
-        metadata_offset: the end offset of the part of the metadata log that the broker has applied.
         by_hand: whether fetchers, heartbeats, and checks run only on command.
     """
 
@@ -47,35 +43,25 @@ class BrokerContext(PartitionContext):
         "_correlation", "by_hand", "checkpoint_interval", "consumer_fetch_bytes", "fenced", "fetch_backoff", "fetch_min_bytes",
         "fetch_partition_bytes", "fetch_response_bytes", "fetch_timeout", "fetch_wait", "fetchers_per_leader", "flush_check_interval",
         "follower_quota", "heartbeat_interval", "isr_check_interval", "lag_max", "lag_max_messages", "leader_quota", "log_configs",
-        "log_start_interval", "metadata", "metadata_offset", "quorum_fetch_timeout", "rack", "racks",
+        "log_start_interval", "quorum_fetch_timeout", "rack",
         "recovery_point_interval", "request_timeout", "retention_interval", "selects_by_rack", "state",
         "want_shutdown",
     )  # fmt: skip
 
     rack: Final[str | None]
-    racks: Final[dict[int, str | None]]
-    metadata: Final[MetadataLog]
 
     def __init__(self, setup: BrokerSetup) -> None:
         super().__init__(setup)
         self.rack = setup.rack
-        self.racks = setup.racks
-        self.metadata = setup.metadata
         self.by_hand = setup.by_hand
         self.log_configs: dict[str, LogConfig] = {}
         self.state = BrokerState.STOPPED
         self.leader_quota: ReplicationQuota | None = None
         self.follower_quota: ReplicationQuota | None = None
         self.fenced = True
-        self.metadata_offset = 0
         self.want_shutdown = False
         self._correlation = 0
         self.fetch_timeout = 0
-
-    @property
-    def transaction_version(self) -> int:
-        """The finalized level of `transaction.version` according to this broker's metadata."""
-        return self.metadata.feature_level(TRANSACTION_VERSION, self.metadata_offset, self.release.transaction_version)
 
     def next_correlation(self) -> int:
         """Return a new correlation ID for this broker."""
@@ -137,47 +123,6 @@ class BrokerContext(PartitionContext):
             if config.compact:
                 self.arm_log_cleaner()
         return config
-
-    # --- what it knows of the cluster ------------------------------------------------------------------------------
-
-    def knows(self, tp: TopicPartition) -> bool:
-        """Return whether this broker's metadata contains a partition (`MetadataCache#contains`)."""
-        return self.metadata.partition(tp, self.metadata_offset) is not None
-
-    def topic_leaders(self, topic: str) -> tuple[tuple[int, int], ...]:
-        """Return (leader, leader epoch) for each partition of a topic, according to this broker's metadata."""
-        return self.metadata.leaders(topic, self.metadata_offset)
-
-    def partition_count(self, topic: str) -> int:
-        """Return the number of partitions of a topic; 0 if it does not exist."""
-        return self.metadata.partition_count(topic)
-
-    def is_deleted(self, topic: str) -> bool:
-        """Return whether a topic was deleted, according to this broker's metadata."""
-        return self.metadata.is_removed(topic, self.metadata_offset)
-
-    def alive_broker_epoch(self, broker: int) -> int:
-        """Return the epoch of an unfenced broker according to this broker's metadata; otherwise, -1
-        (`KRaftMetadataCache#getAliveBrokerEpoch`).
-        """
-        registration = self.metadata.broker(broker, self.metadata_offset)
-        return -1 if registration is None or registration.fenced else registration.epoch
-
-    def is_alive(self, broker: int) -> bool:
-        """Return whether a broker is alive according to this broker's metadata (`MetadataCache#hasAliveBroker`)."""
-        registration = self.metadata.broker(broker, self.metadata_offset)
-        return registration is not None and not registration.fenced
-
-    def rack_of(self, broker: int) -> str | None:
-        """Return the rack of a live broker; None if the broker has no rack or is not alive (`MetadataCache#getPartitionReplicaEndpoints`)."""
-        return self.racks.get(broker) if self.is_alive(broker) else None
-
-    def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
-        """Return whether a broker can join an ISR according to this broker's metadata (`Partition#isReplicaIsrEligible`)."""
-        registration = self.metadata.broker(broker, self.metadata_offset)
-        if registration is None or registration.fenced or registration.in_controlled_shutdown:
-            return False
-        return not self.release.broker_epoch_in_isr or broker_epoch in (-1, registration.epoch)
 
     # --- what a part asks of the broker ----------------------------------------------------------------------------
 

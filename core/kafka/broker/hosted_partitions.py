@@ -40,7 +40,7 @@ class HostedPartitions:
         """Return the error that a request gets for a partition that this broker does not serve (`ReplicaManager#getPartitionOrError`)."""
         if tp in self.offline:
             return errors.KAFKA_STORAGE_ERROR
-        return errors.NOT_LEADER_OR_FOLLOWER if self._broker.knows(tp) else errors.UNKNOWN_TOPIC_OR_PARTITION
+        return errors.NOT_LEADER_OR_FOLLOWER if self._broker.metadata_cache.contains(tp) else errors.UNKNOWN_TOPIC_OR_PARTITION
 
     def missing(self, tp: TopicPartition, offset: int) -> FetchedPartitionFields:
         """Return the part of a fetch response that reports a partition that this broker does not serve."""

@@ -214,7 +214,7 @@ class Partition:
             return True
         if release.broker_epoch_in_isr and replica.leo < 0:
             return False  # the follower has not fetched, so its broker epoch is unknown
-        return self.broker.is_isr_eligible(replica.broker, replica.broker_epoch)
+        return self.broker.metadata_cache.is_isr_eligible(replica.broker, replica.broker_epoch)
 
     def maybe_expand_isr(self, replica: Replica) -> None:
         """If a follower has caught up, propose to add it to the ISR (`Partition#maybeExpandIsr`)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABCMeta, abstractmethod
+from abc import ABCMeta
 from typing import Final, Protocol
 
 from core.kafka.broker.broker_setup import BrokerSetup
@@ -10,6 +10,7 @@ from core.kafka.broker.disk import Disk
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.messages import AlterPartitionItem
+from core.kafka.metadata_cache import MetadataCache
 from core.kafka.release import Release
 from core.kafka.settings.settings import Settings
 from core.sim.node import Node
@@ -34,6 +35,7 @@ class PartitionContext(Node, metaclass=ABCMeta):
     Attributes:
         id: the broker ID.
         broker_epoch: the epoch that the controller assigned at registration; -1 before registration.
+        metadata_cache: what the broker knows of the cluster.
         settings: the broker's own view of the settings; changes arrive with the metadata.
         lag_max: replica.lag.time.max.ms, in µs.
         lag_max_messages: replica.lag.max.messages (before 0.9).
@@ -45,13 +47,17 @@ class PartitionContext(Node, metaclass=ABCMeta):
         alter_partition: the object to which ISR changes are submitted.
     """
 
-    __slots__ = ("account", "behind", "broker_epoch", "disk", "id", "pushes_high_watermark", "release", "settings", "verifies_transactions")
+    __slots__ = (
+        "account", "behind", "broker_epoch", "disk", "id", "metadata_cache", "pushes_high_watermark", "release", "settings",
+        "verifies_transactions",
+    )  # fmt: skip
 
     id: Final[int]
     settings: Final[Settings]
     release: Final[Release]
     account: Final[DurabilityObserver]
     disk: Final[Disk]
+    metadata_cache: Final[MetadataCache]
     behind: Final[dict[TopicPartition, None]]
 
     lag_max: int
@@ -65,14 +71,11 @@ class PartitionContext(Node, metaclass=ABCMeta):
         self.release = setup.settings.release
         self.account = setup.account
         self.disk = Disk.of(setup.broker_id, setup.log_dirs)
+        self.metadata_cache = setup.metadata_cache
         self.broker_epoch = -1
         self.verifies_transactions = True
         self.behind = {}
         self.pushes_high_watermark = self.release.hw_completes_fetch and not setup.by_hand
-
-    @abstractmethod
-    def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
-        """Return whether a broker can join an ISR according to this broker's metadata."""
 
     def log_start_moved(self, tp: TopicPartition) -> None:
         """Record that a log start has moved, so that the next checkpoint contains the new log start."""

@@ -470,5 +470,6 @@ class ReplicaManager:
         self.broker.reply(sender, MetadataResponse(request.correlation, request.topic, *self._topic_metadata(request.topic), others))
 
     def _topic_metadata(self, topic: str) -> tuple[tuple[tuple[int, int], ...], str]:
-        error = errors.UNKNOWN_TOPIC_OR_PARTITION if self.broker.is_deleted(topic) else errors.NONE
-        return self.broker.topic_leaders(topic), error
+        cache = self.broker.metadata_cache
+        error = errors.UNKNOWN_TOPIC_OR_PARTITION if cache.is_deleted(topic) else errors.NONE
+        return cache.topic_leaders(topic), error

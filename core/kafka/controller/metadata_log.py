@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import attrs
 
-from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.ids import TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.settings.settings import Settings
 from core.sim.repr_mixin import ReprMixin
@@ -217,16 +217,9 @@ class MetadataLog:
         found = []
         for tp in self._topics.get(topic, ()):
             registration = self.partition(tp, end)
-            if registration is None and self._removed.get(topic, end) < end:
-                continue
-            found.append((NO_LEADER, -1) if registration is None else (registration.leader, registration.leader_epoch))
+            if registration is not None:
+                found.append((registration.leader, registration.leader_epoch))
         return tuple(found)
-
-    def partition_count(self, topic: str) -> int:
-        """Return the number of partitions of a topic; 0 if the topic does not exist."""
-        if topic in self._removed:
-            return len(self.leaders(topic, len(self.records)))
-        return len(self._topics.get(topic, ()))
 
     def feature_level(self, feature: str, end: int, initial: int) -> int:
         """Return the finalized level of a feature after the records below `end`. `initial` is the level with which the cluster started."""

@@ -22,9 +22,6 @@ class GroupCoordinatorContext(CoordinatorContext, Protocol):
     def internal_batches(self, tp: TopicPartition, /) -> Iterable[Batch]:
         """Return the batches in a partition of an internal topic, including markers, from the log start to the LEO."""
 
-    def partition_count(self, topic: str, /) -> int:
-        """Return the number of partitions of a topic; 0 if it does not exist."""
-
     def verify_transaction(self, batch: TransactionalBatch, completion: VerificationCompletion, /) -> None:
         """Verify that a batch's partition belongs to its transaction or, with transaction.version 2, add the partition to the transaction.
 

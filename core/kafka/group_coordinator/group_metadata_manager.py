@@ -130,7 +130,7 @@ class GroupMetadataManager:
 
     def partition_for(self, group: str) -> int:
         """Return the partition of `__consumer_offsets` that holds a group."""
-        return partition_for(group, max(len(self.broker.topic_leaders(GROUP_METADATA_TOPIC)), 1))
+        return partition_for(group, max(len(self.broker.metadata_cache.topic_leaders(GROUP_METADATA_TOPIC)), 1))
 
     def error_of(self, group: str) -> str:
         """Return the error for a group that this broker does not coordinate or has not loaded yet; otherwise NONE."""

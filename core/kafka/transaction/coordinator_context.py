@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import BatchFields
+from core.kafka.metadata_cache import MetadataCache
 from core.kafka.release import Release
 from core.kafka.settings.settings import Settings
 from core.sim.journal import Journal
@@ -42,8 +43,8 @@ class CoordinatorContext(Protocol):
         """The rules of the simulated Kafka release."""
 
     @property
-    def transaction_version(self) -> int:
-        """The finalized level of `transaction.version` according to this broker's metadata."""
+    def metadata_cache(self) -> MetadataCache:
+        """What the broker knows of the cluster."""
 
     @property
     def handlers(self) -> dict[type, Callable[[Any, str], None]]:
@@ -64,13 +65,6 @@ class CoordinatorContext(Protocol):
 
     def next_correlation(self) -> int:
         """Return a new correlation ID."""
-
-    def topic_leaders(self, topic: str, /) -> tuple[tuple[int, int], ...]:
-        """Return (leader, leader epoch) for each partition of a topic, according to this broker's metadata. The result is empty for an
-        unknown topic."""
-
-    def is_alive(self, broker: int, /) -> bool:
-        """Return whether a broker is alive according to this broker's metadata."""
 
     def append_internally(self, tp: TopicPartition, make: Callable[[int], BatchFields], timeout: int, completion: Completion, /) -> None:
         """Append a batch, with acks=all, to a partition that this broker leads. `make` creates the batch for a given offset."""

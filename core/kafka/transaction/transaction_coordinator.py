@@ -209,7 +209,7 @@ class TransactionCoordinator:
 
     def _add_partitions(self, request: AddPartitionsToTxnRequest, sender: str) -> None:
         """Add partitions to a transaction, or verify that the transaction contains them (`#handleAddPartitionsToTransaction`)."""
-        unknown = frozenset(tp for tp in request.partitions if tp.partition >= len(self.broker.topic_leaders(tp.topic)))
+        unknown = frozenset(tp for tp in request.partitions if tp.partition >= len(self.broker.metadata_cache.topic_leaders(tp.topic)))
         if unknown:
             self._respond_add_partitions(sender, request, errors.UNKNOWN_TOPIC_OR_PARTITION, unknown)
             return
@@ -276,7 +276,7 @@ class TransactionCoordinator:
 
     def _offsets_partition(self, group: str) -> TopicPartition:
         """Return the partition of `__consumer_offsets` that a group belongs to, even if the topic does not exist yet."""
-        known = len(self.broker.topic_leaders(GROUP_METADATA_TOPIC))
+        known = len(self.broker.metadata_cache.topic_leaders(GROUP_METADATA_TOPIC))
         count = known or self.broker.settings.integer("offsets.topic.num.partitions", broker=self.broker.id)
         return TopicPartition(GROUP_METADATA_TOPIC, partition_for(group, count))
 

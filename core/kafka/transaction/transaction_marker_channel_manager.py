@@ -149,13 +149,13 @@ class TransactionMarkerChannelManager:
 
     def _leader_of(self, tp: TopicPartition) -> int | None:
         """Return the broker to send a marker to; NO_LEADER while the partition has no leader, and None if the partition must be skipped."""
-        leaders = self.broker.topic_leaders(tp.topic)
+        leaders = self.broker.metadata_cache.topic_leaders(tp.topic)
         if tp.partition >= len(leaders):
             return None
         leader = leaders[tp.partition][0]
         if leader == NO_LEADER:
             return None if self.broker.release.skips_markers_of_offline_partitions else NO_LEADER
-        return leader if self.broker.is_alive(leader) else NO_LEADER
+        return leader if self.broker.metadata_cache.has_alive_broker(leader) else NO_LEADER
 
     def _skip(self, pending: PendingMarkers, tp: TopicPartition) -> None:
         """Skip the marker for a partition, because this broker assumes that the partition has been deleted."""

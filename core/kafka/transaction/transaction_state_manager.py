@@ -146,7 +146,7 @@ class TransactionStateManager:
 
     def partition_for(self, transactional_id: str) -> int:
         """Return the partition of `__transaction_state` that holds an ID."""
-        return partition_for(transactional_id, max(len(self.broker.topic_leaders(TRANSACTION_STATE_TOPIC)), 1))
+        return partition_for(transactional_id, max(len(self.broker.metadata_cache.topic_leaders(TRANSACTION_STATE_TOPIC)), 1))
 
     def cache_of(self, transactional_id: str) -> CoordinatorCache | None:
         """Return the cache that an ID belongs to; None if this broker does not coordinate it."""
@@ -219,7 +219,7 @@ class TransactionStateManager:
         if cache is None or cache.coordinator_epoch != coordinator_epoch:
             self.coordinator.continue_with(step, about, errors.NOT_COORDINATOR)
             return
-        if not can_be_stored(transit, self.broker.transaction_version):
+        if not can_be_stored(transit, self.broker.metadata_cache.transaction_version):
             self.coordinator.continue_with(step, about, errors.UNSUPPORTED_VERSION)
             return
         size, now = record_bytes(transactional_id, transit), self.broker.journal.now

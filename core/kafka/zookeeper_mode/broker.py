@@ -15,7 +15,7 @@ from core.kafka.broker.broker import Broker
 from core.kafka.broker.broker_setup import BrokerSetup
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.controller_requests.broker_registration import REGISTRATION_RETRY
-from core.kafka.ids import NO_LEADER, PRODUCER_ID_BLOCK_SIZE, TopicPartition
+from core.kafka.ids import PRODUCER_ID_BLOCK_SIZE, TopicPartition
 from core.kafka.messages import AllocateProducerIdsResponse
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.paths import ConfigChange, broker_path
@@ -23,7 +23,6 @@ from core.kafka.zookeeper.protocol import OK, Create, GetChildren, GetData, Resu
 from core.kafka.zookeeper_mode.client import ZooKeeperClient
 from core.kafka.zookeeper_mode.controller.kafka_controller import KafkaController
 from core.kafka.zookeeper_mode.controller.requests import (
-    LEADER_DURING_DELETE,
     ControlledShutdownRequest,
     ControlledShutdownResponse,
     ControlResponse,
@@ -33,6 +32,7 @@ from core.kafka.zookeeper_mode.controller.requests import (
     UpdateMetadataRequest,
 )
 from core.kafka.zookeeper_mode.isr_manager import ZooKeeperIsrManager
+from core.kafka.zookeeper_mode.zk_metadata_cache import ZkMetadataCache
 from core.sim.messages import Disconnected, Timer
 from core.sim.units import SECOND
 
@@ -59,12 +59,9 @@ class ZooKeeperBroker(Broker):
         zk: the broker's ZooKeeper client.
         kafka_controller: this broker's controller. Only one broker's controller is active.
         isr_manager: the object that writes ISRs to ZooKeeper (before 2.7); otherwise None.
-        leaders: for each topic in the broker's metadata cache, (leader, leader epoch) by partition number.
-        live: the live brokers in the broker's metadata cache.
-        deleted_topics: the topics whose deletion the controller has announced (ordered set).
     """
 
-    __slots__ = ("_configs_read", "_shutdown_tries", "deleted_topics", "isr_manager", "kafka_controller", "leaders", "live", "zk")
+    __slots__ = ("_configs_read", "_shutdown_tries", "isr_manager", "kafka_controller", "zk")
 
     zk: Final[ZooKeeperClient]
     kafka_controller: Final[KafkaController]
@@ -75,9 +72,6 @@ class ZooKeeperBroker(Broker):
         self.channel.epoch = 0
         self.zk = ZooKeeperClient(self, self)
         self.kafka_controller = KafkaController(self, self.zk, self.channel)
-        self.leaders: dict[str, dict[int, tuple[int, int]]] = {}
-        self.live: tuple[int, ...] = ()
-        self.deleted_topics: dict[str, None] = {}
         self.isr_manager: ZooKeeperIsrManager | None = None
         if self.release.leader_writes_isr:
             self.isr_manager = self.alter_partition = ZooKeeperIsrManager(self, self.zk, self.channel, self.partitions)
@@ -132,9 +126,6 @@ class ZooKeeperBroker(Broker):
     def load(self) -> None:
         """Open the logs, and drop all state that the previous process got from a controller."""
         super().load()
-        self.leaders.clear()
-        self.live = ()
-        self.deleted_topics.clear()
         self._configs_read = 0
         self._shutdown_tries = 0
 
@@ -315,7 +306,7 @@ class ZooKeeperBroker(Broker):
     def _stop_replica(self, request: StopReplicaRequest, sender: str) -> None:
         deleted: tuple[TopicPartition, ...] = ()
         if not self._is_stale(request, "StopReplica"):
-            of_deleted_topics = tuple(tp for tp, delete, _epoch in request.items if delete and self.is_deleted(tp.topic))
+            of_deleted_topics = tuple(tp for tp, delete, _epoch in request.items if delete and self.metadata_cache.is_deleted(tp.topic))
             for tp, delete, _epoch in request.items:
                 if tp not in of_deleted_topics:
                     self.replicas.stop_replica(tp, delete=delete)
@@ -326,54 +317,20 @@ class ZooKeeperBroker(Broker):
     def _update_metadata(self, request: UpdateMetadataRequest, sender: str) -> None:
         if not self._is_stale(request, "UpdateMetadata"):
             self.channel.controller = sender
-            self.live = request.live
-            self.update_metadata_cache(request.items)
+            self.update_metadata_cache(request.live, request.items)
         self.reply(sender, ControlResponse(request.correlation))
 
-    def update_metadata_cache(self, items: tuple[tuple[TopicPartition, int, int], ...]) -> None:
-        """Store the leaders of partitions for clients (`MetadataCache#updateMetadata`)."""
-        removed = tuple(tp for tp, leader, _ in items if leader == LEADER_DURING_DELETE)
-        for tp, leader, epoch in items:
-            if leader == LEADER_DURING_DELETE:
-                self.leaders.get(tp.topic, {}).pop(tp.partition, None)
-                self.deleted_topics[tp.topic] = None
-            else:
-                self.leaders.setdefault(tp.topic, {})[tp.partition] = (leader, epoch)
-                self.deleted_topics.pop(tp.topic, None)
+    def update_metadata_cache(self, live: tuple[int, ...], items: tuple[tuple[TopicPartition, int, int], ...]) -> None:
+        """Store the live brokers and the leaders of partitions, and forget the settings and offsets of deleted topics
+        (`ReplicaManager#maybeUpdateMetadataCache`)."""
+        assert isinstance(self.metadata_cache, ZkMetadataCache)
+        self.metadata_cache.live = live
+        removed = self.metadata_cache.update(items)
         if removed:
             for topic in dict.fromkeys(tp.topic for tp in removed):
                 self.settings.remove_topic(topic)
             self.refresh_settings()
             self.groups.partitions_deleted(removed)
-
-    def is_deleted(self, topic: str) -> bool:
-        """Return whether a topic is being deleted or has been deleted, according to the metadata cache."""
-        return topic in self.deleted_topics
-
-    def knows(self, tp: TopicPartition) -> bool:
-        """Return whether the metadata cache contains a partition."""
-        return tp.partition in self.leaders.get(tp.topic, {})
-
-    def topic_leaders(self, topic: str) -> tuple[tuple[int, int], ...]:
-        """Return (leader, leader epoch) for each partition of a topic, from the metadata cache."""
-        known = self.leaders.get(topic, {})
-        return tuple(known.get(number, (NO_LEADER, -1)) for number in range(max(known, default=-1) + 1))
-
-    def partition_count(self, topic: str) -> int:
-        """Return the number of partitions of a topic, from the metadata cache; 0 if it does not exist."""
-        return len(self.topic_leaders(topic))
-
-    def alive_broker_epoch(self, broker: int) -> int:
-        """Return -1 (unknown), because a ZooKeeper controller does not send the broker epochs of other brokers."""
-        return -1
-
-    def is_alive(self, broker: int) -> bool:
-        """Return whether a broker is alive according to the metadata cache."""
-        return broker in self.live
-
-    def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
-        """Return whether a broker can join an ISR, which means that it is alive according to the metadata cache."""
-        return broker in self.live
 
     def controller_request_timed_out(self) -> None:
         """Close the connection to the controller, and send the broker's pending requests again."""

@@ -344,10 +344,9 @@ class ZooKeeperControlPlane:
             zookeeper.apply(GetChildren(paths.CONFIG_CHANGES, watch=True), session)
             node.boot_with(session.number, self.brokers[broker].epoch)
             node.channel.epoch = 1
-            node.live = tuple(up)
             assert first is not None
             node.channel.controller = broker_address(first)
-            node.update_metadata_cache(items)
+            node.update_metadata_cache(tuple(up), items)
             mine = tuple((tp, state, 0) for tp, state in states.items() if broker in state.replicas)
             node.replicas.become_leader_or_follower(mine, tuple(up))
             if broker == first:

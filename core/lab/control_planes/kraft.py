@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from core.kafka.broker.broker import Broker
 from core.kafka.broker.disk import Disk
+from core.kafka.broker.kraft_metadata_cache import KRaftMetadataCache
 from core.kafka.controller.quorum_controller import QuorumController
 from core.kafka.ids import CONTROLLER
 from core.lab.cluster_nodes import ClusterNodes
@@ -56,7 +57,7 @@ def make_brokers(cluster: ClusterNodes, controller: QuorumController) -> dict[in
     for topic in spec.topics:
         controller.replication.create_topic(topic)
     for each in spec.brokers:
-        broker = Broker(broker_setup(cluster, each, racks, cluster.metadata, spec.controllers))
+        broker = Broker(broker_setup(cluster, each, KRaftMetadataCache(cluster.metadata, cluster.release, racks), spec.controllers))
         broker.log_directories.copy_speed = spec.disk_speed
         cluster.brokers[each.id] = cluster.nodes[broker.address] = broker
         cluster.network.alive[broker.address] = each.up
@@ -71,6 +72,6 @@ def boot(cluster: ClusterNodes, controller: QuorumController, epochs: dict[int, 
         broker = cluster.brokers[each.id]
         phase = 1 + phases.randrange(broker.heartbeat_interval)
         if each.up:
-            broker.boot(epochs[each.id], phase)
+            broker.boot(epochs[each.id], phase, len(cluster.metadata))
     controller.replication.log_ends = cluster.log_end
     controller.boot(cluster.seed)

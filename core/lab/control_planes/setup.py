@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.kafka.broker.broker_setup import BrokerSetup
-from core.kafka.controller.metadata_log import MetadataLog
+from core.kafka.metadata_cache import MetadataCache
 from core.lab.cluster_nodes import ClusterNodes
 from core.lab.spec import BrokerSpec
 
@@ -11,8 +11,7 @@ from core.lab.spec import BrokerSpec
 def broker_setup(
     cluster: ClusterNodes,
     broker: BrokerSpec,
-    racks: dict[int, str | None],
-    metadata: MetadataLog,
+    metadata_cache: MetadataCache,
     controllers: tuple[str, ...] = (),
 ) -> BrokerSetup:
     """Return the parts of a cluster that a broker needs.
@@ -20,11 +19,10 @@ def broker_setup(
     Args:
         cluster: the cluster that is being built.
         broker: the spec of the broker.
-        racks: the rack of each broker. All brokers share this mapping.
-        metadata: the metadata log. A cluster with ZooKeeper has no metadata log, so each of its brokers gets an empty one.
+        metadata_cache: the broker's metadata cache.
         controllers: the names of the controllers.
     """
     return BrokerSetup(
-        broker.id, broker.rack, broker.log_dirs, cluster.initial_settings(), metadata, cluster.network, cluster.journal, cluster.account,
-        by_hand=cluster.by_hand, racks=racks, controllers=controllers, create_internal_topic=cluster.create_internal_topic,
+        broker.id, broker.rack, broker.log_dirs, cluster.initial_settings(), metadata_cache, cluster.network, cluster.journal, cluster.account,
+        by_hand=cluster.by_hand, controllers=controllers, create_internal_topic=cluster.create_internal_topic,
     )  # fmt: skip

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from core.kafka.controller.metadata_log import MetadataLog
 from core.kafka.settings.registry import SETTINGS
 from core.kafka.zookeeper_mode.broker import ZooKeeperBroker
 from core.kafka.zookeeper_mode.control_plane import ZooKeeperControlPlane
+from core.kafka.zookeeper_mode.zk_metadata_cache import ZkMetadataCache
 from core.lab.cluster_nodes import ClusterNodes
 from core.lab.control_planes.setup import broker_setup
 from core.lab.initial_logs import place_logs
@@ -30,7 +30,7 @@ def build(cluster: ClusterNodes) -> None:
     assert isinstance(control, ZooKeeperControlPlane)
     cluster.nodes[control.zookeeper.address] = control.zookeeper
     for each in spec.brokers:
-        node = ZooKeeperBroker(broker_setup(cluster, each, racks, MetadataLog()))
+        node = ZooKeeperBroker(broker_setup(cluster, each, ZkMetadataCache(racks)))
         node.log_directories.copy_speed = spec.disk_speed
         cluster.brokers[each.id] = cluster.nodes[node.address] = control.nodes[each.id] = node
         cluster.network.alive[node.address] = each.up

@@ -38,7 +38,7 @@ def cluster_gauges(cluster: ClusterNodes) -> list[Sample]:
                     "kafka.server:type=broker-metadata-metrics",
                     broker.id,
                     (
-                        ("last-applied-record-offset", broker.metadata_offset - 1),
+                        ("last-applied-record-offset", broker.metadata_cache.offset - 1),
                         ("metadata-load-error-count", 0),
                         ("metadata-apply-error-count", 0),
                     ),

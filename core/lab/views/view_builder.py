@@ -47,7 +47,7 @@ def broker_view(cluster: ClusterNodes, broker: Broker) -> BrokerView:
         broker_epoch=-1 if registration is None else registration.epoch,
         leaders=controller.replication.leader_counts.get(broker.id, 0),
         replicas=controller.replication.replica_counts.get(broker.id, 0),
-        metadata_offset=broker.metadata_offset,
+        metadata_offset=broker.metadata_cache.offset,
         silent_us=cluster.now - controller.last_contact.get(broker.id, 0),
         log_dirs=len(broker.disk.dirs),
         failed_dirs=broker.disk.failed_dirs,

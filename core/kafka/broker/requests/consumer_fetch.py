@@ -122,7 +122,7 @@ def find_preferred_read_replica(broker: BrokerContext, partition: Partition, rac
         return NO_LEADER
     now = broker.journal.now
     candidates = [
-        ReplicaView(replica.broker, broker.rack_of(replica.broker), replica.leo, now - replica.caught_up_time())
+        ReplicaView(replica.broker, broker.metadata_cache.rack_of(replica.broker), replica.leo, now - replica.caught_up_time())
         for replica in partition.remotes
         if replica.broker in partition.isr and replica.log_start <= position <= replica.leo
     ]

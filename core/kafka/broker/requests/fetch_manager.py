@@ -148,7 +148,7 @@ class FetchManager:
         broker = self.broker
         if not broker.release.broker_epoch_in_isr or request.broker_epoch == -1:
             return False
-        return broker.alive_broker_epoch(request.follower) > request.broker_epoch
+        return broker.metadata_cache.alive_broker_epoch(request.follower) > request.broker_epoch
 
     def _remove_from_session(self, tp: TopicPartition, session: FetchSession) -> None:
         """Remove a partition from a session, unless another session of the same follower now contains the partition."""

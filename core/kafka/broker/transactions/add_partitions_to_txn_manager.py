@@ -146,10 +146,10 @@ class AddPartitionsToTxnManager:
         self._ask(Verification(batch, completion, guard, self.broker.journal.now))
 
     def _ask(self, verification: Verification) -> None:
-        leaders = self.broker.topic_leaders(TRANSACTION_STATE_TOPIC)
+        leaders = self.broker.metadata_cache.topic_leaders(TRANSACTION_STATE_TOPIC)
         batch = verification.batch
         node = leaders[partition_for(batch.transactional_id, len(leaders))][0] if leaders else NO_LEADER
-        if node == NO_LEADER or not self.broker.is_alive(node):
+        if node == NO_LEADER or not self.broker.metadata_cache.has_alive_broker(node):
             self._answered(verification, errors.COORDINATOR_NOT_AVAILABLE)
             return
         verification.node = node

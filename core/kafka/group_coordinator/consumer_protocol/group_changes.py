@@ -57,7 +57,7 @@ class GroupChanges:
         names = tuple(str(settings.get("group.consumer.assignors", broker=broker)).split(","))
         interval = settings.us("group.consumer.assignment.interval.ms", broker=broker) if release.spaces_assignments else 0
         return ConsumerGroupRules(
-            release, settings.integer("group.consumer.max.size", broker=broker), names, interval, self.broker.partition_count
+            release, settings.integer("group.consumer.max.size", broker=broker), names, interval, self.broker.metadata_cache.partition_count
         )
 
     def policy(self) -> str:

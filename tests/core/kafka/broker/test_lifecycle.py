@@ -100,11 +100,11 @@ def test_a_process_reads_no_metadata_before_it_is_registered() -> None:
     starting(bench)
     bench.sent(MetadataFetchRequest)
     bench.tell()
-    assert (bench.sent(MetadataFetchRequest), bench.broker.metadata_offset) == ([], 0)
+    assert (bench.sent(MetadataFetchRequest), bench.broker.metadata_cache.offset) == ([], 0)
     bench.broker.handle(BrokerRegistrationResponse(errors.NONE, bench.register(1, tell=False)), CONTROLLER)
     assert bench.one_sent(MetadataFetchRequest).offset == 0
     bench.tell()
-    assert bench.broker.metadata_offset == len(bench.metadata)
+    assert bench.broker.metadata_cache.offset == len(bench.metadata)
 
 
 # Controlled shutdown
