@@ -16,6 +16,7 @@ from core.kafka.ids import TopicPartition
 from core.kafka.log.offset_set import OffsetSet
 from core.kafka.log.replica_log import ReplicaLog
 from core.lab.accounts.processed_logs import sent_on
+from core.lab.accounts.service_account import overtaken_records
 from core.sim.journal import Journal
 from core.sim.state.append_only_list import AppendOnlyList
 
@@ -102,8 +103,7 @@ class RetryAccount:
                     high,
                     tried.event,
                 )
-            if known and known.ends[-1] > end:
-                found.inversions += tried.records
+            found.inversions += overtaken_records(start, end, known.ends[-1] if known else 0)
             known.add(start, end)
             if tried.tries > 1:
                 found.recoveries.append((tried.since_failure, tried.records))

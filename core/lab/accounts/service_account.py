@@ -22,12 +22,12 @@ class WorkerTimes:
 
     Attributes:
         samples: a pair (number of records, times) for each acknowledged batch.
-        highest: the highest offset that has been forwarded so far, by partition.
+        reached: the highest offset that has been forwarded so far plus 1, by partition.
         inversions: the number of records that were forwarded after a record with a higher offset from the same partition.
     """
 
     samples: AppendOnlyList[tuple[int, ForwardTimes]] = attrs.field(factory=AppendOnlyList)
-    highest: dict[TopicPartition, int] = attrs.field(factory=dict)
+    reached: dict[TopicPartition, int] = attrs.field(factory=dict)
     inversions: int = 0
 
 
@@ -50,15 +50,21 @@ class ServiceAccount:
         return self.workers.get(worker) or WorkerTimes()
 
     def records_forwarded(self, worker: str, tp: TopicPartition, end: int, count: int, times: ForwardTimes) -> None:
-        """Record that the records below `end` were acknowledged in their destination topic."""
+        """Record that the `count` records below `end` were acknowledged in their destination topic."""
         found = self.workers.get(worker)
         if found is None:
             found = self.workers[worker] = WorkerTimes()
         found.samples.append((count, times))
-        if end < found.highest.get(tp, 0):
-            found.inversions += count
-        else:
-            found.highest[tp] = end
+        reached = found.reached.get(tp, 0)
+        found.inversions += overtaken_records(end - count, end, reached)
+        found.reached[tp] = max(reached, end)
+
+
+def overtaken_records(start: int, end: int, reached: int) -> int:
+    """Return how many of the records [start, end) follow a record with a higher offset. `reached` is the end of the earlier records: the
+    highest of their offsets plus 1, or 0 if there are none.
+    """
+    return max(min(end, reached - 1) - start, 0)
 
 
 def percentile(samples: list[tuple[int, int]], percent: int) -> int | None:

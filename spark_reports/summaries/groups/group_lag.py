@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from spark_reports.summaries.inputs import SummaryInputs
 from spark_reports.summaries.intermediate.group_offsets import COMMIT_KINDS, LAG_COLUMNS, LAG_KINDS, NO_OFFSET, OF_GROUP
-from spark_reports.summaries.summary import Summary, table_schema
+from spark_reports.summaries.summary import Summary, count_if, table_schema
 
 
 def _compute(inputs: SummaryInputs) -> DataFrame:
@@ -18,7 +18,7 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
     return (
         inputs.group_lags.groupBy(*OF_GROUP)
         .agg(
-            F.count(F.when(F.col("is_commit"), 1)).alias("commits"),
+            count_if(F.col("changed")).alias("commits"),
             F.expr("max_by(committed, seq)").alias("last_committed"),
             F.expr("max_by(log_end, seq)").alias("high_watermark"),
             F.expr("max_by(struct(lag), seq).lag").alias("lag"),
@@ -37,7 +37,8 @@ GROUP_LAG: Final = Summary(
         "`lag` is the high watermark of the leader minus the committed offset of the group, at the end of the session. The lag is negative if the "
         "log ends before the committed offset, and empty if the group has no committed offset. `max_lag` is the greatest lag since "
         "the first commit, and `max_at_us` is the time at which this lag began. `mean_lag` is the average over time, rounded toward 0. "
-        "`commits` counts the changes in the committed offset, including expirations and deletions."
+        "`commits` counts the changes in the committed offset, including expirations and deletions. A commit of the same offset again "
+        "is not a change."
     ),
     kinds=LAG_KINDS,
     columns=LAG_COLUMNS,

@@ -34,9 +34,10 @@ NO_OFFSET: Final = -1
 
 
 def group_lags(events: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Return rows `session, group, topic, partition, seq, t, until, is_commit, committed, log_end, lag`.
+    """Return rows `session, group, topic, partition, seq, t, until, changed, committed, log_end, lag`.
 
-    Each row is a change of the committed offset or of the high watermark. `log_end` is the high watermark. `lag` is null if the group has
+    Each row is a commit, a removal of the committed offset, or a change of the high watermark. `changed` is true if the committed offset
+    has changed. `log_end` is the high watermark. `lag` is null if the group has
     no committed offset or the high watermark is not known. `until` is the time of the next change.
 
     Args:
@@ -54,8 +55,8 @@ def group_lags(events: DataFrame, sessions: DataFrame) -> DataFrame:
     history = Window.partitionBy(*OF_GROUP).orderBy("seq")
     return (
         commits.unionByName(marks, allowMissingColumns=True)
-        .withColumn("is_commit", F.col("committed").isNotNull())
         .withColumns({name: F.last(name, ignorenulls=True).over(history) for name in ("committed", "log_end")})
+        .withColumn("former", F.lag("committed").over(history))
         .withColumn("following", F.lead("t").over(history))
         .join(F.broadcast(sessions.select("session", "end_us")), "session")
         .select(
@@ -63,7 +64,7 @@ def group_lags(events: DataFrame, sessions: DataFrame) -> DataFrame:
             "seq",
             "t",
             F.coalesce("following", F.greatest("end_us", "t")).alias("until"),
-            "is_commit",
+            (F.coalesce("committed", F.lit(NO_OFFSET)) != F.coalesce("former", F.lit(NO_OFFSET))).alias("changed"),
             "committed",
             "log_end",
             F.when(F.col("committed") != NO_OFFSET, F.col("log_end") - F.col("committed")).alias("lag"),

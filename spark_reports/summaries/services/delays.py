@@ -22,11 +22,11 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
     records = F.col("to_offset") - F.col("from_offset")
     forwarded = inputs.events_of(("delayed-forwarded",)).withColumn("records", records)
     before = Window.partitionBy(*_WORKER, "topic", "partition").orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
-    ordered = forwarded.withColumn("highest", F.max("to_offset").over(before))
+    ordered = forwarded.withColumn("highest", F.coalesce(F.max("to_offset").over(before) - 1, F.lit(-1)))
     sums = ordered.groupBy(*_OF).agg(
         F.sum("records").alias("records"),
         F.sum(F.when(F.col("late_us") < 0, F.col("records")).otherwise(0)).alias("early"),
-        F.sum(F.when(F.col("to_offset") < F.col("highest"), F.col("records")).otherwise(0)).alias("inversions"),
+        F.sum(F.expr("greatest(least(to_offset, highest) - from_offset, 0)")).alias("inversions"),
         # A sum of times can exceed 64 bits.
         F.expr("sum(CAST(late_us AS DECIMAL(20, 0)) * records)").alias("all_late"),
         F.max("late_us").alias("max_late_us"),

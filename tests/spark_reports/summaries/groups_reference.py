@@ -36,7 +36,7 @@ def lags(events: list[Line], end: int) -> dict[tuple[str, str, int], list[Line]]
         if event["kind"] in commits:
             keys, value = (
                 [of_group(event)],
-                {"committed": None if event["kind"] in removals else event["committed_offset"], "is_commit": True},
+                {"committed": None if event["kind"] in removals else event["committed_offset"]},
             )
         elif event["kind"] in ("became-leader", "high-watermark"):
             where = event["topic"], event["partition"]
@@ -45,7 +45,7 @@ def lags(events: list[Line], end: int) -> dict[tuple[str, str, int], list[Line]]
             if leader.get(where) != event["broker"]:
                 continue
             keys = [key for key in steps if key[1:] == where]
-            value = {"log_end": event["high_watermark" if event["kind"] == "became-leader" else "new_offset"], "is_commit": False}
+            value = {"log_end": event["high_watermark" if event["kind"] == "became-leader" else "new_offset"]}
         else:
             continue
         for key in keys:
@@ -66,7 +66,7 @@ def group_lag(events: list[Line], end: int) -> Rows:
         time = sum(step["until"] - step["t"] for step in known)
         total = sum(step["lag"] * (step["until"] - step["t"]) for step in known)
         rows[key] = {
-            "commits": sum(step["is_commit"] for step in steps),
+            "commits": sum(one["committed"] != later["committed"] for one, later in pairwise([{"committed": None}, *steps])),
             "committed_offset": steps[-1]["committed"],
             "high_watermark": steps[-1]["log_end"],
             "lag": steps[-1]["lag"],
@@ -272,12 +272,12 @@ def delays(events: list[Line], end: int) -> Rows:
         elif event["kind"] == "service-ended" and event["how"] != "stopped":
             forgotten[event["worker"]] += event["held"]
     highest: dict[Any, int] = {}
-    after: dict[int, bool] = {}
+    after: dict[int, int] = {}
     for event in events:
         if event["kind"] == "delayed-forwarded":
             where = event["worker"], event["topic"], event["partition"]
-            after[event["seq"]] = event["to_offset"] < highest.get(where, 0)
-            highest[where] = max(highest.get(where, 0), event["to_offset"])
+            after[event["seq"]] = len(range(event["from_offset"], min(event["to_offset"], highest.get(where, 0))))
+            highest[where] = max(highest.get(where, -1), event["to_offset"] - 1)
     rows: Rows = {}
     for key, several in found.items():
         sized = [(each["late_us"], each["to_offset"] - each["from_offset"]) for each in several]
@@ -288,7 +288,7 @@ def delays(events: list[Line], end: int) -> Rows:
             "early": sum(size for late, size in sized if late < 0),
             "mean_late_us": sum(late * size for late, size in sized) // total,
             "max_late_us": max(late for late, _ in sized),
-            "inversions": sum(each["to_offset"] - each["from_offset"] for each in several if after[each["seq"]]),
+            "inversions": sum(after[each["seq"]] for each in several),
             "instances": len(started[key[0]]) or None,
             "forgotten": forgotten[key[0]],
         }

@@ -381,6 +381,30 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
         ],
         9_000,
     ),
+    # The group commits 5 twice; its offset expires twice, the second time without having been committed again.
+    "commits": (
+        [
+            leads(0, 1),
+            committed(100, 9),
+            event(200, "offset-committed", **A, group="g", committed_offset=5),
+            event(300, "offset-committed", **A, group="g", committed_offset=5),
+            event(400, "offset-materialized", **A, group="g", committed_offset=7),
+            event(500, "offset-expired", **A, group="g", committed_offset=7),
+            event(600, "offset-removed", **A, group="g", committed_offset=7),
+            event(700, "offset-committed", **A, group="g", committed_offset=8),
+        ],
+        1_000,
+    ),
+    # Records 5 and 6 reach the destination after record 7, and 7 reaches it again.
+    "delays": (
+        [
+            event(0, "service-started", worker="w", delay_us=500),
+            span(1, "delayed-forwarded", 0, 8, worker="w", real_topic="b", late_us=3),
+            span(2, "delayed-forwarded", 5, 12, worker="w", real_topic="b", late_us=9),
+            span(3, "delayed-forwarded", 0, 1, A1, worker="w", real_topic="b", late_us=1),
+        ],
+        10,
+    ),
     "nothing": ([], 0),
 }  # fmt: skip
 
@@ -629,6 +653,16 @@ def test_duplicates_and_refusals(tables: dict[str, Table]) -> None:
         ("Produce", "INVALID_TXN_STATE", 1, 1, 6_300, 6_300),
         ("WriteTxnMarkers", "TRANSACTION_COORDINATOR_FENCED", 1, 0, 6_200, 6_200),
     ]
+
+
+def test_only_changes_of_the_committed_offset_count(tables: dict[str, Table]) -> None:
+    # group, topic, partition, commits, committed offset, high watermark, lag, most, since when, mean
+    assert of(tables["group_lag"], "commits") == [("g", "a", 0, 4, 8, 9, 1, 4, 200, 2)]
+
+
+def test_delays_count_each_overtaken_record(tables: dict[str, Table]) -> None:
+    (row,) = (row for row in tables["delays"] if row["session"] == "delays")
+    assert (row["worker"], row["real_topic"], row["records"], row["inversions"]) == ("w", "b", 16, 2)
 
 
 def test_errors(tables: dict[str, Table]) -> None:
