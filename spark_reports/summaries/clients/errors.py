@@ -13,7 +13,8 @@ from spark_reports.summaries.summary import Summary, count_if, table_schema
 
 
 def _compute(inputs: SummaryInputs) -> DataFrame:
-    events = inputs.events_of(ERRORS.kinds)
+    # Some kinds of events also report successes, with an empty error code.
+    events = inputs.events_of(ERRORS.kinds).where("error <> ''")
     given_up = (F.col("kind") == "produce-failed") & ~F.col("retry")
     return events.groupBy("session", "error", "kind").agg(
         F.count(F.lit(1)).alias("count"),

@@ -260,7 +260,7 @@ def produce_errors(events: list[Line], end: int) -> Rows:
 def errors(events: list[Line], end: int) -> Rows:
     rows: Rows = {}
     for event in events:
-        if "error" in event:
+        if event.get("error"):
             row = rows.setdefault((event["error"], event["kind"]), {"count": 0, "given_up": 0, "first_us": event["t"], "last_us": 0})
             row["count"] += 1
             row["given_up"] += event["kind"] == "produce-failed" and not event["retry"]

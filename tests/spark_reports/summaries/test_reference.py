@@ -29,7 +29,7 @@ WORDS: dict[str, st.SearchStrategy[Any]] = {
     "topic": st.sampled_from(["a", "b", "<script>alert(1)</script>", "naïve 話題 \u2028"]),
     "partition": st.integers(0, 2),
     "election": st.sampled_from(["clean", "unclean", "preferred", "eligible", "last-known"]),
-    "error": st.sampled_from(["NOT_ENOUGH_REPLICAS", "REQUEST_TIMED_OUT"]),
+    "error": st.sampled_from(["", "NOT_ENOUGH_REPLICAS", "REQUEST_TIMED_OUT"]),
     "leader": st.sampled_from([-1, 1, 2, 3]),
     "broker": BROKERS,
     "acks": st.sampled_from([-1, 0, 1]),

@@ -197,6 +197,8 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
             event(9, "produce-failed", **A, error="NOT_ENOUGH_REPLICAS", retry=False),
             event(5, "append-refused", **A, error="NOT_ENOUGH_REPLICAS"),
             event(6, "fetch-failed", **A, error="UNKNOWN_LEADER_EPOCH"),
+            event(7, "member-ended", client="c", group="g", how="closed", error=""),
+            event(7, "group-administered", group="g", error=""),
         ],
         10,
     ),
