@@ -1,6 +1,6 @@
 """The committed states of each partition, from one `partition-changed` event to the next.
 
-A state also ends when min.insync.replicas changes, because that setting decides whether the partition accepts acks=all writes. A topic's
+The last state of a partition ends when its topic is deleted. A state also ends when min.insync.replicas changes, because that setting decides whether the partition accepts acks=all writes. A topic's
 min.insync.replicas takes precedence over the cluster's value, which is 1 by default. Values that are set for single brokers are ignored.
 Since 3.7, the effective min.insync.replicas is at most the number of replicas.
 """
@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from core.kafka.health import PartitionStatus
 from spark_reports.severity import STATE_WORDS
 
-STATE_KINDS: Final = ("partition-changed", "setting-changed", "act")
+STATE_KINDS: Final = ("partition-changed", "setting-changed", "act", "topic-deleted")
 """The event kinds that `partition_states` needs."""
 
 STATES_FROM: Final = ("partition-changed",)
@@ -28,6 +28,12 @@ PARTITION: Final = ("session", "topic", "partition")
 """The columns that identify a partition."""
 
 MIN_ISR: Final = "min.insync.replicas"
+
+_DELETED: Final = -2
+"""The leader of a partition whose topic is deleted."""
+
+_UNSET: Final = -1
+"""The min.insync.replicas of a topic that does not have its own value anymore, because the topic was deleted."""
 
 
 def offline() -> Column:
@@ -82,13 +88,16 @@ def effective_min_isr(asked: Column) -> Column:
 
 
 def partition_states(events: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Return rows `session, topic, partition, seq, t, until, leader, replicas, isr, adding, min_isr`. `until` is the time at which the next
-    state begins.
+    """Return rows `session, topic, partition, topic_number, seq, t, until, leader, replicas, isr, adding, min_isr`.
+
+    `until` is the time at which the next state begins, or at which the topic is deleted. `topic_number` tells apart topics that
+    successively had the same name.
     """
     changed = events.where(F.col("kind") == "partition-changed").select(
         "session", "topic", "partition", "seq", "t", "leader", "replicas", "isr", "adding"
     )
-    partitions = changed.groupBy("session", "topic", "partition").agg(F.min("seq").alias("first"))
+    partitions = changed.select(*PARTITION).distinct()
+    deleted = deletions(events, partitions).withColumns({"leader": F.lit(_DELETED), "topic_min": F.lit(_UNSET).cast("long")})
     values = _min_isr_values(events, sessions)
     set_for = (
         partitions.join(F.broadcast(values), "session")
@@ -104,20 +113,28 @@ def partition_states(events: DataFrame, sessions: DataFrame) -> DataFrame:
         )
     )
     history = Window.partitionBy("session", "topic", "partition").orderBy("seq")
-    known = changed.unionByName(set_for, allowMissingColumns=True)
+    known = changed.unionByName(deleted, allowMissingColumns=True).unionByName(set_for, allowMissingColumns=True)
     carried = ("leader", "replicas", "isr", "adding", "cluster_min", "topic_min")
+    known = known.withColumn("topic_number", F.count(F.when(F.col("leader") == _DELETED, 1)).over(history))
     known = known.withColumns({name: F.last(name, ignorenulls=True).over(history) for name in carried})
-    asked = F.coalesce("topic_min", "cluster_min", F.lit(1))
+    asked = F.coalesce(F.when(F.col("topic_min") != _UNSET, F.col("topic_min")), "cluster_min", F.lit(1))
     return (
         known.where(F.col("leader").isNotNull())
         .join(F.broadcast(sessions.select("session", "end_us", "capped_min_isr")), "session")
         .select(
-            *("session", "topic", "partition", "seq", "t"),
+            *("session", "topic", "partition", "topic_number", "seq", "t"),
             F.coalesce(F.lead("t").over(history), F.greatest("end_us", "t")).alias("until"),
             *("leader", "replicas", "isr", "adding"),
             effective_min_isr(asked).alias("min_isr"),
         )
+        .where(F.col("leader") != _DELETED)
     )
+
+
+def deletions(events: DataFrame, partitions: DataFrame) -> DataFrame:
+    """Return rows `session, topic, partition, seq, t`: when which of the given partitions were deleted with their topic."""
+    deleted = events.where(F.col("kind") == "topic-deleted").select("session", "topic", "seq", "t")
+    return partitions.join(F.broadcast(deleted), ["session", "topic"]).select(*PARTITION, "seq", "t")
 
 
 def _min_isr_values(events: DataFrame, sessions: DataFrame) -> DataFrame:

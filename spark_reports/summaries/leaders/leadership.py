@@ -15,7 +15,7 @@ from spark_reports.summaries.summary import Summary, count_if, sum_if, table_sch
 
 
 def _compute(inputs: SummaryInputs) -> DataFrame:
-    before = F.lag("leader").over(Window.partitionBy("session", "topic", "partition").orderBy("seq"))
+    before = F.lag("leader").over(Window.partitionBy("session", "topic", "partition", "topic_number").orderBy("seq"))
     lasts = F.col("until") - F.col("t")
     led = (
         inputs.states.withColumn("before", before)

@@ -14,7 +14,7 @@ from spark_reports.summaries.summary import Summary, count_if, sum_if, table_sch
 
 
 def _compute(inputs: SummaryInputs) -> DataFrame:
-    history = Window.partitionBy(*PARTITION).orderBy("seq")
+    history = Window.partitionBy(*PARTITION, "topic_number").orderBy("seq")
     lasts = F.col("until") - F.col("t")
     states = inputs.states.withColumns({"offline": offline(), "under_replicated": under_replicated()})
     states = states.withColumns({f"was_{name}": F.lag(name, 1, False).over(history) for name in ("offline", "under_replicated")})
@@ -35,8 +35,8 @@ AVAILABILITY: Final = Summary(
     name="availability",
     title="Time under-replicated, stalled, and offline by partition",
     notes=(
-        "The observed time (`observed_us`) runs from the first state of the partition in the log to the end of the session. A "
-        "partition is under-replicated if it has a leader and fewer in-sync replicas than replicas. Replicas that a reassignment is "
+        "The observed time (`observed_us`) runs from the first state of the partition in the log to the deletion of its topic or the end of "
+        "the session. A partition is under-replicated if it has a leader and fewer in-sync replicas than replicas. Replicas that a reassignment is "
         "adding do not count. A partition is offline if it has no leader. `under_replicated_us` and `offline_us` use the states that "
         "the controller knows, which do not change until the controller notices that a broker has failed. A partition is stalled if "
         "acks=all writes wait although the leader serves clients (see the table `unavailability`). Columns that end in `_times` count "

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from core.sim.units import SECOND
 from spark_reports.summaries.inputs import SummaryInputs
+from spark_reports.summaries.intermediate.isr_changes import ISR_COLUMNS, ISR_KINDS, isr_changes
 from spark_reports.summaries.intermediate.partition_states import PARTITION
 from spark_reports.summaries.summary import Summary, count_if, table_schema
 
@@ -18,20 +19,20 @@ FLAP_US: Final = 60 * SECOND
 
 def _compute(inputs: SummaryInputs) -> DataFrame:
     events = inputs.events_of(ISR_FLAPPING.kinds)
-    before = F.lag("isr").over(Window.partitionBy(*PARTITION).orderBy("seq"))
     changes = (
-        events.select(*PARTITION, "seq", "t", "isr", before.alias("before"))
+        isr_changes(events)
         .where("before IS NOT NULL")
         .selectExpr(
             *PARTITION,
+            "topic_number",
             "seq",
             "t",
             "explode(concat(transform(array_except(before, isr), b -> struct(b AS broker, false AS entered)), "
             "transform(array_except(isr, before), b -> struct(b AS broker, true AS entered)))) AS change",
         )
-        .select(*PARTITION, "seq", "t", "change.*")
+        .select(*PARTITION, "topic_number", "seq", "t", "change.*")
     )
-    of_replica = Window.partitionBy(*PARTITION, "broker").orderBy("seq")
+    of_replica = Window.partitionBy(*PARTITION, "topic_number", "broker").orderBy("seq")
     told = changes.withColumn("away", F.col("t") - F.lag("t").over(of_replica))
     return told.groupBy(*PARTITION).agg(
         count_if(~F.col("entered")).alias("left"),
@@ -51,8 +52,8 @@ ISR_FLAPPING: Final = Summary(
         "times that a replica entered the ISR again within 60 s after it left. `longest_away_us` is the longest time that a replica spent "
         "outside the ISR before it entered the ISR again."
     ),
-    kinds=("partition-changed",),
-    columns=("topic", "partition", "isr"),
+    kinds=ISR_KINDS,
+    columns=ISR_COLUMNS,
     schema=table_schema(
         names=("session", "topic"),
         numbers=("partition", "left", "entered", "flaps", "replicas", "longest_away_us"),
@@ -60,4 +61,5 @@ ISR_FLAPPING: Final = Summary(
     keys=("session", "topic", "partition"),
     compute=_compute,
     worst=("flaps", "left", "longest_away_us"),
+    rows_from=("partition-changed",),
 )

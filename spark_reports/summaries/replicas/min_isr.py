@@ -13,7 +13,7 @@ from spark_reports.summaries.summary import Summary, count_if, sum_if, table_sch
 
 
 def _compute(inputs: SummaryInputs) -> DataFrame:
-    history = Window.partitionBy("session", "topic", "partition").orderBy("seq")
+    history = Window.partitionBy("session", "topic", "partition", "topic_number").orderBy("seq")
     lasts = F.col("until") - F.col("t")
     states = inputs.states.withColumns({"at_min": at_min(), "under_min": under_min()})
     states = states.withColumns({f"was_{name}": F.lag(name, 1, False).over(history) for name in ("at_min", "under_min")})

@@ -70,46 +70,31 @@ def isr_churn(events: list[Line], end: int) -> Rows:
             for member in now - before:
                 rows[(member,)]["entered"] += 1
             isr[where] = now
+        elif event["kind"] == "topic-deleted":
+            isr = {where: members for where, members in isr.items() if where[0] != event["topic"]}
     return rows
 
 
 def availability(events: list[Line], end: int) -> Rows:
     rows: Rows = {}
-    state: dict[tuple[str, int], tuple[int, str]] = {}
-
-    def account(where: tuple[str, int], until: int) -> None:
-        since, how = state[where]
-        rows[where]["observed_us"] += until - since
+    was: dict[tuple[str, int], str] = {}
+    for state in states(events, end):
+        names = (
+            "observed_us",
+            "under_replicated_us",
+            "under_replicated_times",
+            "stalled_us",
+            "stalled_times",
+            "offline_us",
+            "offline_times",
+        )
+        row = rows.setdefault(state["where"], dict.fromkeys(names, 0))
+        how = "offline" if state["offline"] else "under_replicated" if state["under_replicated"] else ""
+        row["observed_us"] += state["until"] - state["from"]
         if how:
-            rows[where][how + "_us"] += until - since
-
-    for event in events:
-        if event["kind"] != "partition-changed":
-            continue
-        where = (event["topic"], event["partition"])
-        if where in state:
-            account(where, event["t"])
-        else:
-            names = (
-                "observed_us",
-                "under_replicated_us",
-                "under_replicated_times",
-                "stalled_us",
-                "stalled_times",
-                "offline_us",
-                "offline_times",
-            )
-            rows[where] = dict.fromkeys(names, 0)
-        how = ""
-        if event["leader"] == -1:
-            how = "offline"
-        elif len(event["isr"]) + len(event["adding"]) < len(event["replicas"]):
-            how = "under_replicated"
-        if how and (where not in state or state[where][1] != how):
-            rows[where][how + "_times"] += 1
-        state[where] = (event["t"], how)
-    for where in state:
-        account(where, end)
+            row[how + "_us"] += state["until"] - state["from"]
+            row[how + "_times"] += state["new"] or was[state["where"]] != how
+        was[state["where"]] = how
     for where, several in stalls(events, end).items():
         rows[where]["stalled_us"] = sum(finish - begin for begin, finish, _ in several)
         rows[where]["stalled_times"] = len(several)
@@ -269,11 +254,12 @@ def errors(events: list[Line], end: int) -> Rows:
 
 
 def states(events: list[Line], end: int) -> list[Line]:
-    """Return the states of each partition in order, each with its duration. The header of the test logs sets min.insync.replicas to 2 for
+    """Return the states of each partition in order, each with its duration. A state is `new` if it is the first one of its topic. The header of the test logs sets min.insync.replicas to 2 for
     the cluster, and release 4.1 caps it.
     """
     cluster, by_topic = 2, dict[str, int]()
     current: dict[tuple[str, int], Line] = {}
+    existing: set[tuple[str, int]] = set()
     done: list[Line] = []
 
     def put(where: tuple[str, int], event: Line, change: Line) -> None:
@@ -282,8 +268,15 @@ def states(events: list[Line], end: int) -> list[Line]:
             done.append(current[where] | {"until": event["t"]})
         current[where] = {"where": where, "from": event["t"]} | {name: change[name] for name in ("leader", "replicas", "isr", "adding")}
         current[where]["min"] = health.effective_min_isr(asked, len(change["replicas"]), capped=True)
+        current[where]["new"] = where not in existing
+        existing.add(where)
 
     for event in events:
+        if event["kind"] == "topic-deleted":
+            by_topic.pop(event["topic"], None)
+            for where in [where for where in current if where[0] == event["topic"]]:
+                done.append(current.pop(where) | {"until": event["t"]})
+                existing.remove(where)
         if event["kind"] == "partition-changed":
             put((event["topic"], event["partition"]), event, event)
             continue
@@ -324,7 +317,7 @@ def leadership(events: list[Line], end: int) -> Rows:
             led[leader].add(where)
             row["led_us"] += state["until"] - state["from"]
             row["preferred_us"] += state["until"] - state["from"] if state["replicas"][:1] == [leader] else 0
-            row["taken_over"] += leaders.get(where, leader) != leader
+            row["taken_over"] += not state["new"] and leaders.get(where, leader) != leader
         leaders[where] = leader
     total = sum(row["led_us"] for row in rows.values())
     for (broker,), row in rows.items():
@@ -344,7 +337,7 @@ def min_isr(events: list[Line], end: int) -> Rows:
         how = "at_min" if state["at_min"] else "under_min" if state["under_min"] else ""
         if how:
             row[how + "_us"] += state["until"] - state["from"]
-            row[how + "_times"] += was.get(where) != how
+            row[how + "_times"] += state["new"] or was[where] != how
         was[where] = how
     return rows
 
@@ -751,6 +744,9 @@ def isr_flapping(events: list[Line], end: int) -> Rows:
     changed: dict[Any, int] = {}
     seen = defaultdict(set)
     for event in events:
+        if event["kind"] == "topic-deleted":
+            isr = {where: members for where, members in isr.items() if where[0] != event["topic"]}
+            changed = {key: t for key, t in changed.items() if key[0][0] != event["topic"]}
         if event["kind"] != "partition-changed":
             continue
         where, now = (event["topic"], event["partition"]), set(event["isr"])

@@ -383,6 +383,21 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
         ],
         9_000,
     ),
+    # Broker 2 is out of the ISR when the topic is deleted, and the new topic of the same name begins with another leader.
+    "deleted": (
+        [
+            changed(0, 1, [1, 2, 3]),
+            leads(0, 1),
+            event(500, "setting-changed", name="min.insync.replicas", subject="a", old="2", new="3"),
+            changed(1_000, 1, [1, 3]),
+            event(2_000, "topic-deleted", topic="a", partitions=1),
+            event(3_000, "setting-changed", name="min.insync.replicas", subject="", old="2", new="2"),
+            changed(6_000, 2, [2, 1, 3]),
+            leads(6_000, 2),
+            changed(7_000, 2, [2, 3]),
+        ],
+        10_000,
+    ),
     # The group commits 5 twice; its offset expires twice, the second time without having been committed again.
     "commits": (
         [
@@ -506,6 +521,24 @@ def test_a_slow_disk_of_the_leader_and_a_leader_that_does_not_lead_yet(tables: d
 def test_leadership(tables: dict[str, Table]) -> None:
     # broker, partitions, led, share in percent, led as preferred, taken over. Led in all: 9,000 of a-0, 10,000 of b-3.
     assert of(tables["leadership"], "windows") == [(1, 1, 2_000, 10, 2_000, 0), (2, 2, 17_000, 89, 0, 1)]
+
+
+def test_the_states_of_a_partition_end_with_its_topic(tables: dict[str, Table]) -> None:
+    # broker, partitions, led, share, preferred, taken over
+    assert of(tables["leadership"], "deleted") == [(1, 1, 2_000, 33, 2_000, 0), (2, 1, 4_000, 66, 0, 0)]
+    # topic, partition, observed, under-replicated, times, stalled, times, offline, times
+    assert of(tables["availability"], "deleted") == [("a", 0, 6_000, 4_000, 2, 0, 0, 0, 0)]
+    # min ISR, smallest ISR, at min, times, under min, times: 3 applied to the deleted topic only
+    assert of(tables["min_isr"], "deleted") == [("a", 0, 2, 2, 3_000, 1, 1_000, 1)]
+    assert [(row["from_us"], row["to_us"]) for row in tables["timeline"] if row["session"] == "deleted"] == [
+        (0, 500), (500, 1_000), (1_000, 2_000), (6_000, 7_000), (7_000, 10_000),
+    ]  # fmt: skip
+    assert [(row["what"], row["from_us"], row["to_us"]) for row in tables["unavailability"] if row["session"] == "deleted"] == [
+        ("writes", 1_000, 2_000)
+    ]
+    # broker, shrinks, expands, dropped, readmitted, left, entered: the new topic begins with all three
+    assert of(tables["isr_churn"], "deleted") == [(1, 0, 0, 0, 0, 1, 0), (2, 0, 0, 0, 0, 1, 0)]
+    assert of(tables["isr_flapping"], "deleted") == [("a", 0, 2, 0, 0, 2, None)]
 
 
 def test_min_isr(tables: dict[str, Table]) -> None:
@@ -684,7 +717,7 @@ def test_rows_are_sorted_by_session_first(tables: dict[str, Table]) -> None:
     for name, table in tables.items():
         sessions = [row["session"] for row in table if name != "overview"]
         assert sessions == sorted(sessions)
-    assert len({row["session"] for row in tables["availability"]}) == 10
+    assert len({row["session"] for row in tables["availability"]}) == 11
 
 
 def test_overview(tables: dict[str, Table], tables_together: dict[str, Table]) -> None:
