@@ -14,13 +14,15 @@ INSTALL := $(PIP) install --require-hashes --no-deps --no-build-isolation
 ARGS ?=
 LOG ?=
 DRILLS ?=
+VERSION ?=
+SEED ?= 1 2
 
 COMPILED := build/compiled
 # If the engine was compiled and its sources have changed, the commands that run it compile it again.
 FRESH := $(if $(wildcard $(STAMPS)/compiled),$(STAMPS)/compiled)
 
 .DEFAULT_GOAL := help
-.PHONY: help play serve report test fuzz swarm fuzz-transactions fuzz-groups mutants lint fidelity bench compiled pure test-compiled wheel docs sentences lock venv clean
+.PHONY: help play serve report test fuzz swarm fuzz-transactions fuzz-groups mutants lint fidelity record bench compiled pure test-compiled wheel docs sentences lock venv clean
 
 help: ## list these targets
 	@awk -F ' ## ' '/^[a-z-]+:.* ## / {sub(/:.*/, "", $$1); printf "make %-25s %s\n", $$1 " " $$3, $$2}' Makefile
@@ -76,6 +78,9 @@ wheel: $(STAMPS)/compiler ## build a wheel, compiled if there is a C compiler ##
 
 fidelity: $(STAMPS)/test ## compare the model with real clusters ## [DRILLS=folder]
 	@$(BIN)/python -m tests.fidelity $(DRILLS) $(ARGS)
+
+record: $(STAMPS)/test ## record drills on a real cluster ## VERSION=2.7.2 [SEED="1 2"]
+	@$(BIN)/python -m tests.fidelity.recorder $(VERSION) $(SEED) $(ARGS)
 
 bench: $(STAMPS)/test $(STAMPS)/compiler ## run the benchmarks
 	@for bench in tests/bench/bench_*.py; do echo "== $$bench"; $(BIN)/python $$bench $(ARGS) || exit 1; done
