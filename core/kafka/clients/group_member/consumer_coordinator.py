@@ -262,15 +262,16 @@ class ConsumerCoordinator(AbstractMembership):
             self._join_failed(None, error)
 
     def _joined(self, response: JoinGroupResponse) -> None:
-        """Send SyncGroup. If the member is the leader, it first assigns the partitions (`#onLeaderElected`)."""
+        """Send SyncGroup. If the member is the leader, it first learns the topics of the group and assigns the partitions, unless it is a
+        returning static leader, which continues with the group's assignment (`#onLeaderElected`)."""
         self.membership = self.membership._replace(member_id=response.member_id, generation=response.generation)
         self.state = MemberState.COMPLETING_REBALANCE
         self.protocol, self.leads = response.protocol, response.member_id == response.leader
         self.rejoin_needed = False
         self._enable_heartbeats()
-        if self.leads and not response.skip_assignment:
+        if self.leads:
             self.joined = response
-            if self.assign_time:
+            if self.assign_time and not response.skip_assignment:
                 self.client.timer(self.assign_time, "assign", response)
             else:
                 self.assign_if_possible()
@@ -286,7 +287,7 @@ class ConsumerCoordinator(AbstractMembership):
     def assign_if_possible(self) -> None:
         """Assign the partitions if this member is the leader, knows the partitions of all topics, and takes no time to compute the
         assignment."""
-        if not self.assign_time:
+        if not self.assign_time or (self.joined is not None and self.joined.skip_assignment):
             self._assign()
 
     def _assign(self) -> None:
@@ -297,7 +298,8 @@ class ConsumerCoordinator(AbstractMembership):
         counts = self.client.partition_counts(self.group_topics)
         if counts is not None:
             self.joined, self.known_counts = None, counts
-            self._send_sync(assignors.assign(self.protocol, counts, response.members, self.release))
+            skips = response.skip_assignment
+            self._send_sync(() if skips else assignors.assign(self.protocol, counts, response.members, self.release))
 
     def check_metadata(self) -> None:
         """Join again if this member is the leader and a topic's number of partitions has changed since the last assignment

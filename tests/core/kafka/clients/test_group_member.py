@@ -177,6 +177,24 @@ def test_a_static_member_returns_without_a_rebalance() -> None:
     assert run.owned("m1", "m2") == [[0, 1, 2], [3, 4, 5]]
 
 
+@pytest.mark.parametrize(("release", "notices"), [("2.4", False), ("2.8", False), ("3.3", True), ("4.1", True)])
+@pytest.mark.parametrize("assign_time", [0, SECOND])
+def test_a_static_leader_that_returned_notices_new_partitions(release: str, notices: bool, assign_time: int) -> None:
+    """`ConsumerCoordinator#onLeaderElected` watches the topics of the group before it skips the assignment (KIP-814). Until 3.1, the leader
+    comes back as a follower, so nobody watches the topics."""
+    run = Run(release)
+    run.join("m1", instance_id="host-1")
+    run.at(1).join("m2", instance_id="host-2")
+    run.at(10).cluster.do(acts.KillConsumer("m1"))
+    run.at(14).join("m1", instance_id="host-1", assign_time=assign_time)
+    run.at(14.5)
+    assert run.owned("m1") == [[0, 1, 2]], "a returning leader does not assign the partitions again"
+    run.at(20).cluster.do(acts.CreatePartitions("orders", 8))
+    run.at(600)
+    assert [event.generation for _, event in run.events(events.GroupStable)] == ([1, 2] if notices else [1])  # type: ignore[attr-defined]
+    assert run.owned("m1", "m2") == ([[0, 1, 2, 3], [4, 5, 6, 7]] if notices else [[0, 1, 2], [3, 4, 5]])
+
+
 def test_members_survive_the_death_of_their_coordinator() -> None:
     run = Run(broker_session_timeout_ms=4000)
     run.join("m1", commit="after")
