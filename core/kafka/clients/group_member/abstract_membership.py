@@ -117,6 +117,10 @@ class AbstractMembership:
         """Whether the next poll() must prepare for a rebalance before it does anything else for the group."""
         raise NotImplementedError
 
+    def must_revoke(self) -> bool:
+        """Whether the next poll() takes partitions away from the consumer."""
+        raise NotImplementedError
+
     def prepare_join(self) -> None:
         """Prepare for a rebalance. If the application must commit its offsets first, it does so before this call."""
         raise NotImplementedError
@@ -126,10 +130,15 @@ class AbstractMembership:
         raise NotImplementedError
 
     def poll(self) -> None:
-        """Perform the group-related part of poll() (`ConsumerCoordinator#poll`)."""
+        """Perform the group-related part of poll() (`ConsumerCoordinator#poll`). A member that has given up partitions joins again in the
+        same call (`#joinGroupIfNeeded`). If it must first commit its offsets, because it would give up more partitions, it joins in the next
+        call."""
         if self.must_prepare():
             self.prepare_join()
         self.ensure_active_group()
+        while self.must_prepare() and not self.must_revoke():
+            self.prepare_join()
+            self.ensure_active_group()
 
     def request_rejoin(self, reason: str) -> None:
         """Join again in the next poll(). In the consumer protocol, do nothing, because the coordinator tells each member what to do."""

@@ -198,17 +198,20 @@ class GroupMember(KafkaConsumer):
 
     def _poll_coordinator(self) -> bool:
         """Perform the group-related part of poll(). Return False if the application must wait for a commit first
-        (`ConsumerCoordinator#poll`)."""
+        (`ConsumerCoordinator#poll`). A member that has given up partitions joins again in the same poll() (`#joinGroupIfNeeded`)."""
         coordinator = self.coordinator
-        if coordinator.must_prepare():
-            if self.does.commits is CommitMode.AUTO and coordinator.commit_membership() is not None:
-                timeout = coordinator.does.client.max_poll_interval
-                self._commit(Phase.PREPARING, CommitKind.PREPARE, self._consumed(), timeout)
-                if self.phase is Phase.PREPARING:
-                    return False
-            else:
-                coordinator.prepare_join()
-        coordinator.ensure_active_group()
+        prepares = True
+        while prepares:
+            if coordinator.must_prepare():
+                if self.does.commits is CommitMode.AUTO and coordinator.commit_membership() is not None:
+                    timeout = coordinator.does.client.max_poll_interval
+                    self._commit(Phase.PREPARING, CommitKind.PREPARE, self._consumed(), timeout)
+                    if self.phase is Phase.PREPARING:
+                        return False
+                else:
+                    coordinator.prepare_join()
+            coordinator.ensure_active_group()
+            prepares = coordinator.must_prepare()
         if self.does.commits is CommitMode.AUTO and self.journal.now >= self.auto_commit_due:
             self._schedule_auto_commit()
             if coordinator.commit_membership() is not None and coordinator.calls.coordinator and (offsets := self._consumed()):

@@ -151,6 +151,24 @@ def test_cooperative_members_keep_what_they_keep() -> None:
     assert [len(names.split(", ")) for names in revoked] == [1, 1]
 
 
+def test_a_cooperative_member_joins_again_in_the_poll_in_which_it_gives_up_partitions() -> None:
+    """`AbstractCoordinator#joinGroupIfNeeded` loops while a rejoin is needed. Between the revocation and the next generation, the member goes
+    on consuming, but each commitSync fails in the client with a RebalanceInProgressException."""
+    run = Run()
+    run.cluster.do(acts.Load("orders", rate=600))
+    run.join("m1", assignors=("cooperative-sticky",), commit="after", poll_time=SECOND, record_time=1000)
+    run.at(10).join("m2", assignors=("cooperative-sticky",))
+    run.at(30)
+    (revoked, event), *_ = [each for each in run.events(events.PartitionsRevoked) if "orders" in each[1].partition_names]  # type: ignore[attr-defined]
+    assert event.client == "m1"  # type: ignore[attr-defined]
+    (rebalancing, _), *_ = [each for each in run.events(events.GroupRebalancing) if each[0] > revoked]
+    assert rebalancing - revoked < 0.01, "m1 does not first process records for a second"
+    completed = next(at for at, _ in run.events(events.GroupStable) if at > revoked)
+    refused = [event.error for at, event in run.events(events.CommitFailed) if revoked < at < completed]  # type: ignore[attr-defined]
+    assert set(refused) == {"RebalanceInProgressException"}
+    assert not [at for at, _ in run.events(events.OffsetCommitted) if revoked + 0.01 < at < completed]
+
+
 def test_processing_that_takes_too_long_costs_the_membership() -> None:
     run = Run(partitions=2)
     short = (("max.poll.interval.ms", "5000"), *SESSION)
