@@ -66,7 +66,7 @@ KAFKA_FIELDS: Final[Table] = {
     ProducerStateEntry: Declared(times=("last_timestamp",)),
     ProducerStateManager: Declared(history=("_last_guard",), times=("_checked",)),
     Replica: Declared(times=("last_fetch_time", "last_caught_up_time")),
-    Client: Declared(history=("_correlation",), times=("_lacked_topic_at",), labels={"_metadata_correlation": "correlation"}),
+    Client: Declared(history=("_correlation",), times=("_lacked_topic_at", "_refreshed_at"), labels={"_metadata_correlation": "correlation"}),
     Sender: Declared(history=("sent", "acked", "failed", "retries", "last_latency", "_batch_id"), labels={"in_flight": "correlation"}),
     TransactionManager: Declared(wiring=("client", "sequences", "release")),
     CoordinatorRequests: Declared(wiring=("client", "manager")),

@@ -33,7 +33,7 @@ def test_the_model_does_what_the_real_cluster_did(file: Path) -> None:
 
 
 def test_all_recordings_are_replayed() -> None:
-    assert len(DRILLS) == 23
+    assert len(DRILLS) == 24
 
 
 @pytest.mark.parametrize(

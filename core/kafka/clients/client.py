@@ -57,8 +57,8 @@ class Client(Node, metaclass=ABCMeta):
     """
 
     __slots__ = (
-        "_connected", "_correlation", "_lacked_topic_at", "_metadata_correlation", "_metadata_node", "_next_broker", "_reconnect", "_wait_armed", "account",
-        "api_versions", "brokers", "by_hand", "clock", "config", "leaders", "name", "other_leaders", "topic", "topic_deleted",
+        "_connected", "_correlation", "_lacked_topic_at", "_metadata_correlation", "_metadata_node", "_next_broker", "_reconnect", "_refreshed_at", "_wait_armed",
+        "account", "api_versions", "brokers", "by_hand", "clock", "config", "leaders", "name", "other_leaders", "topic", "topic_deleted",
     )  # fmt: skip
 
     name: Final[str]
@@ -85,6 +85,7 @@ class Client(Node, metaclass=ABCMeta):
         self._metadata_node = ""
         self._metadata_correlation = 0
         self._lacked_topic_at = -RETRY_BACKOFF
+        self._refreshed_at = -RETRY_BACKOFF
         self._wait_armed = False
         self.topic_deleted = False
         self.api_versions: ApiVersions | None = None
@@ -179,10 +180,17 @@ class Client(Node, metaclass=ABCMeta):
             self.refresh_metadata()
 
     def refresh_metadata_soon(self) -> None:
-        """Request metadata after retry.backoff.ms."""
-        if not self._wait_armed:
+        """Request metadata as soon as the last refresh is at least retry.backoff.ms old, which is usually now (`Metadata#requestUpdate`,
+        `#timeToAllowUpdate`). A refresh that failed counts, too.
+
+        In by-hand mode, time stands still, and nothing follows without a command. Therefore, metadata is requested after retry.backoff.ms.
+        """
+        wait = RETRY_BACKOFF if self.by_hand else self._refreshed_at + RETRY_BACKOFF - self.journal.now
+        if wait <= 0:
+            self.refresh_metadata()
+        elif not self._wait_armed:
             self._wait_armed = True
-            self.timer(RETRY_BACKOFF, "metadata")
+            self.timer(wait, "metadata")
 
     def _metadata_due(self, _: object) -> None:
         self._wait_armed = False
@@ -192,13 +200,19 @@ class Client(Node, metaclass=ABCMeta):
         if self._metadata_node and correlation == self._metadata_correlation:
             self.network.disconnect(self.address, self._metadata_node)
             self.connection_failed(self._metadata_node)
-            self._metadata_node = ""
-            self.refresh_metadata()
+            self._metadata_failed()
+
+    def _metadata_failed(self) -> None:
+        """Request metadata again after retry.backoff.ms (`Metadata#failedUpdate`)."""
+        self._metadata_node = ""
+        self._refreshed_at = self.journal.now
+        self.refresh_metadata_soon()
 
     def _metadata_arrived(self, response: MetadataResponse, _: str) -> None:
         if response.correlation != self._metadata_correlation:
             return
         self._metadata_node = ""
+        self._refreshed_at = self.journal.now
         self.topic_deleted = response.error != errors.NONE
         changed = _merge(self.leaders, response.leaders, deleted=self.topic_deleted)
         others = [
@@ -230,8 +244,7 @@ class Client(Node, metaclass=ABCMeta):
     def _disconnected(self, message: Disconnected, _: str) -> None:
         self.connection_failed(message.node)
         if self._metadata_node == message.node:
-            self._metadata_node = ""
-            self.refresh_metadata_soon()
+            self._metadata_failed()
         self.connection_lost(message.node)
 
     @abstractmethod

@@ -117,6 +117,39 @@ def test_a_broken_connection_lets_it_ask_even_without_a_batch_under_way() -> Non
     assert len(bench.sent(MetadataRequest)) == 1
 
 
+def test_it_asks_for_metadata_at_once_if_the_last_refresh_is_older_than_the_backoff() -> None:
+    """`Metadata#timeToAllowUpdate` counts from the last refresh, not from the request for an update."""
+    bench = ProducerBench()
+    bench.run(40)
+    bench.producer.handle(Disconnected("b1"), "b1")
+    assert bench.sent(MetadataRequest) == []
+    bench.run(59)
+    assert bench.sent(MetadataRequest) == []
+    bench.run(1)
+    bench.leads(1, 5)
+    bench.run(100)
+    bench.producer.handle(Disconnected("b1"), "b1")
+    assert len(bench.sent(MetadataRequest)) == 1
+
+
+def test_a_metadata_request_that_failed_is_repeated_after_the_backoff() -> None:
+    """`Metadata#failedUpdate`: a broken connection and a timeout count as refreshes."""
+    bench = ProducerBench()
+    bench.run(1_000)
+    bench.producer.refresh_metadata()
+    (asked,) = [entry.node for entry in bench.agenda.entries if type(entry.message) is MetadataRequest]
+    assert len(bench.sent(MetadataRequest)) == 1
+    bench.producer.handle(Disconnected(asked), asked)
+    bench.run(99)
+    assert bench.sent(MetadataRequest) == []
+    bench.run(1)
+    assert len(bench.sent(MetadataRequest)) == 1
+    bench.run(30_000)
+    assert bench.sent(MetadataRequest) == []
+    bench.run(100)
+    assert len(bench.sent(MetadataRequest)) == 1
+
+
 @pytest.mark.parametrize("batching", [False, True])
 def test_a_topic_without_metadata_is_asked_for_after_the_back_off(batching: bool) -> None:
     """A broker that has just started knows no topic. Its response is empty, and the next request waits for retry.backoff.ms."""
