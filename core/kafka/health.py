@@ -248,8 +248,8 @@ class UncleanElection(enum.Enum):
     """A ZooKeeper controller elects a leader as soon as unclean.leader.election.enable changes (`TopicUncleanLeaderElectionEnable`)."""
     PERIODIC = enum.auto()
     """A KRaft controller elects a leader in its next periodic check (`ReplicationControlManager#maybeElectUncleanLeaders`)."""
-    ON_CHANGE = enum.auto()
-    """A KRaft controller elects a leader only when a broker starts or stops."""
+    IGNORED = enum.auto()
+    """The controller ignores the setting, so only an administrator can request an election (`release.applies_unclean_setting`)."""
 
 
 def could_elect_uncleanly(partition: AssignedPartition, up: Container[int]) -> bool:
@@ -260,7 +260,7 @@ def could_elect_uncleanly(partition: AssignedPartition, up: Container[int]) -> b
 
 
 def unclean_election(
-    partition: AssignedPartition, up: Container[int], *, enabled: bool, zookeeper: bool, checks_periodically: bool
+    partition: AssignedPartition, up: Container[int], *, enabled: bool, zookeeper: bool, applied: bool
 ) -> UncleanElection | None:
     """Return the effect of unclean.leader.election.enable on a partition; None if the partition has a leader or the setting is off.
 
@@ -269,15 +269,15 @@ def unclean_election(
         up: the brokers that are up.
         enabled: the value of the setting for the topic.
         zookeeper: whether the controller uses ZooKeeper.
-        checks_periodically: whether a KRaft controller periodically checks for partitions that need an unclean election.
+        applied: whether the controller applies the setting (`release.applies_unclean_setting`).
     """
     if not enabled or not is_offline(partition):
         return None
     if not could_elect_uncleanly(partition, up):
         return UncleanElection.NOBODY_UP
-    if zookeeper:
-        return UncleanElection.AT_ONCE
-    return UncleanElection.PERIODIC if checks_periodically else UncleanElection.ON_CHANGE
+    if not applied:
+        return UncleanElection.IGNORED
+    return UncleanElection.AT_ONCE if zookeeper else UncleanElection.PERIODIC
 
 
 def spare_replicas(min_insync_replicas: int, replicas: int, *, capped: bool) -> int:

@@ -299,6 +299,8 @@ class Release(ReprMixin):
         fences_periodically: the KRaft controller checks for stale brokers eight times per session timeout, so a broker can be fenced late
             by up to an eighth of the timeout (KAFKA-17793, 4.0). Before 4.0, the controller checks at the time at which the oldest session
             might have expired.
+        applies_unclean_setting: the controller applies unclean.leader.election.enable. Before 3.9, KRaft controllers ignore this setting, and
+            only an administrator can request an unclean election (KAFKA-12670, 3.9).
         elects_unclean_later: the KRaft controller periodically checks whether unclean leader election has been enabled (KAFKA-12670,
             3.9).
         elr_feature: the release has the feature `eligible.leader.replicas.version`, which can be turned on or off in a cluster (4.0,
@@ -472,6 +474,7 @@ class Release(ReprMixin):
     recovery_state: bool = _since("3.3")
     survives_failed_dir: bool = _by_release(False, ("1.1", True), ("3.3", False), ("3.7", True))
     fences_periodically: bool = _since("4.0")
+    applies_unclean_setting: bool = _by_release(True, ("3.3", False), ("3.9", True))
     elects_unclean_later: bool = _since("3.9")
     elr_feature: bool = _since("4.0")
     elr: bool = _since("4.1")

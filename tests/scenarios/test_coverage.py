@@ -118,7 +118,14 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
             "s14-shapes-of-divergence": "leader-epoch(t-0) == 1",
         },
     ),
-    "D6": ("unclean election on and off", {"d6-unclean-election-on": "lost == 500", "d6-unclean-election-off": "lost == 0"}),
+    "D6": (
+        "unclean election on and off, and where the setting is ignored",
+        {
+            "d6-unclean-election-on": "lost == 500",
+            "d6-unclean-election-off": "lost == 0",
+            "d6-unclean-setting-ignored": ("unclean-elections == 0", "unclean-elections == 1"),
+        },
+    ),
     "D7": (
         "preferred election, balancing, controlled shutdown",
         {

@@ -17,6 +17,7 @@ from core.lab.views.broker_view import BrokerView
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView
 from core.sim.repr_mixin import ReprMixin
+from scenarios.releases import release_named
 
 MOST_BROKERS: Final = 12
 """The maximum number of brokers that a question lists in addition to the selected broker."""
@@ -80,7 +81,9 @@ class ActionContext(ReprMixin):
         """
         view = self.view
         enabled = bool(self.setting("unclean.leader.election.enable", p.tp.topic))
-        return unclean_election(p, view.up, enabled=enabled, zookeeper=self.on_zookeeper, checks_periodically=view.unclean_check_us >= 0)
+        return unclean_election(
+            p, view.up, enabled=enabled, zookeeper=self.on_zookeeper, applied=release_named(view.release).applies_unclean_setting
+        )
 
     @property
     def on_zookeeper(self) -> bool:

@@ -8,6 +8,7 @@ from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import is_at_min_isr
 from core.lab.views.partition_view import PartitionView
 from core.lab.views.setting_preview import only_on_stopped_brokers, unclean_change
+from scenarios.releases import release_named
 from tui.actions.context import ActionContext
 from tui.actions.questions import UNCLEAN
 
@@ -130,6 +131,8 @@ def unclean(context: ActionContext) -> str:
     where = f"topic {topic}" if own else "the whole cluster"
     if context.setting(UNCLEAN, topic):
         return f"Turns unclean election off for {where}: only members of the ISR (or ELR) can be elected."
+    if not release_named(context.view.release).applies_unclean_setting:
+        return f"Turns unclean election on for {where}, without effect: the controllers of this release ignore the setting."
     changed = [p for p in context.view.partitions if (p.tp.topic == topic if own else not context.overridden(UNCLEAN, p.tp.topic))]
     return f"Turns unclean election on for {where}: {_partitions(unclean_change(changed, context.view.up).elected)} would get a leader from outside the ISR, so records can be lost."
 

@@ -192,11 +192,11 @@ class Presenter:
         if election is UncleanElection.AT_ONCE:
             return "unclean ON" if brief else "unclean ON: the controller acts immediately."
         by_key = f"{key} elects a leader for the selected partition only" if whole else f"{key} elects now"
-        if election is UncleanElection.ON_CHANGE:
+        if election is UncleanElection.IGNORED:
             return (
                 ("unclean ON" if whole else f"unclean ON: {key} elects")
                 if brief
-                else f"unclean ON: the controller acts when a broker starts or stops; {by_key}."
+                else f"unclean ON, but this release's controller ignores it; {by_key}."
             )
         at = format_duration(context.view.unclean_check_us // 1_000_000 * 1_000_000)
         return (

@@ -148,6 +148,8 @@ def consequences(known: KnownSetting, place: SettingsScope, view: ClusterView, s
             found.append(words + (f", but {last} would if one more replica left the ISR" if last and not refused else ""))
         return found
     if name == "unclean.leader.election.enable":
+        if not place.release.applies_unclean_setting:
+            return ["The controllers of this release ignore this setting; only kafka-leader-election can request an unclean election."]
         elected, lacks = unclean_change(changed_with(known, place, view, settings), view.up)
         if not elected:
             return [

@@ -188,15 +188,17 @@ def _leader_epoch(release: Release) -> str:
 
 def _unclean(release: Release, zookeeper: bool) -> str:
     said = "The election of a replica outside the ISR, because no other replica is available. The partition serves clients again, but records that the new leader lacks are lost. "
+    if not release.applies_unclean_setting:
+        return (
+            said + "The key U requests such an election. In this release, the controller ignores the setting unclean.leader.election.enable."
+        )
     said += "The setting unclean.leader.election.enable allows such elections, and the key U requests one. "
     if zookeeper:
         return said + "After you enable this setting for the cluster or for a topic, the controller acts immediately."
-    if release.elects_unclean_later:
-        return (
-            said
-            + "After you enable this setting, the controller acts at its next check, which happens every unclean.leader.election.interval.ms (5 minutes by default)."
-        )
-    return said + "After you enable this setting, the controller acts at the next change to the partition."
+    return (
+        said
+        + "After you enable this setting, the controller acts at its next check, which happens every unclean.leader.election.interval.ms (5 minutes by default)."
+    )
 
 
 def _fencing(zookeeper: bool) -> str:

@@ -148,9 +148,10 @@ class TopicRegistry:
         """Return UNCLEAN if unclean leader election is enabled for the topic; otherwise, ONLINE.
 
         If the topic does not override unclean.leader.election.enable, the configuration of the controller's own node applies. The node's
-        configuration can differ from the cluster-wide configuration (`ConfigurationControlManager#uncleanLeaderElectionEnabledForTopic`).
+        configuration can differ from the cluster-wide configuration. In releases whose controllers ignore the setting, the mode is always
+        ONLINE (`ConfigurationControlManager#uncleanLeaderElectionEnabledForTopic`, KAFKA-12670).
         """
-        unclean = self.settings.flag("unclean.leader.election.enable", topic=tp.topic, broker=self.controller_node)
+        unclean = self.release.applies_unclean_setting and self.settings.flag("unclean.leader.election.enable", topic=tp.topic, broker=self.controller_node)
         return ElectionMode.UNCLEAN if unclean else ElectionMode.ONLINE
 
     # --- topics ----------------------------------------------------------------------------------------------------

@@ -156,21 +156,21 @@ def test_how_many_replicas_may_be_out_of_the_isr(value: int, capped: bool, spare
 
 
 @pytest.mark.parametrize(
-    ("leader", "up", "enabled", "zookeeper", "checks_periodically", "who"),
+    ("leader", "up", "enabled", "zookeeper", "applied", "who"),
     [
         (1, (1, 2), True, False, True, None),
         (NO_LEADER, (1, 2), False, False, True, None),
         (NO_LEADER, (4,), True, True, True, UncleanElection.NOBODY_UP),
-        (NO_LEADER, (3, 4), True, True, False, UncleanElection.AT_ONCE),
+        (NO_LEADER, (3, 4), True, True, True, UncleanElection.AT_ONCE),
         (NO_LEADER, (3, 4), True, False, True, UncleanElection.PERIODIC),
-        (NO_LEADER, (3, 4), True, False, False, UncleanElection.ON_CHANGE),
+        (NO_LEADER, (3, 4), True, False, False, UncleanElection.IGNORED),
     ],
 )
 def test_who_elects_uncleanly(
-    leader: int, up: tuple[int, ...], enabled: bool, zookeeper: bool, checks_periodically: bool, who: UncleanElection | None
+    leader: int, up: tuple[int, ...], enabled: bool, zookeeper: bool, applied: bool, who: UncleanElection | None
 ) -> None:
     partition = PartitionRegistration((1, 2, 3), (1,), leader, 1, 1)
-    assert unclean_election(partition, up, enabled=enabled, zookeeper=zookeeper, checks_periodically=checks_periodically) is who
+    assert unclean_election(partition, up, enabled=enabled, zookeeper=zookeeper, applied=applied) is who
 
 
 def test_what_is_served() -> None:

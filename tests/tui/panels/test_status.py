@@ -209,7 +209,7 @@ async def test_before_3_9_nothing_is_promised_that_the_controller_does_not_do() 
         await pilot.pause()
         assert main_screen.view.partitions[0].offline
         assert "the next check is in" not in words(app)
-        assert "unclean ON: the controller acts when a broker starts or stops; U elects now" in words(app)
+        assert "unclean ON, but this release's controller ignores it; U elects now" in words(app)
 
 
 async def test_the_zookeeper_controller_acts_at_once() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from core.kafka import events
-from core.kafka.admin_requests import AlterConfig
+from core.kafka.admin_requests import AlterConfig, ElectionMode
 from core.kafka.controller.admin_request_handler import handle_admin_request
 from core.kafka.health import PartitionStatus
 from core.kafka.ids import NO_LEADER, TopicPartition
@@ -107,6 +107,21 @@ def test_3_5_the_controller_looks_for_it_since_3_9(release: str, leader: int) ->
     assert bench.partition().leader == NO_LEADER, "300 s after the partition lost its leader, not 300 s after the start"
     live(bench, 400, 1)
     assert bench.partition().leader == leader
+
+
+@pytest.mark.parametrize(("release", "leader"), [("3.3", NO_LEADER), ("3.6", NO_LEADER), ("3.7", NO_LEADER), ("3.9", 1), ("4.3", 1)])
+def test_3_5_the_setting_is_ignored_before_3_9(release: str, leader: int) -> None:
+    """KAFKA-12670: `ConfigurationControlManager#uncleanLeaderElectionEnabledForTopic` returned false. An administrator could still request
+    an unclean election.
+    """
+    bench = ControllerBench(RELEASES[release], brokers=(1, 2))
+    bench.create((2, 1), unclean_leader_election_enable="true")
+    bench.fence(1)
+    bench.heartbeat(1)
+    bench.fence(2)
+    assert bench.partition().leader == leader
+    bench.replication.elect_leaders(T0, ElectionMode.UNCLEAN)
+    assert (bench.partition().leader, bench.partition().isr) == (1, (1,))
 
 
 def test_3_9_a_quorum_schedules_as_one_controller_does() -> None:
