@@ -287,7 +287,11 @@ class Release(ReprMixin):
         alter_partition_v2: AlterPartition identifies topics by their IDs, and has new error codes (version 2, 3.3).
         partition_epoch_check: an ISR change that is not based on the partition's current state is refused (KIP-497; in earlier releases,
             the version of the znode ensures this).
-        bump_epoch_on_shrink: an ISR shrink raises the leader epoch (KRaft before 3.6, KAFKA-15021).
+        bump_epoch_on_shrink: an ISR shrink raises the leader epoch. Each attempt to remove the last member raises the leader epoch, too,
+            although the last member stays in the ISR, so its controlled shutdown raises the leader epoch twice (KRaft before 3.6,
+            KAFKA-15021).
+        registration_leaves_isrs: when the process of a broker registers anew, the KRaft controller removes the broker from all ISRs, as if
+            it were fenced (KAFKA-18106, 4.0).
         bump_epoch_on_removal: if the controller itself shrinks an ISR, the leader epoch rises (the ZooKeeper controller's LeaderAndIsr,
             before 2.8).
         request_time_leo: the leader takes a follower's LEO from the offset that the follower fetches from, and not from the records that
@@ -468,6 +472,7 @@ class Release(ReprMixin):
     alter_partition_v2: bool = _since("3.3")
     partition_epoch_check: bool = True
     bump_epoch_on_shrink: bool = _by_release(False, ("2.8", True), ("3.6", False))
+    registration_leaves_isrs: bool = _since("4.0")
     bump_epoch_on_removal: bool = _until("2.8")
     request_time_leo: bool = True
     ignores_diverging_fetch: bool = True

@@ -190,7 +190,8 @@ def _unclean(release: Release, zookeeper: bool) -> str:
     said = "The election of a replica outside the ISR, because no other replica is available. The partition serves clients again, but records that the new leader lacks are lost. "
     if not release.applies_unclean_setting:
         return (
-            said + "The key U requests such an election. In this release, the controller ignores the setting unclean.leader.election.enable."
+            said
+            + "The key U requests such an election. In this release, the controller ignores the setting unclean.leader.election.enable."
         )
     said += "The setting unclean.leader.election.enable allows such elections, and the key U requests one. "
     if zookeeper:

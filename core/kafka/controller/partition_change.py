@@ -177,7 +177,7 @@ def build_partition_change(
         min_isr: the effective `min.insync.replicas` of the topic (`effective_min_isr`).
         elr_enabled: whether eligible leader replicas are kept; the ISR can then become empty (KIP-966).
         unclean_shutdown: the brokers that returned after an unclean shutdown, which removes them from the ELR.
-        bump_epoch_on_shrink: whether an ISR shrink raises the leader epoch (before 3.6, KAFKA-15021).
+        bump_epoch_on_shrink: whether an ISR shrink raises the leader epoch (`#triggerLeaderEpochBumpIfNeeded`, before 3.6, KAFKA-15021).
         recovery_state: whether an unclean election marks the leader as RECOVERING (KIP-704, since 3.2).
         use_last_known_leader: whether lastKnownElr holds only the last known leader, which can be elected when no other replica is left.
         longest_log: if the guard `elect-from-isr` is off, the argument `longest_log` of `elect_leader`; otherwise None.
@@ -232,7 +232,8 @@ def build_partition_change(
     if record_isr is None and (isr or elr_enabled):
         record_isr = _if_changed(isr, partition.isr)
 
-    if bump_epoch_on_shrink and record_leader is None and record_isr is not None and not set(record_isr).issuperset(partition.isr):
+    # Kafka compares the target ISR, so the epoch also rises if the last member leaves, which then stays in the ISR.
+    if bump_epoch_on_shrink and record_leader is None and not set(isr).issuperset(partition.isr):
         record_leader = partition.leader
 
     if use_last_known_leader and elr_enabled:

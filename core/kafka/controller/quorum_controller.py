@@ -184,7 +184,9 @@ class QuorumController(Node):
         commit_broker_registration(self.replication, registration)
         release = self.settings.release
         unclean = release.elr and release.unclean_broker_leaves_elr and not request.clean
-        remove_from_isrs(self.replication, broker, f"b{broker} registered anew", unclean_shutdown=unclean)
+        # By hand, no session expires, so a restarted broker was not fenced before.
+        if release.registration_leaves_isrs or self.by_hand:
+            remove_from_isrs(self.replication, broker, f"b{broker} registered anew", unclean_shutdown=unclean)
         self.heartbeats.remove(broker)
         self.heartbeats.touch(broker, True, -1, journal.now)
         self.last_contact[broker] = journal.now

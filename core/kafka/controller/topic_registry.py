@@ -151,7 +151,9 @@ class TopicRegistry:
         configuration can differ from the cluster-wide configuration. In releases whose controllers ignore the setting, the mode is always
         ONLINE (`ConfigurationControlManager#uncleanLeaderElectionEnabledForTopic`, KAFKA-12670).
         """
-        unclean = self.release.applies_unclean_setting and self.settings.flag("unclean.leader.election.enable", topic=tp.topic, broker=self.controller_node)
+        unclean = self.release.applies_unclean_setting and self.settings.flag(
+            "unclean.leader.election.enable", topic=tp.topic, broker=self.controller_node
+        )
         return ElectionMode.UNCLEAN if unclean else ElectionMode.ONLINE
 
     # --- topics ----------------------------------------------------------------------------------------------------

@@ -436,6 +436,27 @@ def test_rcm_12_hb_04_it_may_stop_once_all_active_brokers_know() -> None:
     assert bench.controller.brokers[0].fenced
 
 
+@pytest.mark.parametrize(("release", "epochs"), [("3.3", (1, 2, 2, 3)), ("3.6", (1, 1, 1, 2)), ("3.9", (1, 1, 1, 2))])
+def test_a_controlled_shutdown_of_the_last_isr_member_bumps_the_leader_epoch_twice_before_3_6(
+    release: str, epochs: tuple[int, ...]
+) -> None:
+    """Shutdown and fencing each try to remove the last member. The registration of a new process does not (3.3.2-521, 523)."""
+    bench = ControllerBench(RELEASES[release], brokers=(0, 1))
+    bench.create((0,))
+    bench.heartbeat(1)
+    bench.heartbeat(0, want_shutdown=True)
+    seen = [bench.partition().leader_epoch]
+    bench.heartbeat(1)
+    assert bench.heartbeat(0, want_shutdown=True).may_shut_down
+    seen.append(bench.partition().leader_epoch)
+    bench.run(60_000)
+    bench.controller.handle(BrokerRegistrationRequest(0, 77, clean=True), "b0")
+    seen.append(bench.partition().leader_epoch)
+    bench.heartbeat(0)
+    seen.append(bench.partition().leader_epoch)
+    assert (tuple(seen), bench.partition().isr, bench.partition().leader) == (epochs, (0,), 0)
+
+
 def test_hb_03_sessions_run_out_one_by_one_oldest_first() -> None:
     bench = ControllerBench(RELEASES["3.9"], settings={"broker.session.timeout.ms": 10})
     bench.create((0, 1, 2))
