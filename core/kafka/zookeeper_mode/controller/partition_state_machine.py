@@ -128,8 +128,10 @@ class PartitionStateMachine(ControllerComponent):
     def elect_for_offline(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
         """Elect the first live ISR member, or another replica if unclean election is enabled (`#offlinePartitionLeaderElection`)."""
         live = self.context.may_lead(tp)
-        unclean = self.broker.settings.flag("unclean.leader.election.enable", topic=tp.topic, broker=self.broker.id)
-        return _decision(offline_partition_leader_election(state.replicas, state.isr, live, unclean_enabled=unclean))
+        return _decision(offline_partition_leader_election(state.replicas, state.isr, live, unclean_enabled=self._unclean_enabled(tp)))
+
+    def _unclean_enabled(self, tp: TopicPartition) -> bool:
+        return self.broker.settings.flag("unclean.leader.election.enable", topic=tp.topic, broker=self.broker.id)
 
     def elect_unclean_for_offline(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
         """Do the same as `elect_for_offline`, but with unclean election enabled (`OfflinePartitionLeaderElectionStrategy(allowUnclean =
@@ -209,12 +211,12 @@ class PartitionStateMachine(ControllerComponent):
     def remove_replicas_from_isr(
         self, gone: Iterable[int], tps: Iterable[TopicPartition], reason: str, callback: Callback, *about: object
     ) -> None:
-        """Remove the replicas on some brokers from the ISRs, but keep each ISR's last member. Partitions that a removed broker led have no
-        leader afterward.
+        """Remove the replicas on some brokers from the ISRs, but keep each ISR's last member; before 1.1, the last member stays only if
+        unclean leader election is disabled. Partitions that a removed broker led have no leader afterward.
 
         The brokers are removed one at a time, in ascending order (in Kafka, ordered by the hash of their IDs). Each removal raises the
         leader epoch, even if nothing else changes. A single round of requests informs the cluster of all removals. Kafka:
-        `ReplicaStateMachine#doRemoveReplicasFromIsr`.
+        `ReplicaStateMachine#doRemoveReplicasFromIsr`; before 1.1, `KafkaController#removeReplicaFromIsr`.
         """
         known = [tp for tp in tps if tp in self.context.states]
         self._remove_next_from_isr((), tuple(sorted(gone)), known, reason, callback, about)
@@ -223,7 +225,8 @@ class PartitionStateMachine(ControllerComponent):
         self, batch: _Batch, gone: tuple[int, ...], tps: list[TopicPartition], reason: str, callback: Callback, about: tuple[object, ...]
     ) -> None:
         if gone:
-            self._change(tps, _RemoveFromIsr(gone[0]), reason, batch, self._remove_next_from_isr, (gone[1:], tps, reason, callback, about))
+            decide = _RemoveFromIsr(gone[0], frozenset(tp for tp in tps if self.broker.release.empties_isr and self._unclean_enabled(tp)))
+            self._change(tps, decide, reason, batch, self._remove_next_from_isr, (gone[1:], tps, reason, callback, about))
         else:
             self._send_requests(dict(batch))
             callback(*about)
@@ -239,14 +242,20 @@ class _RemoveFromIsr:
     """The decision to remove a broker from an ISR.
 
     The decision is an object rather than a closure, so that a keyframe can store it while partition states are being read.
+
+    Attributes:
+        gone: the broker.
+        emptied: the partitions from whose ISR even the last member is removed.
     """
 
     gone: int
+    emptied: frozenset[TopicPartition]
 
-    def __call__(self, _tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
+    def __call__(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
         if self.gone not in state.isr:
             return None
-        isr = state.isr if len(state.isr) == 1 else tuple(member for member in state.isr if member != self.gone)
+        keep = len(state.isr) == 1 and tp not in self.emptied
+        isr = state.isr if keep else tuple(member for member in state.isr if member != self.gone)
         return NO_LEADER if state.leader == self.gone else state.leader, isr, ""
 
 

@@ -102,10 +102,10 @@ def test_3_6_alter_isr_of_a_former_registration_is_refused_as_a_whole() -> None:
         assert ((2,) in written) == (error == errors.NONE)
 
 
-@pytest.mark.parametrize("release", ["0.10.2", "2.1", "2.8"])
-def test_each_dead_member_of_an_isr_costs_a_leader_epoch(release: str) -> None:
+@pytest.mark.parametrize(("release", "left"), [("0.10.2", ()), ("2.1", (3,)), ("2.8", (3,))])
+def test_each_dead_member_of_an_isr_costs_a_leader_epoch(release: str, left: tuple[int, ...]) -> None:
     """2 and 3 die at the same moment. 2, the leader, leaves the ISR. 3 would also leave it if it were not the last member
-    (`#doRemoveReplicasFromIsr`).
+    (`#doRemoveReplicasFromIsr`). It does leave it in 0.10.2, where unclean election is enabled by default.
     """
     told: list[tuple] = []
     run = cluster(release, told)
@@ -117,7 +117,26 @@ def test_each_dead_member_of_an_isr_costs_a_leader_epoch(release: str) -> None:
         control.fence(broker, by_session=True)
     run.run_until(run.now + SECOND)
     seen = [(event[6], event[7], event[10]) for event in told if event[3] == events.PartitionChanged.kind and event[4] == "moving"]
-    assert seen == [(2, 0, (2, 3)), (NO_LEADER, 1, (3,)), (NO_LEADER, 2, (3,))]
+    assert seen == [(2, 0, (2, 3)), (NO_LEADER, 1, (3,)), (NO_LEADER, 2, left)]
+
+
+@pytest.mark.parametrize(("release", "unclean", "left"), [("0.11", True, ()), ("0.11", False, (3,)), ("1.1", True, (3,))])
+def test_the_last_member_leaves_the_isr_of_a_topic_with_unclean_election_before_1_1(
+    release: str, unclean: bool, left: tuple[int, ...]
+) -> None:
+    """`KafkaController#removeReplicaFromIsr`: the last member stays only so that it can be restored as the leader."""
+    run = cluster(release, [])
+    run.do(acts.Set("unclean.leader.election.enable", str(unclean).lower(), topic="moving"))
+    run.run_until(SECOND)
+    for broker in (2, 3):
+        run.do(acts.Kill(broker))
+        run.run_until(run.now + 20 * SECOND)
+    view = run.partition_view(MOVING)
+    assert (view.leader, view.isr) == (NO_LEADER, left)
+    run.do(acts.Start(2))
+    run.run_until(run.now + 20 * SECOND)
+    view = run.partition_view(MOVING)
+    assert (view.leader, view.isr) == ((2, (2,)) if unclean else (NO_LEADER, (3,)))
 
 
 @pytest.mark.parametrize(("release", "takes_out"), [("0.10.2", False), ("2.1", False), ("2.4", True), ("2.8", True)])
