@@ -33,6 +33,9 @@ CONTROL_PORT: Final = PORT + 10
 SESSION_MS: Final = 4000
 """broker.session.timeout.ms or zookeeper.session.timeout.ms, and replica.lag.time.max.ms."""
 
+START: Final = 60.0
+"""The most time in seconds that the whole cluster can take to start."""
+
 FILTERS: Final = ("under-replicated", "unavailable", "under-min-isr", "at-min-isr")
 """The options of kafka-topics that select partitions, without `-partitions`."""
 
@@ -40,7 +43,7 @@ LOG4J: Final = """log4j.rootLogger=INFO, stdout
 log4j.appender.stdout=org.apache.log4j.ConsoleAppender
 log4j.appender.stdout.layout=org.apache.log4j.PatternLayout
 log4j.appender.stdout.layout.ConversionPattern=[%d] %p %m (%c)%n
-log4j.logger.org.apache.zookeeper=WARN
+log4j.logger.org.apache.zookeeper=ERROR
 """
 
 LOG4J2: Final = """status = error
@@ -127,7 +130,7 @@ class Cluster:
         )
         return [
             "java", f"-Xmx{heap}m", "-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Djava.security.manager=allow",
-            "-Dzookeeper.admin.enableServer=false", *logging, "-cp", f"{self.jars}/*:{self.classes}", main, *map(str, arguments),
+            "-Dzookeeper.admin.enableServer=false", "-Dzookeeper.jmx.log4j.disable=true", *logging, "-cp", f"{self.jars}/*:{self.classes}", main, *map(str, arguments),
         ]  # fmt: skip
 
     def configure(self) -> None:
@@ -225,6 +228,10 @@ class Cluster:
         note["unfenced_s"] = time.time() - begun
         return note
 
+    def _zookeeper_answers(self) -> bool:
+        with ZooKeeper(CONTROL_PORT) as server:
+            return server.children("/") != []
+
     def _registered(self, broker: int, since: float) -> bool:
         """Return whether a broker has registered since a time. The znode of its previous session can still be there."""
         with ZooKeeper(CONTROL_PORT) as server:
@@ -235,10 +242,12 @@ class Cluster:
         """Start all processes."""
         self.launch(CONTROLLER)
         if self.zookeeper:
-            self.until(lambda: ZooKeeper(CONTROL_PORT).children("/") != [], 30)
+            self.until(self._zookeeper_answers, 30)
         for broker in BROKERS:
             self.launch(broker)
-        self.until(lambda: all(set(self.metadata(port, [])[1]) == set(BROKERS) for port in BROKERS), 90)
+        waited = self.until(lambda: all(set(self.metadata(broker, [])[1]) == set(BROKERS) for broker in self.running()), START)
+        if waited >= START or len(self.running()) < len(BROKERS):
+            raise RuntimeError(f"not all brokers have started; see {self.home}")
 
     def kill(self, node: int) -> None:
         """Kill a process."""

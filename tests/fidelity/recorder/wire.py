@@ -207,9 +207,13 @@ class ZooKeeper:
     def __init__(self, port: int) -> None:
         self.connection = socket.create_connection(("127.0.0.1", port), TIMEOUT)
         self.connection.settimeout(TIMEOUT)
-        self._send(struct.pack(">iqiqi", 0, 0, 6000, 0, 16) + bytes(16))
-        self._receive()
         self.requests = 0
+        try:
+            self._send(struct.pack(">iqiqi", 0, 0, 6000, 0, 16) + bytes(16))
+            self._receive()
+        except OSError:
+            self.connection.close()
+            raise
 
     def __enter__(self) -> ZooKeeper:
         return self
