@@ -76,7 +76,7 @@ test-compiled: $(STAMPS)/test $(STAMPS)/compiler ## compare logs of the compiled
 wheel: $(STAMPS)/compiler ## build a wheel, compiled if there is a C compiler ## [ARGS=--pure]
 	@$(BIN)/python build_wheel.py dist $(ARGS)
 
-fidelity: $(STAMPS)/test ## compare the model with real clusters ## [DRILLS=folder]
+fidelity: $(STAMPS)/test ## compare the model with real clusters ## [DRILLS=folder ...]
 	@$(BIN)/python -m tests.fidelity $(DRILLS) $(ARGS)
 
 record: $(STAMPS)/test ## record drills on a real cluster ## VERSION=2.7.2 [SEED="1 2"]

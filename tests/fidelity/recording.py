@@ -23,12 +23,15 @@ class RecordedAct:
     """An action on the cluster.
 
     Attributes:
-        op: the kind of action: kill, stop, start, pause, cont, produce, config, elect, controller, reassign, or delete.
+        op: the kind of action: kill, stop, start, pause, cont, produce, config, elect, controller, reassign, delete, delete-topic, or
+            create-topic.
         at: the time since the drill began, in seconds; done: the time at which the tool returned.
         fields: the targets of the action, by the names in the recording.
         output: the output of the tool; empty for acts without a tool.
         results: the responses to the producer by partition, for `produce`.
-        unfenced_after: the time from a broker's start until the controller unfenced it, in µs, for `start`; 0 if it was not measured.
+        running_after: for `start`, the time from a broker's start until the controller unfenced it (KRaft) or until it logged that it had
+            started (ZooKeeper); for `controller`, the time from its start until it logged that it had started; in µs; 0 if it was not
+            measured.
     """
 
     op: str
@@ -37,7 +40,7 @@ class RecordedAct:
     fields: dict[str, Any]
     output: str
     results: dict[TopicPartition, int]
-    unfenced_after: int
+    running_after: int
 
     @property
     def refused(self) -> bool:
@@ -47,16 +50,17 @@ class RecordedAct:
 
 @attrs.frozen
 class RecordedReplica:
-    """A replica on disk: log end offset, leader-epoch entries, checkpointed high watermark."""
+    """A replica on disk: log end offset, leader-epoch entries (None if the file could not be read), and checkpointed high watermark (0 also
+    if the checkpoint has no entry)."""
 
     leo: int
-    epochs: tuple[tuple[int, int], ...]
+    epochs: tuple[tuple[int, int], ...] | None
     checkpointed: int
 
 
 @attrs.frozen
 class RecordedPartition:
-    """A partition in the metadata."""
+    """A partition in the metadata that a broker returned. Its leader epoch is `NO_EPOCH` if the response did not contain the epoch."""
 
     leader: int
     epoch: int
@@ -64,6 +68,16 @@ class RecordedPartition:
     isr: tuple[int, ...]
     elr: tuple[int, ...] | None
     last_known_elr: tuple[int, ...] | None
+
+
+@attrs.frozen
+class Znode:
+    """The state znode of a partition in ZooKeeper, with its version."""
+
+    leader: int
+    epoch: int
+    isr: tuple[int, ...]
+    version: int
 
 
 @attrs.frozen
@@ -76,6 +90,7 @@ class Point:
         live: the brokers whose process was running.
         text: the output of `kafka-topics --describe`; filters: the four filtered outputs by the filter's name.
         partitions, disks: by partition, and by broker and partition.
+        znodes: the state znodes by partition, if they were recorded.
         latest, earliest: the offsets that a client received, if it received a number.
     """
 
@@ -87,6 +102,7 @@ class Point:
     filters: dict[str, str]
     partitions: dict[TopicPartition, RecordedPartition]
     disks: dict[int, dict[TopicPartition, RecordedReplica]]
+    znodes: dict[TopicPartition, Znode]
     latest: dict[TopicPartition, int]
     earliest: dict[TopicPartition, int]
 
@@ -101,6 +117,7 @@ class Recording:
         control_plane: `kraft` or `zookeeper`.
         settings: the settings of brokers that differed from Kafka's defaults; producer: the same for producers.
         initial: the describe output before the first act.
+        controller: under ZooKeeper, the broker that was controller at the start; None if it was not recorded.
         acts, points: the acts and the points, in chronological order.
         metadata: every committed (leader, ISR, ELR, LastKnownElr) by partition, with its time in µs since the drill began; only for KRaft.
     """
@@ -111,6 +128,7 @@ class Recording:
     settings: dict[str, int]
     producer: dict[str, int]
     initial: str
+    controller: int | None
     acts: tuple[RecordedAct, ...]
     points: tuple[Point, ...]
     metadata: dict[TopicPartition, tuple[tuple[int, State], ...]]
@@ -172,10 +190,22 @@ def _recording(name: str, raw: dict[str, Any]) -> Recording:
         settings={key: value for key, value in settings.items() if not key.startswith("producer ")},
         producer={key.removeprefix("producer "): value for key, value in settings.items() if key.startswith("producer ")},
         initial=raw["initial"],
+        controller=_controller(raw),
         acts=acts,
         points=tuple(_point(point) for point in raw["points"]),
         metadata=_states(raw.get("metadata", []), acts),
     )
+
+
+def _controller(raw: dict[str, Any]) -> int | None:
+    """Return the controller at the start. If it is not recorded, but the controller of the first point is, no act before that point can
+    have moved it unless a broker ended."""
+    if raw.get("controller", -1) >= 0:
+        return int(raw["controller"])
+    first = raw["points"][0]
+    moved = any(act["op"] in ("kill", "stop", "pause") for act in raw["acts"][: first["k"] + 1])
+    found = re.search(r'"brokerid":(\d+)', str(first.get("zk_controller", "")))
+    return None if moved or found is None else int(found[1])
 
 
 def _act(raw: dict[str, Any]) -> RecordedAct:
@@ -188,8 +218,8 @@ def _act(raw: dict[str, Any]) -> RecordedAct:
         done=raw["done"],
         fields=fields,
         output=result.get("out", ""),
-        results={partition_named(name): int(re.match(r"acked=(\d+)", text)[1]) for name, text in told.items()},  # type: ignore[index]
-        unfenced_after=round((result.get("unfenced_s") or 0) * SECOND),
+        results={partition_named(name): int(count[1]) for name, text in told.items() if (count := re.match(r"acked=(\d+)", text))},
+        running_after=round((result.get("unfenced_s") or result.get("up_s") or 0) * SECOND),
     )
 
 
@@ -216,14 +246,20 @@ def _point(raw: dict[str, Any]) -> Point:
         disks={
             int(broker): {
                 partition_named(name): RecordedReplica(
-                    replica["leo"], tuple((epoch, start) for epoch, start in replica["epochs"]), replica["hwck"]
+                    replica["leo"],
+                    None if replica["epochs"] is None else tuple((epoch, start) for epoch, start in replica["epochs"]),
+                    replica["hwck"] or 0,
                 )
                 for name, replica in replicas.items()
             }
             for broker, replicas in raw["disk"].items()
         },
-        latest={tp: int(value["latest"]) for tp, value in offsets.items() if str(value["latest"]).isdecimal()},
-        earliest={tp: int(value["earliest"]) for tp, value in offsets.items() if str(value["earliest"]).isdecimal()},
+        znodes={
+            partition_named(name): Znode(state["leader"], state["leader_epoch"], tuple(state["isr"]), state["zversion"])
+            for name, state in raw.get("zk", {}).items()
+        },
+        latest={tp: int(value["latest"]) for tp, value in offsets.items() if str(value.get("latest")).isdecimal()},
+        earliest={tp: int(value["earliest"]) for tp, value in offsets.items() if str(value.get("earliest")).isdecimal()},
     )
 
 
@@ -234,7 +270,7 @@ def _states(records: list[list[Any]], acts: tuple[RecordedAct, ...]) -> dict[Top
     for seconds, kind, name, fields in records:
         time = round(seconds * SECOND)
         if kind == "PARTITION_RECORD":
-            found[partition_named(name)] = [(time, State(fields["leader"], tuple(fields["isr"]), (), ()))]
+            found.setdefault(partition_named(name), []).append((time, State(fields["leader"], tuple(fields["isr"]), (), ())))
         elif kind == "PARTITION_CHANGE_RECORD":
             states = found[partition_named(name)]
             known = states[-1][1]

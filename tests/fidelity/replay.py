@@ -1,7 +1,8 @@
 """Plays a recorded drill in the model, and records the model's state at each of the recording's points.
 
 The model runs for `LEAD` before the drill's time 0, so that heartbeats and fetches are in progress. Times that depend on the recording
-machine (the time until a broker was unfenced) are taken from the recording. Times that were not recorded are constants of this module.
+machine (the time that the start of a process takes) are taken from the recording. Times that were not recorded are constants of this
+module.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ NETWORK: Final = NetworkSpec(latency=300, jitter=100)
 """The one-way latency of loopback, in µs."""
 
 STARTUP: Final = 4 * SECOND
-"""The time from a broker's start to its registration, in µs."""
+"""The time from the start of a process to its registration, in µs, if the recording does not contain the time."""
 
 UNFENCING: Final = SECOND
 """The time from a broker's registration until it is unfenced, in µs (measured: 0.9 to 1.2 s)."""
@@ -56,16 +57,27 @@ CHECKPOINT_INTERVAL: Final = 5 * SECOND + SAMPLE
 
 
 @attrs.frozen
+class ReplicaOnDisk:
+    """A log on a disk of the model: log end offset and leader-epoch entries."""
+
+    leo: int
+    epochs: tuple[tuple[int, int], ...]
+
+
+@attrs.frozen
 class ModelPoint:
     """The model's state at a point.
 
     Attributes:
         view: the view of the whole cluster.
+        disks: the logs on the disks of all brokers, also of those that have no process, by broker and partition. A broker that has no
+            process keeps the logs of replicas that were removed in the meantime.
         checkpointed: the possible high watermarks in the checkpoint file, by broker and partition. There are several, because the recording
             does not show when the broker wrote the checkpoint within the last interval.
     """
 
     view: ClusterView
+    disks: dict[int, dict[TopicPartition, ReplicaOnDisk]]
     checkpointed: dict[int, dict[TopicPartition, range]]
 
 
@@ -88,11 +100,19 @@ class Replayed:
 
 @attrs.frozen
 class _Due:
-    """An action in the model: its time in µs, and the number of the recorded act that it belongs to."""
+    """An action in the model.
+
+    Attributes:
+        at: its time in µs.
+        number: the number of the recorded act that it belongs to.
+        act: the act.
+        startup: for the start of a process, the time from its start to its registration, in µs.
+    """
 
     at: int
     number: int
     act: acts.Act
+    startup: int = STARTUP
 
 
 def replay(recording: Recording, *, seed: int = 0, controller: str = "") -> Replayed:
@@ -118,12 +138,19 @@ def replay(recording: Recording, *, seed: int = 0, controller: str = "") -> Repl
             watermarks.watch_until(due[0].at)
             refused.update(_do(cluster, due.pop(0)))
         watermarks.watch_until(moment)
-        points.append(ModelPoint(cluster.view(), watermarks.checkpointed()))
+        points.append(ModelPoint(cluster.view(), _disks(cluster), watermarks.checkpointed()))
     for rest in due:
         cluster.run_until(rest.at)
         refused.update(_do(cluster, rest))
     cluster.run_until(cluster.now + AFTERWARDS)
     return Replayed(tuple(points), refused, _acknowledged(recording, events), _committed(recording, events))
+
+
+def _disks(cluster: Cluster) -> dict[int, dict[TopicPartition, ReplicaOnDisk]]:
+    return {
+        number: {tp: ReplicaOnDisk(log.leo, log.epochs.entries()) for tp, log in (*broker.disk.logs.items(), *broker.disk.offline.items())}
+        for number, broker in cluster.brokers.items()
+    }
 
 
 def cluster_spec(recording: Recording, controller: str) -> ClusterSpec:
@@ -149,6 +176,7 @@ def _time(seconds: float) -> int:
 
 def _do(cluster: Cluster, due: _Due) -> dict[int, str]:
     """Execute an act. Return its number, and the reason if the model refuses it."""
+    cluster.spec = attrs.evolve(cluster.spec, startup=due.startup)
     try:
         cluster.do(due.act)
     except ActRefused as refusal:
@@ -159,12 +187,21 @@ def _do(cluster: Cluster, due: _Due) -> dict[int, str]:
 def _due(recording: Recording) -> Iterator[_Due]:
     for number, act in enumerate(recording.acts):
         for at, asked in _in_the_model(act):
-            yield _Due(at, number, asked)
+            yield _Due(at, number, asked, _startup(act))
+
+
+def _startup(act: RecordedAct) -> int:
+    """Return the time from the start of the act's process to its registration, in µs."""
+    return max(act.running_after - (UNFENCING if act.op == "start" else CONTROLLER_RESTART), US_PER_MS) if act.running_after else STARTUP
 
 
 def _in_the_model(act: RecordedAct) -> Iterator[tuple[int, acts.Act]]:
     """Return the model's act for an act of the recording. The act of a tool takes effect when the tool returns; it has no effect if the
-    tool printed an error."""
+    tool printed an error.
+
+    Raises:
+        ValueError: the kind of act is not known.
+    """
     fields = act.fields
     begun, done = _time(act.at), _time(act.done)
     match act.op:
@@ -173,8 +210,7 @@ def _in_the_model(act: RecordedAct) -> Iterator[tuple[int, acts.Act]]:
         case "stop":
             yield (begun, acts.Shutdown(fields["broker"]))
         case "start":
-            late = act.unfenced_after - STARTUP - UNFENCING
-            yield (begun + max(late, 0), acts.Start(fields["broker"]))
+            yield (begun, acts.Start(fields["broker"]))
         case "pause":
             yield (begun, acts.Pause(fields["broker"]))
         case "cont":
@@ -206,7 +242,13 @@ def _in_the_model(act: RecordedAct) -> Iterator[tuple[int, acts.Act]]:
             yield (done, acts.Reassign(partition_named(fields["partition"]), tuple(fields["replicas"])))
         case "delete" if not act.refused:
             yield (done, acts.DeleteRecords(partition_named(fields["partition"]), fields["offset"]))
-        case "config" | "reassign" | "delete":
+        case "delete-topic" if not act.refused:
+            yield (done, acts.DeleteTopic(TOPIC_PREFIX + fields["topic"]))
+        case "create-topic" if not act.refused:
+            assignment = tuple(tuple(replicas) for replicas in fields["assignment"])
+            config = tuple(fields["configs"].items())
+            yield (done, acts.CreateTopic(TOPIC_PREFIX + fields["topic"], len(assignment), len(assignment[0]), assignment, config))
+        case "config" | "reassign" | "delete" | "delete-topic" | "create-topic":
             return
         case other:
             raise ValueError(f"an act of a drill is not known: {other}")

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
-from tests.fidelity.comparison import EXPLAINED, MEASURES, Comparison
+from tests.fidelity.comparison import MEASURES, Comparison
+from tests.fidelity.explained import EXPLAINED
 
 
 @attrs.define
@@ -27,6 +28,7 @@ class Table:
         counts: the counts by version and measure.
         reasons: the reasons why single values differ, by `measure: where`.
         measures: the compared measures, in the order of the lines.
+        unplayable: the reason why a recording cannot be played, by its file.
         differing: every comparison that does not agree, except for those that are `explained`.
     """
 
@@ -35,6 +37,7 @@ class Table:
     measures: Sequence[str] = MEASURES
     differing: list[Comparison] = attrs.field(factory=list)
     explained: list[Comparison] = attrs.field(factory=list)
+    unplayable: dict[str, str] = attrs.field(factory=dict)
 
     def add(self, version: str, comparisons: Iterable[Comparison]) -> None:
         """Add the comparisons of a recording."""
@@ -59,8 +62,10 @@ class Table:
                 if (version, measure) in self.counts:
                     yield _line(version, measure, self.counts[version, measure])
         yield _line("all", "", self.total())
+        for name, reason in self.unplayable.items():
+            yield f"{name}: cannot be played: {reason}"
 
 
 def _line(version: str, measure: str, count: Agreement) -> str:
-    share = f"{100 * count.agree / count.compared:.3f} %"
+    share = f"{100 * count.agree / count.compared:.3f} %" if count.compared else ""
     return f"{version:8}{measure:30}{count.compared:10,}{count.agree:10,}{share:>10}{count.races or '':>8}"

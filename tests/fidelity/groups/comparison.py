@@ -9,11 +9,13 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any, Final
 
 from core.kafka import events
 from core.kafka.log.offset_set import OffsetSet
-from tests.fidelity.comparison import Comparison
+from tests.fidelity.comparison import Best, Comparison, best_of
+from tests.fidelity.groups.explained import GROUPS_EXPLAINED
 from tests.fidelity.groups.player import PREFIX, GroupPlayer
 from tests.fidelity.groups.recording import GroupRecording
 
@@ -28,8 +30,22 @@ COMMITTED: Final = "committed offsets"
 POSITIONS: Final = "positions"
 LOG_ENDS: Final = "log end offsets"
 LAGS: Final = "lags"
+RESETS: Final = "reset offsets"
 
-GROUP_MEASURES: Final = (GENERATIONS, ASSIGNMENTS, CALLBACKS, REMOVALS, TIMES, ERRORS, PROCESSED, COMMITTED, POSITIONS, LOG_ENDS, LAGS)
+GROUP_MEASURES: Final = (
+    GENERATIONS,
+    ASSIGNMENTS,
+    CALLBACKS,
+    REMOVALS,
+    TIMES,
+    ERRORS,
+    PROCESSED,
+    COMMITTED,
+    POSITIONS,
+    LOG_ENDS,
+    LAGS,
+    RESETS,
+)
 """The compared measures, in the order of the table."""
 
 TOLERANCE: Final = 4.0
@@ -50,21 +66,9 @@ def compare_groups(recording: GroupRecording, phase: int = 0) -> list[Comparison
     return [*_coordinator(recording, player), *_members(recording, player), *_records(recording, player), *_samples(recording, player)]
 
 
-def best_comparison(recording: GroupRecording) -> list[Comparison]:
-    """Return the comparisons of the replay that agrees best with the recording. The phases of heartbeats are not recorded, so several are
-    tried."""
-    best: list[Comparison] = []
-    for phase in range(PHASES):
-        found = compare_groups(recording, phase)
-        if not best or _differing(found) < _differing(best):
-            best = found
-        if not _differing(best):
-            break
-    return best
-
-
-def _differing(comparisons: list[Comparison]) -> int:
-    return sum(not one.agrees for one in comparisons)
+def best_comparison(recording: GroupRecording) -> Best:
+    """Return the replay that agrees best with the recording. The phases of heartbeats are not recorded, so several are tried."""
+    return best_of([partial(compare_groups, recording, phase) for phase in range(PHASES)], GROUPS_EXPLAINED)
 
 
 # --- the coordinator -----------------------------------------------------------------------------------------------
@@ -206,6 +210,8 @@ def _records(recording: GroupRecording, player: GroupPlayer) -> Iterator[Compari
             PROCESSED, f"{recording.name} {who}", recorded, {part: list(model[part]) for part in sorted(model)} if recorded else {}
         )
     yield from _positions(recording, player)
+    for at, printed, committed_then in player.resets:
+        yield Comparison(RESETS, f"{recording.name} at {at:.1f} s", printed, committed_then)
     committed = player.committed()
     for (group, part), offset in recording.offsets.items():
         yield Comparison(COMMITTED, f"{recording.name} {group} {part}", offset, committed.get((group, part)))

@@ -3,6 +3,7 @@ assignors."""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from collections.abc import Iterator
@@ -41,6 +42,34 @@ READING: Final = 0.05
 PRODUCTION: Final = 0.02
 """The time between two productions of a load that is taken from samples, seconds."""
 
+ELSEWHERE: Final = (
+    "join", "new", "subscribe", "poll", "assign", "load", "unload", "report", "cli", "cli kafka-groups", "file", "commitTo",
+)  # fmt: skip
+"""Acts that other code plays (starts of members, steady production, commits of consumers that are no members), or that only look."""
+
+CONFIG: Final = (
+    "session.timeout.ms", "heartbeat.interval.ms", "max.poll.interval.ms", "max.poll.records", "auto.commit.interval.ms",
+    "default.api.timeout.ms", "metadata.max.age.ms", "request.timeout.ms",
+)  # fmt: skip
+"""The settings of consumers that the model has under the same names."""
+
+PLAYED_CONFIG: Final = (
+    "group.id", "client.id", "group.protocol", "group.instance.id", "group.remote.assignor", "partition.assignment.strategy",
+    "auto.offset.reset", "enable.auto.commit", "isolation.level",
+)  # fmt: skip
+"""The settings of consumers that are arguments of the model's act."""
+
+BROKER_CONFIG: Final = ("group.max.size", "group.consumer.max.size", "offsets.retention.minutes", "offsets.retention.check.interval.ms")
+"""The settings of brokers that the model has under the same names."""
+
+PLAYED_SETTINGS: Final = (
+    "consumer", "group.initial.rebalance.delay.ms", "min.insync.replicas", "broker.session.timeout.ms", "broker.heartbeat.interval.ms",
+)  # fmt: skip
+"""The settings that the acts or this module contain: those of consumers, and those that are the same in all recordings."""
+
+ORDERS: Final = ("commit", "delay", "perRecord", "crashAfter", "trace")
+"""The orders that a consumer can get from `set`. With `trace`, it only reports more."""
+
 COMMITS: Final = {"after": "after", "before": "before", "async": "async", "none": "none"}
 
 
@@ -54,6 +83,7 @@ class GroupPlayer:
         positions: the answers of each consumer to the requests for its positions.
         phase: the number of the phase of the heartbeats. It makes each member join up to 1 s later than recorded.
         refused: the acts that the model refused.
+        resets: for each reset of offsets, its time, the offsets that the tool printed, and the committed offsets afterwards.
         samples: the committed offset and the high watermark of each partition at the time of each recorded sample.
     """
 
@@ -63,6 +93,7 @@ class GroupPlayer:
         self.heard: list[Any] = []
         self.positions: dict[str, list[dict[str, int]]] = {}
         self.refused: list[str] = []
+        self.resets: list[tuple[float, dict[str, int], dict[str, int | None]]] = []
         self.samples: list[dict[str, tuple[int, int]]] = []
         self.ids = {joiner.who: list(joiner.ids) for joiner in recording.joiners}
         self.cluster = Cluster(_spec(recording), RELEASES[recording.release], sink=self.heard.append)
@@ -85,6 +116,7 @@ class GroupPlayer:
             for act in self.recording.acts
             if act["op"].startswith("commit every second")
             for who in act["op"].removeprefix("commit every second by ").split(" and ")
+            if who in self.ids
             for second in range(1, act["seconds"])
         ]
         todo += list(self._load())
@@ -141,8 +173,10 @@ class GroupPlayer:
 
     def _join(self, joiner: Joiner) -> None:
         config, sets = joiner.config, joiner.sets
-        names = ("session.timeout.ms", "heartbeat.interval.ms", "max.poll.interval.ms", "max.poll.records", "auto.commit.interval.ms",
-                 "default.api.timeout.ms", "metadata.max.age.ms")  # fmt: skip
+        for name in config:
+            if name not in CONFIG and name not in PLAYED_CONFIG:
+                raise ValueError(f"{self.recording.name}: a setting of consumer {joiner.who} is not known: {name}")
+        remote = config.get("group.remote.assignor")
         later = [
             act["args"] for act in self.recording.acts if act["op"] == "set" and act["who"] == joiner.who and act["args"][0] == "commit"
         ]
@@ -164,9 +198,10 @@ class GroupPlayer:
                 6 * SECOND if "SlowRange" in str(config.get("partition.assignment.strategy")) else 0,
                 crash_after_records=sets.get("crashAfter"),
                 isolation=config.get("isolation.level", "read_uncommitted"),
-                config=tuple((name, str(config[name])) for name in names if name in config),
+                config=tuple((name, str(config[name])) for name in CONFIG if name in config),
                 on_error="stop",
                 protocol="consumer" if consumer_protocol else "classic",
+                remote_assignor=remote if consumer_protocol else None,
                 member_id=self.ids[joiner.who][0] if consumer_protocol and self.ids[joiner.who] else None,
                 allow_missing_topics=True,
             )
@@ -196,6 +231,10 @@ class GroupPlayer:
         elif op == "set" and act["args"][0] in ("delay", "perRecord"):
             time = int(float(act["args"][1]) * US_PER_MS)
             self.cluster.do(acts.ProcessingTime(who, **{"poll_time" if act["args"][0] == "delay" else "record_time": time}))
+        elif op == "set" and act["args"][0] in ORDERS:
+            return  # the join contains it
+        elif op == "sleep":
+            self.cluster.do(acts.StallConsumer(int(act["args"][0]) * US_PER_MS, who))
         elif op == "remove-static":
             self.cluster.do(acts.RemoveMember(act["instance"], self.recording.groups[0]))
         elif op == "position":
@@ -221,14 +260,18 @@ class GroupPlayer:
         elif op == "delete topic":
             self.cluster.do(acts.DeleteTopic(act["topic"]))
         elif op == "cli" and "--reset-offsets" in act["args"] and "--execute" in act["args"]:
-            self._reset(act["args"])
+            self._reset(act)
+        elif op == "cli" and ("--delete" in act["args"] or "--delete-offsets" in act["args"]):
+            self._delete(act["args"])
         elif op == "config":
             for name in ("min.insync.replicas", "unclean.leader.election.enable"):
                 if name in act:
                     self.cluster.do(acts.Set(name, str(act[name]), topic=act["topic"]))
         elif op == "add partitions" or op == "alter partitions":
             self.cluster.do(acts.CreatePartitions(act["topic"], act["count"]))
-        elif op in ("alter", "alter (commit)") and act["group"] in self.recording.groups:
+        elif op in ("alter", "alter (commit)"):
+            if act["group"] not in self.recording.groups:
+                return
             self._commit(act["group"], [(TopicPartition.parse(act["partition"]), act["offset"], _epoch(act))])
         elif op == "simple commit":
             tps = [TopicPartition.parse(name) for name in act["partitions"]]
@@ -241,6 +284,8 @@ class GroupPlayer:
             self.cluster.do(acts.Start(act["broker"]))
         elif op.startswith("elect preferred"):
             self.cluster.do(acts.Elect(election="preferred"))
+        elif op not in ELSEWHERE and not op.startswith("commit every second"):
+            raise ValueError(f"{self.recording.name}: an act is not known: {op} {act.get('args', '')}".rstrip())
 
     def _commit(self, group: str, offsets: list[tuple[TopicPartition, int, int]]) -> None:
         """Commit offsets for a group without being one of its members."""
@@ -258,13 +303,44 @@ class GroupPlayer:
         }
         self.positions.setdefault(who, []).append(at)
 
-    def _reset(self, arguments: list[str]) -> None:
-        """Reset offsets as the tool does."""
-        topic, _, number = arguments[arguments.index("--topic") + 1].partition(":")
-        target = next(name for name in arguments if name.startswith("--to-")).removeprefix("--to-")
-        offset = arguments[arguments.index("--to-offset") + 1] if target == "offset" else target
-        group = arguments[arguments.index("--group") + 1]
-        self.cluster.do(acts.ResetOffsets(group, offset, (topic,), partition=int(number) if number else None))
+    def _reset(self, act: dict[str, Any]) -> None:
+        """Reset offsets as the tool does. Moments and files are those of the recording's machine, so the offsets that the tool printed are
+        committed instead.
+        """
+        arguments = act["args"]
+        (group,), topics = _values(arguments, "--group"), _values(arguments, "--topic")
+        topic, _, number = topics[0].partition(":") if len(topics) == 1 else ("", "", "")
+        option = next(name for name in arguments if name.startswith(("--to-", "--shift-by", "--from-file", "--by-duration")))
+        printed = _printed_offsets(act)
+        if option in ("--from-file", "--to-datetime", "--by-duration"):
+            self._commit(group, [(TopicPartition.parse(name), offset, -1) for name, offset in printed.items()])
+        else:
+            target = option.removeprefix("--to-")
+            self.cluster.do(
+                acts.ResetOffsets(
+                    group,
+                    None if option == "--shift-by" else _values(arguments, option)[0] if target == "offset" else target,
+                    (topic,) if topic else tuple(topics),
+                    _values(arguments, option)[0] if option == "--shift-by" else None,
+                    partition=int(number) if number else None,
+                )
+            )
+        self._run_to(act["done"])
+        committed = self.committed()
+        self.resets.append((act["t"], printed, {name: committed.get((group, name)) for name in printed}))
+
+    def _delete(self, arguments: list[str]) -> None:
+        """Delete groups, or offsets, as the tool does. What the tool refuses changes nothing."""
+        for group in _values(arguments, "--group"):
+            if "--delete" in arguments:
+                self._try(acts.DeleteGroup(group))
+            for name in _values(arguments, "--topic") if "--delete-offsets" in arguments else ():
+                topic, _, number = name.partition(":")
+                self._try(acts.DeleteOffsets((topic,), group, int(number) if number else None))
+
+    def _try(self, act: acts.Act) -> None:
+        with contextlib.suppress(ActRefused):
+            self.cluster.do(act)
 
     # --- what the model shows --------------------------------------------------------------------------------------
 
@@ -276,6 +352,17 @@ class GroupPlayer:
     def committed(self) -> dict[tuple[str, str], int]:
         """Return the committed offset of each group and partition."""
         return {(view.name, str(tp)): offset for view in self.cluster.view().groups for tp, offset in view.offsets}
+
+
+def _values(arguments: list[str], option: str) -> list[str]:
+    """Return the values of an option, which can be given several times."""
+    return [value for name, value in itertools.pairwise(arguments) if name == option]
+
+
+def _printed_offsets(act: dict[str, Any]) -> dict[str, int]:
+    """Return the column NEW-OFFSET of what the tool printed, by partition."""
+    rows = [line.split() for line in act["result"].get("out", "").splitlines()]
+    return {f"{row[1]}-{row[2]}": int(row[3]) for row in rows if len(row) == 4 and row[3].isdecimal()}
 
 
 def _epoch(act: dict[str, Any]) -> int:
@@ -311,9 +398,9 @@ def _spec(recording: GroupRecording) -> ClusterSpec:
             else {"broker.session.timeout.ms": 4000, "broker.heartbeat.interval.ms": 500}
         ),
     }
-    settings |= {
-        name: value
-        for name, value in recording.settings.items()
-        if name in ("group.max.size", "offsets.retention.minutes", "offsets.retention.check.interval.ms")
-    }
+    for name, value in recording.settings.items():
+        if name in BROKER_CONFIG:
+            settings[name] = value
+        elif name not in PLAYED_SETTINGS:
+            raise ValueError(f"{recording.name}: a setting is not known: {name}")
     return ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)), tuple(topics), settings=tuple(settings.items()))

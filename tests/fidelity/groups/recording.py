@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import attrs
 
+from tests.fidelity.recording import release_of
+
 ASSIGNORS: Final = {
     "RangeAssignor": "range",
     "RoundRobinAssignor": "roundrobin",
@@ -21,23 +23,8 @@ ASSIGNORS: Final = {
 }
 """The names of assignors by the last part of the names of their classes. The slow assignor takes 6 s."""
 
-RELEASES: Final = {"2.8.2": "2.8", "4.1.1": "4.1", "4.3.1": "4.3"}
-"""The release of the model for each version of Kafka."""
-
-
 LEFT_OUT: Final = "…"
 """The beginning of the line that says how many records a recording leaves out."""
-
-REPLAYED: Final = (
-    "-assignor-", "-auto-offset-reset", "-beyond-log-", "-commit-order-crash", "-completing-rebalance", "-coordinator-", "-describe-many", "-group-max-size",
-    "-join-initial-delay", "-kill-member-", "-lag-leader-killed", "-lag-open-", "-max-poll-interval-", "-offset-retention", "-offsets-", "-partition-without-leader", "-paused-member-", "-protocol-choice",
-    "-slow-member-", "-static-", "-topic-changes",
-)  # fmt: skip
-"""Parts of the names of the recordings that are replayed."""
-
-
-SAMPLED_LOAD: Final = "4.1.1-lag-leader-killed"
-"""The recording whose load is taken from its samples of the log end offsets."""
 
 
 @attrs.frozen
@@ -67,7 +54,7 @@ class Joiner:
         at: when it first asked to join, seconds.
         ids: the member IDs that it got, in order.
         sets: the orders that it got: `commit`, `delay`, `perRecord`, `crashAfter`.
-        polls_again: when it polled again after an error, seconds; None if it did not.
+        polls_again: when it polled again after an error, and joined again, seconds; None if it did not.
     """
 
     who: str
@@ -118,7 +105,7 @@ class GroupRecording:
     @property
     def release(self) -> str:
         """The release of the model."""
-        return RELEASES[self.version]
+        return release_of(self.version).name
 
     @property
     def groups(self) -> list[str]:
@@ -132,15 +119,11 @@ def read_groups(file: Path, protocol: str = "classic") -> GroupRecording:
     Raises:
         ValueError: the file is not a recording of groups.
     """
-    raw = json.loads(file.read_text(encoding="utf-8"))
-    if "groups" not in raw or "events" not in raw:
-        raise ValueError(f"{file.name} is not a recording of groups")
-    version = file.stem.partition("-")[0]
-    starts = {
-        act["who"]: act
-        for act in raw["acts"]
-        if act["op"] in ("join", "new") and protocol in (act["config"].get("group.protocol", "classic"), "both")
-    }
+    raw = _raw(file)
+    version = raw["kafka"]
+    protocols = protocols_of(raw)
+    wanted = {"classic": {"classic"}, "consumer": {"consumer"}, "both": {"classic", "consumer"}}[protocol]
+    starts = {act["who"]: act for act in raw["acts"] if act["op"] in ("join", "new") and protocols[act["config"]["group.id"]] <= wanted}
     refused = {event["who"] for event in raw["events"] if event.get("ev") == "error" and event.get("at") == "new"}
     simple = _simple_consumers(raw, starts)
     starts = {who: act for who, act in starts.items() if who not in refused and who not in simple}
@@ -160,14 +143,45 @@ def read_groups(file: Path, protocol: str = "classic") -> GroupRecording:
         raw["settings"],
         sorted(joiners, key=lambda joiner: joiner.at),
         coordinators,
-        _samples(raw) if file.stem == SAMPLED_LOAD else [],
+        _samples(raw) if any(act["op"] == "load" for act in raw["acts"]) else [],
     )
+
+
+def _raw(file: Path) -> dict[str, Any]:
+    raw: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    if "groups" not in raw or "events" not in raw:
+        raise ValueError(f"{file.name} is not a recording of groups")
+    return raw
+
+
+def protocols_of(raw: dict[str, Any]) -> dict[str, set[str]]:
+    """Return the protocols that the members of each group use."""
+    found: dict[str, set[str]] = {}
+    for act in raw["acts"]:
+        if act["op"] in ("join", "new"):
+            found.setdefault(act["config"]["group.id"], set()).add(act["config"].get("group.protocol", "classic"))
+    return found
+
+
+def has_classic_groups(file: Path) -> bool:
+    """Return whether a recording has a group whose members all use the classic protocol."""
+    return {"classic"} in protocols_of(_raw(file)).values()
+
+
+def has_consumer_groups(file: Path) -> bool:
+    """Return whether a recording has a group with a member that uses the consumer protocol."""
+    return any("consumer" in protocols for protocols in protocols_of(_raw(file)).values())
+
+
+def changes_protocol(file: Path) -> bool:
+    """Return whether a recording has a group with members of both protocols."""
+    return any(len(protocols) > 1 for protocols in protocols_of(_raw(file)).values())
 
 
 def _samples(raw: dict[str, Any]) -> list[Sample]:
     return [
         Sample(each["t"] + each["took"], each["group"], {part: (int(row[0]), int(row[1])) for part, row in each["rows"].items()})
-        for each in raw["samples"]
+        for each in raw.get("samples", ())
         if each["rows"]
     ]
 
@@ -193,21 +207,17 @@ def _act(act: dict[str, Any], simple: dict[str, tuple[str, tuple[str, ...]]]) ->
     return {"t": act["t"], "op": "simple commit", "group": group, "partitions": partitions}
 
 
-def classic_drills(folder: Path) -> list[Path]:
-    """Return the recordings in a folder whose groups of the classic protocol are replayed. Others are compared elsewhere."""
-    return [file for file in sorted(folder.glob("*.json")) if "-consumer" not in file.stem and any(name in file.stem for name in REPLAYED)]
-
-
 def _joiner(raw: dict[str, Any], who: str, act: dict[str, Any], log: list[tuple[float, int, str]]) -> Joiner:
-    ids: dict[str, None] = {}
+    ids: dict[str, float] = {}
     for event in raw["events"]:
         if event["who"] == who and event.get("member"):
-            ids[event["member"]] = None
+            ids.setdefault(event["member"], event["t"])
     created = [(at, found[1]) for at, _, text in log if (found := re.search(r"Created a new member id (\S+)", text))]
     own = act["config"].get("group.instance.id", who)
-    for _, member_id in created:
+    for at, member_id in created:
         if member_id.startswith(f"{who}-"):
-            ids.setdefault(member_id, None)
+            ids[member_id] = at
+    ids = dict(sorted(ids.items(), key=lambda each: each[1]))
     created += [(at, found[1]) for at, _, text in log if (found := re.search(r"Member (\S+) joins the consumer group", text))]
     seen = [at for at, known in created if known in ids]
     if ids and next(iter(ids)) not in {known for _, known in created}:
@@ -227,7 +237,8 @@ def _joiner(raw: dict[str, Any], who: str, act: dict[str, Any], log: list[tuple[
         if each["op"] == "set" and each["who"] == who and len(each["args"]) > 1 and each["t"] < act["t"] + 0.3
     }
     errors = [event["t"] for event in raw["events"] if event["who"] == who and event.get("ev") == "error" and event.get("at") == "poll"]
-    polls = [each["t"] for each in raw["acts"] if each["op"] == "poll" and each["who"] == who and errors and each["t"] > errors[0]]
+    joins_again = errors and act["config"].get("group.protocol") != "consumer"  # an error of the consumer protocol is fatal
+    polls = [each["t"] for each in raw["acts"] if each["op"] == "poll" and each["who"] == who and joins_again and each["t"] > errors[0]]
     at = min(seen, default=min(began, default=act["t"]))
     if errors and began:
         at = min(at, errors[0])

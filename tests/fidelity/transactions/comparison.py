@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 import attrs
@@ -14,8 +15,9 @@ import attrs
 from core.kafka.errors import INVALID_PRODUCER_ID_MAPPING, REQUEST_TIMED_OUT
 from core.kafka.ids import NO_LEADER
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC
-from tests.fidelity.comparison import Comparison
+from tests.fidelity.comparison import Best, Comparison, best_of
 from tests.fidelity.transactions import observing
+from tests.fidelity.transactions.explained import TRANSACTIONS_EXPLAINED
 from tests.fidelity.transactions.player import Player
 from tests.fidelity.transactions.producer_ids import ProducerIds
 from tests.fidelity.transactions.recording import TransactionAct, TransactionRecording, described_rows
@@ -289,17 +291,6 @@ def compare_transactions(recording: TransactionRecording, seed: int = 0) -> list
     return list(Comparer(recording, Player(recording, seed)).run())
 
 
-def best_comparison(recording: TransactionRecording) -> list[Comparison]:
-    """Return the comparisons of the replay that agrees best. The phases of heartbeats and timers are not recorded, so several are tried."""
-    best: list[Comparison] = []
-    for seed in range(PHASES):
-        found = compare_transactions(recording, seed)
-        if not best or _differing(found) < _differing(best):
-            best = found
-        if not _differing(best):
-            break
-    return best
-
-
-def _differing(comparisons: list[Comparison]) -> int:
-    return sum(not one.agrees for one in comparisons)
+def best_comparison(recording: TransactionRecording) -> Best:
+    """Return the replay that agrees best. The phases of heartbeats and timers are not recorded, so several are tried."""
+    return best_of([partial(compare_transactions, recording, seed) for seed in range(PHASES)], TRANSACTIONS_EXPLAINED)

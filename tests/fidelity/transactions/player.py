@@ -65,6 +65,12 @@ CLIENTS: Final = (("request.timeout.ms", "4000"), ("delivery.timeout.ms", "20000
 CALLS: Final = {"p.begin": acts.BeginTransaction, "p.commit": acts.CommitTransaction, "p.abort": acts.AbortTransaction}
 """The calls of a transactional producer that need only its name."""
 
+PRODUCER_CONFIG: Final = (
+    "acks", "enable.idempotence", "transaction.timeout.ms", "max.block.ms", "default.api.timeout.ms", "linger.ms", "batch.size",
+    "compression.type",
+)  # fmt: skip
+"""The settings of producers that a recording can contain. The model has no compression: the recordings contain the sizes of batches."""
+
 BUSY: Final = ("INITIALIZING", "COMMITTING_TRANSACTION", "ABORTING_TRANSACTION")
 """The states of a producer whose call has not been answered."""
 
@@ -187,6 +193,9 @@ class Player:
     def _new(self, act: TransactionAct) -> None:
         name, *words = act.words
         settings = dict(word.split("=") for word in words if "=" in word)
+        for setting in settings:
+            if setting not in PRODUCER_CONFIG:
+                raise ValueError(f"{self.recording.name}: act {act.number} has a setting that is not known: {setting}")
         ids = [word for word in words if "=" not in word]
         self.settings[name] = settings
         self._names[name] = f"{name} of process {self._processes + 1}" if self._processes else name
@@ -235,7 +244,7 @@ class Player:
                 target.topic, records, target.partition, acks, size, self._names[name], idempotence, config=config, keys=keys, value=value
             )
         elif op == "p.init":
-            config = tuple((key, value) for key, value in self.settings[name].items() if key == "transaction.timeout.ms")
+            config = tuple((key, value) for key, value in self.settings[name].items() if key in ("transaction.timeout.ms", "max.block.ms"))
             topic = self.partition(self.recording.partitions[0]).topic
             asked = acts.InitTransactions(topic, self.producers[name], self._names[name], config)
         else:

@@ -47,7 +47,7 @@ class TransactionRecording:
     """A drill.
 
     Attributes:
-        name: the name of the file without its extension.
+        name: the name of the drill.
         version: the Kafka version, such as 4.1.1.
         settings: the special settings, in words; notes: remarks.
         acts: the acts, in the order of their numbers.
@@ -189,7 +189,7 @@ def read_transactions(path: Path) -> TransactionRecording:
         acts = tuple(_act(act) for act in raw["acts"])
         if not acts:
             raise ValueError("there is no act")
-        return TransactionRecording(path.stem, raw["release"], raw["settings"], tuple(raw["notes"]), acts)
+        return TransactionRecording(raw["drill"], raw["release"], raw["settings"], tuple(raw["notes"]), acts)
     except (KeyError, TypeError, ValueError, AttributeError) as wrong:
         raise ValueError(
             f"{path}: not a recording of transactions ({type(wrong).__name__}: {wrong}); see tests/fidelity/drills-transactions/README.md"
