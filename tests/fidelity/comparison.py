@@ -19,7 +19,7 @@ from tests.fidelity.recording import Point, RecordedPartition, RecordedReplica, 
 from tests.fidelity.rejoining import Timed, entered, forget_times, same_order, without_races
 from tests.fidelity.replay import ModelPoint, Replayed, replay
 
-SEEDS: Final = 8
+SEEDS: Final = 16
 """The number of seeds that are tried for a drill."""
 
 TOOLS: Final = ("config", "elect", "reassign", "delete", "delete-topic", "create-topic")

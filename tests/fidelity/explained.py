@@ -15,7 +15,7 @@ EXPLAINED: Final = {
         "gone by then; Kafka writes this truncation to disk asynchronously (LeaderEpochFileCache#truncateFromEndAsyncFlush)",
     ),
     **dict.fromkeys(
-        ("log start: 3.9.1-k2 point 13 t-a-0", "log start: 3.9.1-k2 point 14 t-a-0"),
+        ("log start: 3.9.1-k2 point 13 t-a-0", "log start: 3.9.1-k2 point 14 t-a-0", "log start: 3.6.2-k52 point 17 t-u-0"),
         "the log start is checkpointed every minute, and it was not recorded whether that happened between the deletion of records and the kill",
     ),
 }
@@ -24,8 +24,6 @@ EXPLAINED: Final = {
 PREFERRED: Final = "up to 2.1, a preferred election writes a new leader epoch also for partitions that are led rightly already"
 EMPTY_EPOCHS: Final = "up to 2.6.0, a former leader that appended nothing keeps its epoch entry (KAFKA-10706)"
 BOOTSTRAP: Final = "clients before 4.0 know only the brokers of their last metadata (metadata.recovery.strategy)"
-UNCLEAN: Final = "KRaft controllers 3.3 to 3.8 ignore unclean.leader.election.enable"
-TWICE: Final = "3.3 raises the leader epoch twice when the only member of an ISR is shut down"
 
 DIFFERENT: Final[dict[str, str]] = {
     "1.1.1-k41": PREFERRED,
@@ -35,12 +33,7 @@ DIFFERENT: Final[dict[str, str]] = {
     "2.4.1-901": EMPTY_EPOCHS,
     "2.4.1-k28": EMPTY_EPOCHS,
     "2.4.1-612": "a client that knows a higher leader epoch of a topic ignores the metadata of the topic that was created again",
-    "3.3.2-521": f"{UNCLEAN}; {TWICE}",
-    "3.3.2-522": UNCLEAN,
-    "3.3.2-523": TWICE,
-    "3.6.2-k52": UNCLEAN,
     "3.9.1-506": f"{BOOTSTRAP}; the Admin API accepts a reassignment to dead brokers",
     "3.9.1-501": "the Admin API accepts a reassignment to dead brokers",
-    "4.1.1-904": "after a disconnect, a producer asks for metadata immediately if the last refresh is older than the back-off",
 }
 """The recordings from which the model is known to differ, each with the reason."""

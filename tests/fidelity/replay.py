@@ -37,6 +37,12 @@ STARTUP: Final = 4 * SECOND
 UNFENCING: Final = SECOND
 """The time from a broker's registration until it is unfenced, in µs (measured: 0.9 to 1.2 s)."""
 
+HEARTBEAT: Final = 500 * US_PER_MS
+"""broker.heartbeat.interval.ms of the drills, in µs."""
+
+PHASE: Final = 137 * US_PER_MS
+"""The difference between the phases of the heartbeats of two started brokers, in µs."""
+
 METADATA_MAX_AGE: Final = "5000"
 """metadata.max.age.ms of the drills' producers."""
 
@@ -120,7 +126,8 @@ def replay(recording: Recording, *, seed: int = 0, controller: str = "") -> Repl
 
     Args:
         recording: the recording of the drill.
-        seed: the seed of the network's jitter and of the phases of timers.
+        seed: the seed of the network's jitter and of the phases of timers. It also delays each start by a part of a heartbeat interval,
+            because the phase of the heartbeats of a started broker is not recorded. With 0, nothing is delayed.
         controller: under ZooKeeper, the address of the broker that is controller at the start; empty for the first.
     """
     events: list[Any] = []
@@ -128,7 +135,7 @@ def replay(recording: Recording, *, seed: int = 0, controller: str = "") -> Repl
     for producer in _producers(recording):
         cluster.do(acts.Load(producer[1], 1, acks=_acks(producer[0]), producer=_name(*producer), idempotence=producer[0] == "alli"))
         cluster.do(acts.StopLoad(_name(*producer)))
-    due = sorted(_due(recording), key=lambda one: one.at)
+    due = sorted(_due(recording, seed), key=lambda one: one.at)
     points: list[ModelPoint] = []
     refused: dict[int, str] = {}
     watermarks = Watermarks(cluster)
@@ -184,10 +191,10 @@ def _do(cluster: Cluster, due: _Due) -> dict[int, str]:
     return {}
 
 
-def _due(recording: Recording) -> Iterator[_Due]:
+def _due(recording: Recording, seed: int) -> Iterator[_Due]:
     for number, act in enumerate(recording.acts):
         for at, asked in _in_the_model(act):
-            yield _Due(at, number, asked, _startup(act))
+            yield _Due(at, number, asked, _startup(act) + seed * (number + 1) * PHASE % HEARTBEAT)
 
 
 def _startup(act: RecordedAct) -> int:
@@ -301,17 +308,19 @@ class Watermarks:
                     self.stopped.discard(number)
 
     def _look(self, number: int) -> None:
-        now = self.cluster.now
+        now, partitions = self.cluster.now, self.cluster.controller.replication.partitions
         for tp, log in self.cluster.brokers[number].disk.logs.items():
             place = (number, tp)
             held = self.seen.setdefault(place, {})
+            # The checkpoint has no entry for a log that is no replica (any more): a broker keeps it if it had no process at its removal.
+            watermark = log.high_watermark if tp in partitions and number in partitions[tp].replicas else 0
             if number in self.stopped:
-                self.restored[place] = log.high_watermark
-            if self.restored.get(place) == log.high_watermark:
+                self.restored[place] = watermark
+            if self.restored.get(place) == watermark:
                 held.update(dict.fromkeys(held, now))
             else:
                 self.restored.pop(place, None)
-            held[log.high_watermark] = now
+            held[watermark] = now
             for value in [value for value, last in held.items() if last < now - CHECKPOINT_INTERVAL]:
                 del held[value]
 

@@ -89,6 +89,7 @@ CHANGING: Final = {
     ("4.1.1-max-poll-interval-classic", "past max.poll.interval"), ("4.3.1-join-consumer-uniform", "right after c2 joined"),
     ("4.3.1-join-consumer-uniform", "c4 joining"), ("4.1.1-slow-member-consumer", "while c1 works"),
     ("4.1.1-upgrade-classic-to-consumer", "n1 joining"), ("4.1.1-join-consumer-uniform", "c4 joining"),
+    ("4.1.1-join-consumer-range", "right after c2 joined"), ("4.1.1-join-consumer-range", "c4 joining"),
 }  # fmt: skip
 """Moments at which the state of the group changed between two views, so that the state is unknown for some of the texts."""
 
