@@ -71,7 +71,7 @@ class MainScreen(Screen[None]):
 
     def __init__(self, loaded: LoadedSession, paint: Palette, display: DisplayOptions) -> None:
         super().__init__()
-        compose_panels(self)
+        self._notice = compose_panels(self)
         self.loaded = loaded
         self.session = session = loaded.session
         self.paint = paint
@@ -212,7 +212,7 @@ class MainScreen(Screen[None]):
         self._frame_timer = self.set_interval(1 / self.display_options.frames, self._next_frame, pause=True)
         self._idle_timer = self.set_interval(IDLE_SECONDS, self._on_rest, pause=True)
         self.rearrange()
-        if notes := self.loaded.notes:
+        if notes := (*self.loaded.notes, *filter(None, [self._notice])):
             more = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
             self.prompts.say(notes[0] + more, refused=True)
         self.call_after_refresh(self._start_or_stop_frames)

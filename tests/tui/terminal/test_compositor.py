@@ -5,6 +5,7 @@ These tests fail when Textual changes the internals that `tui.terminal.composito
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from tests.tui.app.test_playground import playing
 from tui.app.playground import Playground
 from tui.main_screen.screen import MainScreen
 from tui.panels.lines import differing_segments
+from tui.terminal import compositor
 from tui.terminal.compositor import PaintedUpdate, PanelCompositor
 
 Cell = tuple[str, object]
@@ -137,9 +139,9 @@ async def test_what_lies_over_panels_stays_there(monkeypatch: pytest.MonkeyPatch
         over.styles.position, over.styles.offset = "absolute", (5, 3)
         await main_screen.mount(over)
         await pilot.pause()
-        compositor = main_screen._compositor
-        assert isinstance(compositor, PanelCompositor)
-        assert compositor.places is None
+        panels = main_screen._compositor
+        assert isinstance(panels, PanelCompositor)
+        assert panels.places is None
         seen = Seen(app, monkeypatch)
         play_on(main_screen, 10)
         await pilot.pause()
@@ -151,6 +153,25 @@ async def test_what_lies_over_panels_stays_there(monkeypatch: pytest.MonkeyPatch
         play_on(main_screen, 10)
         assert seen.pieces > 0
         assert seen.rows == seen.now()
+
+
+async def test_another_version_of_textual_paints_everything_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compositor, "version", lambda _: "8.9.9")
+    async with playing() as (app, main_screen, pilot):
+        await pilot.pause()
+        assert not isinstance(main_screen._compositor, PanelCompositor)
+        assert "does not know Textual 8.9.9" in main_screen.prompts.message.text
+        seen = Seen(app, monkeypatch)
+        main_screen.session.history.do(Kill(1))
+        play_on(main_screen, 10)
+        await pilot.pause()
+        assert seen.pieces == 0 < seen.composed
+        assert seen.rows == seen.now()
+        assert any("✕" in "".join(char for char, _ in row) for row in seen.rows)
+
+
+def test_the_locked_version_of_textual_is_a_tested_one() -> None:
+    assert version("textual") in compositor.TESTED
 
 
 def test_lines_are_apart_where_they_differ() -> None:
