@@ -320,6 +320,8 @@ class Release(ReprMixin):
             In KRaft mode, the controller is the leader of the KRaft quorum.
         empties_isr: the ZooKeeper controller removes also the last member from an ISR if unclean leader election is enabled for the topic
             (before 1.1, `KafkaController#removeReplicaFromIsr`). Since 1.1, the last member stays.
+        elects_preferred_again: a requested election of the preferred leader also writes a new leader epoch for a partition that the preferred
+            leader already leads (`PartitionStateMachine#leaderForPreferredReplica`, 1.1 to 2.1).
         takes_out_dead_at_start: a new ZooKeeper controller removes dead brokers from ISRs and replaces dead leaders (KAFKA-3143, 2.3).
             Before 2.3, a failed broker is removed from ISRs only by the controller that was active when the broker failed.
         alters_reassignments: a running reassignment can be canceled or replaced (KIP-455, 2.4). Before 2.4, `kafka-reassign-partitions`
@@ -490,6 +492,7 @@ class Release(ReprMixin):
     counts_lag: bool = _until("0.9")
     zookeeper: bool = _until("3.3")
     empties_isr: bool = _until("1.1")
+    elects_preferred_again: bool = _by_release(False, ("1.1", True), ("2.4", False))
     takes_out_dead_at_start: bool = _since("2.4")
     alters_reassignments: bool = _since("2.4")
     dead_target: DeadTarget = _by_release(

@@ -163,7 +163,7 @@ class ZooKeeperReplication(TopicRegistry):
     def elect_leaders(self, tp: TopicPartition | None, election: ElectionMode) -> list[tuple[TopicPartition, str]]:
         """Request elections in ZooKeeper. Return an error code for each partition.
 
-        If an election is not necessary, the request is refused immediately. Events report the results of the elections that are not
+        If an election is not necessary, the request is refused immediately, unless the release elects preferred leaders again. Events report the results of the elections that are not
         refused.
         """
         wanted = []
@@ -173,7 +173,9 @@ class ZooKeeperReplication(TopicRegistry):
             current = self.partitions.get(each)
             if current is None:
                 answers.append((each, errors.UNKNOWN_TOPIC_OR_PARTITION))
-            elif (preferred and current.has_preferred_leader) or (not preferred and current.has_leader):
+            elif (preferred and current.has_preferred_leader and not self.release.elects_preferred_again) or (
+                not preferred and current.has_leader
+            ):
                 if tp is not None:
                     self.journal.emit(
                         events.ElectionRefused.kind,

@@ -142,10 +142,12 @@ class PartitionStateMachine(ControllerComponent):
         return _decision(offline_partition_leader_election(state.replicas, state.isr, live, unclean_enabled=True))
 
     def elect_preferred(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
-        """Elect the preferred replica if it can lead (`#preferredReplicaPartitionLeaderElection`)."""
-        if state.has_preferred_leader:
+        """Elect the preferred replica if it can lead (`#leaderForPreferredReplica`). If the preferred replica already leads, only the leader
+        epoch rises, and only in releases that elect it again."""
+        if state.has_preferred_leader and not self.broker.release.elects_preferred_again:
             return None
-        return _decision(preferred_replica_partition_leader_election(state.replicas, state.isr, self.context.may_lead(tp)), "preferred")
+        elected = preferred_replica_partition_leader_election(state.replicas, state.isr, self.context.may_lead(tp))
+        return _decision(elected, "" if state.has_preferred_leader else "preferred")
 
     def elect_for_controlled_shutdown(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
         """Elect another leader for a partition whose leader is shutting down (`#controlledShutdownPartitionLeaderElection`)."""

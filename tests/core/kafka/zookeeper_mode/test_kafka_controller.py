@@ -166,6 +166,26 @@ def test_a_controller_that_starts_takes_the_dead_out_since_2_3(release: str, tak
     assert offline.leader_epoch == before[HERE] + takes_out, "nobody leads, and the one in the ISR is still dead"
 
 
+@pytest.mark.parametrize(("release", "raised"), [("0.11", 0), ("1.1", 1), ("2.0", 1), ("2.1", 1), ("2.4", 0), ("2.8", 0)])
+@pytest.mark.parametrize("asked", [None, HERE])
+def test_a_preferred_election_of_the_leader_writes_a_new_epoch_from_1_1_to_2_1(
+    release: str, raised: int, asked: TopicPartition | None
+) -> None:
+    """`#leaderForPreferredReplica` did not check who leads (1.1.1-k41, k43). Before 1.1, LeaderElectionNotNeededException did; since 2.2,
+    `KafkaController#processPreferredReplicaLeaderElection` does.
+    """
+    told: list[tuple] = []
+    run = cluster(release, told)
+    run.run_until(SECOND)
+    run.do(acts.Elect("preferred", asked))
+    run.run_until(2 * SECOND)
+    here, moving = run.partition_view(HERE), run.partition_view(MOVING)
+    assert (here.leader, here.isr, here.leader_epoch, here.partition_epoch) == (1, (1, 2), raised, raised)
+    assert moving.leader_epoch == (raised if asked is None else 0)
+    assert run.brokers[1].partitions[HERE].leader_epoch == raised
+    assert not [event for event in told if event[3] == events.LeaderElected.kind], "the leader stays"
+
+
 def test_a_controller_that_learns_of_another_one_resigns() -> None:
     told: list[tuple] = []
     run = cluster("2.4", told)
