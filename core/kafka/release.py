@@ -259,6 +259,9 @@ class Release(ReprMixin):
         epoch_at_start: a new leader immediately records the start offset of its epoch, even before its first record. A new leader also
             answers requests for epochs that are older than all epochs that it knows (KIP-279, 2.0). Before 2.0, an epoch starts with its
             first record, and the leader cannot answer a request for an older epoch.
+        truncates_unused_epochs: a follower whose log ends before the truncation point still drops epoch entries that start at the end of its
+            log, which it recorded as a leader that appended nothing. Before 2.6.1, such an entry stays, and the follower can ask the leader
+            for this epoch again and again, and never return to the ISR (`Log#truncateTo`, KAFKA-10706, 2.6.1).
         hides_stale_hw: while a new leader's high watermark is below the start of its epoch, the leader does not return its end offset to
             clients (KIP-207, 2.2).
         hw_completes_fetch: a leader completes a follower's fetch immediately if the follower does not have the latest high watermark
@@ -459,6 +462,7 @@ class Release(ReprMixin):
     strict_min_isr: bool = _since("3.7")
     capped_min_isr: bool = _since("3.7")
     epoch_at_start: bool = _since("2.0")
+    truncates_unused_epochs: bool = _since("2.7")
     hides_stale_hw: bool = _since("2.4")
     hw_completes_fetch: bool = _by_release(False, ("2.4", True), ("2.7", False))
     halts_on_truncation: bool = _until("2.0")

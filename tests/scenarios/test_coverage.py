@@ -151,8 +151,9 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
     "E2": ("divergence by the high watermark", {"e2-divergence": "diverged == 1"}),
     "E3": ("leader epochs: both examples again", {"e1-data-loss": "lost == 0", "e2-divergence": "epochs(orders-0, 1)"}),
     "E4": (
-        "the later repairs: KIP-279, 320, 595, 966",
+        "the later repairs: KIP-279, 320, 595, 966, and KAFKA-10706",
         {
+            "e4-unused-epoch": ("fetch-state(orders-0, 1) == truncating", "isr(orders-0) == [2, 1]"),
             "s3-fast-failover": "diverged(t-0) > 0",
             "s4-zombie-fetch": "FENCED_LEADER_EPOCH",
             "s12-diverging-fetch": "diverging-epoch",

@@ -182,13 +182,14 @@ class ReplicaLog(ReadableLog):
     def truncate_to(self, offset: int) -> bool:
         """Truncate the log to a new LEO. Return True if the truncation removed records (`UnifiedLog#truncateTo`).
 
-        If `offset` is at or above the LEO, only the epoch entries that start at the LEO are removed. Epoch entries that start at the LEO
-        come from leaders that appended nothing.
+        If `offset` is at or above the LEO, only the epoch entries that start at the LEO are removed, and only in releases that do so. Epoch
+        entries that start at the LEO come from leaders that appended nothing.
         """
         if offset < 0:
             raise ValueError(f"cannot truncate the log to offset {offset}; the offset must be 0 or more")
         if offset >= self.leo:
-            self.epochs.truncate_from_end(self.leo)
+            if self.release.truncates_unused_epochs:
+                self.epochs.truncate_from_end(self.leo)
             return False
         if offset < self.log_start:
             self.truncate_fully_and_start_at(offset)

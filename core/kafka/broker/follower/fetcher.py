@@ -43,6 +43,7 @@ class Fetcher:
         throttles: whether the replication quota held back a partition when the last fetch was built.
         timeout_at: the time when the armed timer checks whether the request has timed out; -1 if no timer is armed, for example while
             fetches are elided.
+        asks_again: whether the last response left a partition without a truncation point.
         preparing: partitions that need a truncation point or the bounds of the leader's log before they can be fetched (ordered set).
         waking_at: the time when the armed timer ends a backoff; -1 if no timer is armed.
         unsent: partitions whose state the leader's session does not know yet, in the order in which they were added. Each partition maps to
@@ -57,6 +58,7 @@ class Fetcher:
 
     __slots__ = (
         "address",
+        "asks_again",
         "broker",
         "failed",
         "forgotten",
@@ -104,6 +106,7 @@ class Fetcher:
         self.timeout_at = -1
         self.waking_at = -1
         self.preparing = {}
+        self.asks_again = False
         self.unsent = {}
         self.prepared = True
         self.moved = []
@@ -157,7 +160,7 @@ class Fetcher:
         if state is not None:
             self.withdraw_idle_fetch()
             self.preparing.pop(tp, None)
-            self._leave_session(tp)
+            self.leave_session(tp)
 
     def withdraw_idle_fetch(self) -> None:
         """Tell the network that the next fetch might differ from the last one."""
@@ -202,7 +205,8 @@ class Fetcher:
             self.unsent[asked[0]] = asked
         self.moved.clear()
 
-    def _leave_session(self, tp: TopicPartition) -> None:
+    def leave_session(self, tp: TopicPartition) -> None:
+        """Leave a partition out of the next fetches."""
         self._queue_moved()
         self.unsent.pop(tp, None)
         self.forgotten[tp] = None
@@ -211,7 +215,7 @@ class Fetcher:
         """Stop fetching a partition until a backoff has elapsed (`AbstractFetcherThread#delayPartitions`)."""
         state.delayed_until = self.broker.journal.now + self.broker.fetch_backoff
         state.sent_epoch = NO_EPOCH
-        self._leave_session(state.partition.tp)
+        self.leave_session(state.partition.tp)
         if not self.broker.by_hand:
             self._arm_wake(state.delayed_until)
 
@@ -223,9 +227,16 @@ class Fetcher:
             self.send_next(self.broker.fetch_wait, self.broker.fetch_min_bytes, 0)
 
     def send_next(self, max_wait: int, min_bytes: int, max_records: int) -> None:
-        """Send the next request, if there is anything to send: a request for truncation points if one is necessary; otherwise, a fetch."""
-        if not (self.preparing and self._request_offsets()):
+        """Send the next request, if there is anything to send: a request for truncation points if one is necessary; otherwise, a fetch.
+
+        If a response left a partition without a truncation point, the fetcher first fetches the other partitions or, if there are none,
+        backs off, because each pass requests truncation points only once (`AbstractFetcherThread#maybeTruncate`, `#maybeFetch`).
+        """
+        again, self.asks_again = self.asks_again and not self.broker.by_hand, False
+        if again or not (self.preparing and self._request_offsets()):
             self._fetch(max_wait, min_bytes, max_records)
+            if again and not self.in_flight:
+                self._arm_wake(self.broker.journal.now + self.broker.fetch_backoff)
 
     def _request_offsets(self) -> bool:
         """Request truncation points or the bounds of the leader's log. Return False if all partitions that need a truncation point or
@@ -272,7 +283,7 @@ class Fetcher:
         for tp, state in self.states.items():
             if self.should_follower_throttle(state):
                 state.throttled, state.sent_epoch = True, NO_EPOCH
-                self._leave_session(tp)
+                self.leave_session(tp)
             elif state.throttled:
                 state.throttled = False
                 if not state.delayed_until:
@@ -301,7 +312,10 @@ class Fetcher:
                 epoch = log.epochs.latest_epoch if self.sends_epoch else NO_EPOCH
                 state.sent_epoch = state.leader_epoch
                 changed.append(FetchPartition(tp, log.leo, state.leader_epoch, epoch, log.last_append))
-        if not changed and (self.full or not any(state.delayed_until <= now and not state.throttled for state in self.states.values())):
+        if not changed and (
+            self.full
+            or not any(state.delayed_until <= now and not state.throttled and tp not in self.preparing for tp, state in self.states.items())
+        ):
             if throttled:
                 self._arm_wake(now + self.broker.fetch_backoff)
             return

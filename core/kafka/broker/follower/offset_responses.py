@@ -45,7 +45,9 @@ def handle_epoch_end_offsets(fetcher: Fetcher, response: OffsetsForLeaderEpochRe
         truncate(partition, fetcher.leader, target, "high-watermark" if end < 0 else "leader-epoch")
         broker.journal.cause = before
         if ask_again != NO_EPOCH:
-            state.asked_epoch = ask_again
+            state.asked_epoch = partition.log.epochs.latest_epoch
+            fetcher.asks_again = True
+            fetcher.leave_session(tp)
         else:
             state.state = FETCHING
             fetcher.update_preparing(state)

@@ -6,8 +6,10 @@ import pytest
 
 from core.kafka.broker.disk import Disk
 from core.kafka.ids import TopicPartition
+from core.kafka.log.leader_epoch_cache import LeaderEpochCache
 from core.kafka.log.leader_term import Batch, Term, fetched_ranges
 from core.kafka.log.replica_log import ReplicaLog
+from core.kafka.release import RELEASES
 from tests.core.node_bench import log_of
 
 
@@ -111,6 +113,16 @@ def test_epo_21_truncate_to_the_end_clears_empty_epochs() -> None:
     log.epochs.assign(24, 29)
     log.truncate_to(30)
     assert (log.epochs.entries(), log.leo) == (((19, 27),), 29)
+
+
+@pytest.mark.parametrize(("release", "entries"), [("2.4", ((19, 27), (24, 29))), ("2.7", ((19, 27),))])
+def test_an_unused_epoch_stays_before_2_6_1(release: str, entries: tuple[tuple[int, int], ...]) -> None:
+    """KAFKA-10706: `Log#truncateTo` returned before it truncated the epoch cache. Only a new process dropped the entry."""
+    log = ReplicaLog(release=RELEASES[release])
+    grow(log, 29, Term(19, 1))
+    log.epochs = LeaderEpochCache.of(((19, 27), (24, 29)))
+    assert not log.truncate_to(29)
+    assert log.epochs.entries() == entries
 
 
 @pytest.mark.parametrize(
