@@ -21,7 +21,7 @@ from collections.abc import Container, Sequence
 from typing import Final, Protocol
 
 from core.kafka.ids import NO_LEADER
-from core.kafka.release import Release
+from core.kafka.release import CURRENT, Release
 from core.kafka.settings.registry import setting_named
 from core.sim.units import SECOND
 
@@ -103,7 +103,7 @@ def effective_min_isr(min_insync_replicas: int, replication_factor: int, *, capp
 def replication_factor(partition: AssignedPartition) -> int:
     """Return the number of replicas that a partition should have, excluding the replicas that a reassignment is adding.
 
-    Kafka: `OngoingReassignmentState#replicationFactor`, `PartitionDescription#getReplicationFactor`.
+    Kafka: `OngoingReassignmentState#replicationFactor`.
     """
     return len(partition.replicas) - len(partition.adding)
 
@@ -148,12 +148,17 @@ def described_unavailable(partition: LedPartition, live_brokers: Container[int] 
     return is_offline(partition) or (live_brokers is not None and partition.leader not in live_brokers)
 
 
-def described_under_replicated(partition: AssignedPartition, observing: int = 0) -> bool:
+def described_replication_factor(partition: AssignedPartition, release: Release) -> int:
+    """Return the number of replicas as `kafka-topics --describe` counts them (`PartitionDescription#getReplicationFactor`)."""
+    return replication_factor(partition) if release.describe_reassignment else len(partition.replicas)
+
+
+def described_under_replicated(partition: AssignedPartition, release: Release = CURRENT, observing: int = 0) -> bool:
     """Return whether `--under-replicated-partitions` lists a partition, with or without a leader (`PartitionDescription#isUnderReplicated`).
 
     `observing` is the number of replicas that are outside the ISR by design (Confluent Server).
     """
-    return replication_factor(partition) - observing - len(partition.isr) > 0
+    return described_replication_factor(partition, release) - observing - len(partition.isr) > 0
 
 
 def described_min_isr(config: Sequence[tuple[str, str]], release: Release) -> int:

@@ -356,12 +356,16 @@ class Release(ReprMixin):
         groups_tool_resets: `kafka-consumer-groups` supports `--reset-offsets` (KIP-122, 0.11).
         groups_tool_lists_states: `kafka-consumer-groups --list` supports `--state` (KIP-518, 2.6).
         describe_asks_brokers: `kafka-topics` sends its requests to brokers, lists topics in the order of a hash table, and fails if
-            `--topic` matches no topic (2.2). Before 2.2, `kafka-topics` reads ZooKeeper, sorts the topics, and prints nothing if no topic
-            matches.
+            `--topic` matches no topic (2.2). Before 2.2, `kafka-topics` reads ZooKeeper, sorts the topics, prints nothing if no topic
+            matches, and takes ReplicationFactor from the head of a map of the partitions.
         describe_topic_id: `kafka-topics --describe` prints TopicId (2.8).
         describe_elr: `kafka-topics --describe` prints Elr and LastKnownElr (3.8).
         describe_spaced: `kafka-topics --describe` prints `Topic: t` in the topic's summary line; before 2.2, it prints `Topic:t`.
-        describe_no_leader: the text that `kafka-topics --describe` prints for a partition that has no leader: `none` or, before 0.11, `-1`.
+        describe_no_leader: the text that `kafka-topics --describe` prints for a partition that has no leader: `none` or, before 2.2, the
+            leader in ZooKeeper, which is `-1`.
+        describe_reassignment: `kafka-topics --describe` prints Adding Replicas and Removing Replicas, and does not count the replicas that a
+            reassignment is adding in ReplicationFactor and for `--under-replicated-partitions` (2.6). Before 2.6, the tool counts all
+            current replicas.
         sticky_algorithm: the algorithm of the sticky assignors for members that all subscribe to the same topics.
         rack_aware_assignors: client-side assignors prefer partitions that have a replica in the member's rack (KIP-881, 3.5).
         claims_by_partition: of two members that claim the same partition, sticky assignors prefer the one with the higher generation
@@ -525,7 +529,8 @@ class Release(ReprMixin):
     describe_topic_id: bool = _since("2.8")
     describe_elr: bool = _since("3.9")
     describe_spaced: bool = _since("2.4")
-    describe_no_leader: str = _by_release("-1", ("0.11", "none"))
+    describe_no_leader: str = _by_release("-1", ("2.4", "none"))
+    describe_reassignment: bool = _since("2.7")
     sticky_algorithm: StickyAlgorithm = _by_release(
         StickyAlgorithm.GENERAL, ("2.7", StickyAlgorithm.MAXIMUM_QUOTA), ("3.3", StickyAlgorithm.EXPECTED_MEMBERS)
     )

@@ -10,11 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.kafka import health
+from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView
 from scenarios.describe.described import DescribedPartition, DescribedTopic, ElrColumn
+from scenarios.describe.java_hash_table import partition_hash
+from scenarios.describe.scala_hash_map import MAP_4, old_scala_table_head
 from scenarios.io.escaping import escape_value
+from scenarios.releases import release_named
 
 
 def render_describe(
@@ -61,7 +65,10 @@ def render_describe(
         min_isr = health.described_min_isr(each.config, release) if under_min_isr or at_min_isr else 0
         for row in each.rows:
             if (
-                (under_replicated and health.described_under_replicated(row, sum(broker not in row.isr for broker in row.observers)))
+                (
+                    under_replicated
+                    and health.described_under_replicated(row, release, sum(broker not in row.isr for broker in row.observers))
+                )
                 or (unavailable and health.described_unavailable(row, live_brokers))
                 or (under_min_isr and health.described_under_min_isr(row, min_isr))
                 or (at_min_isr and health.described_at_min_isr(row, min_isr))
@@ -91,7 +98,7 @@ def partition_row(row: DescribedPartition, release: Release) -> str:
         f"\tLeader: {row.leader if row.has_leader else release.describe_no_leader}"
         f"\tReplicas: {_ids(row.replicas)}\tIsr: {_ids(row.isr)}"
     )
-    if release.describe_spaced and (row.adding or row.removing):
+    if release.describe_reassignment and (row.adding or row.removing):
         text += f"\tAdding Replicas: {_ids(row.adding)}\tRemoving Replicas: {_ids(row.removing)}"
     if release.describe_elr:
         text += f"\tElr: {_ids_or_na(row.elr)}\tLastKnownElr: {_ids_or_na(row.last_known_elr)}"
@@ -102,6 +109,7 @@ def partition_row(row: DescribedPartition, release: Release) -> str:
 
 def from_view(view: ClusterView) -> tuple[DescribedTopic, ...]:
     """Return the topics of a running cluster, with the information that `kafka-topics --describe` receives."""
+    release = release_named(view.release)
     rows: dict[str, list[DescribedPartition]] = {topic.name: [] for topic in view.topics}
     for partition in view.partitions:
         rows[partition.tp.topic].append(_row_of(partition))
@@ -113,12 +121,25 @@ def from_view(view: ClusterView) -> tuple[DescribedTopic, ...]:
                 name=topic.name,
                 topic_id=topic.topic_id,
                 partitions=len(own) or topic.partitions,
-                replication_factor=own[0].replication_factor if own else topic.replication_factor,
+                replication_factor=_replication_factor(own, release) if own else topic.replication_factor,
                 config=topic.config,
                 rows=tuple(own),
             )
         )
     return tuple(described)
+
+
+def _replication_factor(rows: Sequence[DescribedPartition], release: Release) -> int:
+    """Return the replication factor of a topic, which the tool takes from the first partition or, before 2.2, from the head of a map.
+
+    The partitions of a topic differ only after a reassignment. The controller then wrote the topic's znode in the order of its own table,
+    and the tool reads the partitions into an immutable map, which keeps this order if there are at most four of them. Otherwise, its head
+    is partition 0, whose hash is 0.
+    """
+    first = rows[0]
+    if not release.describe_asks_brokers and len(rows) <= MAP_4:
+        first = old_scala_table_head(rows, lambda row: partition_hash(TopicPartition(row.topic, row.partition)))
+    return health.described_replication_factor(first, release)
 
 
 def _row_of(partition: PartitionView) -> DescribedPartition:

@@ -1,4 +1,4 @@
-"""The order in which an immutable map of Scala 2.13 (`scala.collection.immutable.HashMap`) returns its keys.
+"""The order in which hash maps of Scala return their keys: the immutable and the mutable map of Scala 2.13, and the mutable map of Scala 2.12.
 
 Kafka's tools that are written in Scala print partitions in the iteration order of an immutable map.
 """
@@ -10,11 +10,19 @@ from typing import Final, TypeVar
 
 from core.kafka.broker.isr_order import improved
 
-_INSERTION_ORDERED: Final = 4
+MAP_4: Final = 4
 """The number of keys up to which the map keeps the order of insertion (`Map1` to `Map4`)."""
 
 _BITS: Final = 5
 """The number of bits of the hash that select the branch at one level of the trie."""
+
+_OLD_BITS: Final = 4
+"""The number of bits of the hash that select one of the 16 buckets of a new mutable map of Scala 2.12."""
+
+_MULTIPLIER: Final = 0x9E37_75CD
+"""The multiplier of `scala.util.hashing.byteswap32`."""
+
+_MASK: Final = 0xFFFF_FFFF
 
 T = TypeVar("T")
 
@@ -27,7 +35,7 @@ def scala_hash_order(keys: Iterable[T], hash_of: Callable[[T], int]) -> list[T]:
         hash_of: the function that returns the `hashCode` of a key, as an unsigned 32-bit number.
     """
     inserted = list(keys)
-    if len(inserted) <= _INSERTION_ORDERED:
+    if len(inserted) <= MAP_4:
         return inserted
     return [key for _, key in _node([(improved(hash_of(key)), key) for key in inserted], 0)]
 
@@ -65,3 +73,21 @@ def scala_table_order(keys: Iterable[T], hash_of: Callable[[T], int]) -> list[T]
         return digest & (capacity - 1), digest - ((digest & 0x8000_0000) << 1)
 
     return sorted(inserted, key=place)
+
+
+def old_scala_table_head(keys: Iterable[T], hash_of: Callable[[T], int]) -> T:
+    """Return the first key of a mutable map of Scala 2.12 with at most 11 keys, which iterates from its last bucket to its first.
+
+    Kafka: `scala.collection.mutable.HashTable#index`, `#improve`.
+
+    Args:
+        keys: the keys in ascending order. If several keys are in the first bucket, the result is the last of them.
+        hash_of: the function that returns the `hashCode` of a key, as an unsigned 32-bit number.
+    """
+
+    def bucket(key: T) -> int:
+        digest = hash_of(key) * _MULTIPLIER & _MASK
+        digest = int.from_bytes(digest.to_bytes(4, "big"), "little") * _MULTIPLIER & _MASK
+        return (digest >> _OLD_BITS | digest << 32 - _OLD_BITS) & _MASK
+
+    return max(reversed(list(keys)), key=lambda key: bucket(key) >> 32 - _OLD_BITS)

@@ -12,6 +12,7 @@ from core.kafka.health import (
     described_under_min_isr,
     described_under_replicated,
 )
+from core.kafka.release import Release
 from core.kafka.transaction.transaction_log import INTERNAL_TOPICS
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView
@@ -19,15 +20,15 @@ from scenarios.releases import release_named
 from tui.analysis.word_filter import matcher
 from tui.rendering.states import partition_words
 
-FILTERS: Final[Mapping[str, Callable[[PartitionView, Container[int], int], bool]]] = {
-    "unavailable": lambda p, live, min_isr: described_unavailable(p, live),
-    "under-min-isr": lambda p, live, min_isr: described_under_min_isr(p, min_isr),
-    "at-min-isr": lambda p, live, min_isr: described_at_min_isr(p, min_isr),
-    "under-replicated": lambda p, live, min_isr: described_under_replicated(p),
+FILTERS: Final[Mapping[str, Callable[[PartitionView, Container[int], int, Release], bool]]] = {
+    "unavailable": lambda p, live, min_isr, release: described_unavailable(p, live),
+    "under-min-isr": lambda p, live, min_isr, release: described_under_min_isr(p, min_isr),
+    "at-min-isr": lambda p, live, min_isr, release: described_at_min_isr(p, min_isr),
+    "under-replicated": lambda p, live, min_isr, release: described_under_replicated(p, release),
 }
 """The four filters of `kafka-topics --describe`, by name. The filter for the worst state comes first.
 
-Each filter is a function of the partition, the live brokers, and the configured min ISR.
+Each filter is a function of the partition, the live brokers, the configured min ISR, and the release.
 """
 
 
@@ -37,7 +38,7 @@ def filtered(view: ClusterView, which: str) -> list[PartitionView]:
     live = {broker.id for broker in view.brokers if not broker.fenced}
     min_isr = {topic.name: described_min_isr(topic.config, release) for topic in view.topics}
     default = described_min_isr((), release)
-    return [p for p in view.partitions if passes(p, live, min_isr.get(p.tp.topic, default))]
+    return [p for p in view.partitions if passes(p, live, min_isr.get(p.tp.topic, default), release)]
 
 
 def in_order(view: ClusterView, worst_first: bool, which: str = "", words: str = "") -> list[PartitionView]:

@@ -130,13 +130,7 @@ def _release_of(text: str, imported: DescribeImport) -> Release:
     elr = any(row.elr_known is not ElrColumn.ABSENT for row in rows)
     topic_id = elr or any(topic.topic_id for topic in imported.topics)
     spaced = topic_id or "PartitionCount: " in text
-    no_leader = "-1" if any(not row.has_leader for row in rows) and "Leader: none" not in text else "none"
     for release in reversed(RELEASES.values()):
-        if (release.describe_elr, release.describe_topic_id, release.describe_spaced, release.describe_no_leader) == (
-            elr,
-            topic_id,
-            spaced,
-            no_leader,
-        ):
+        if (release.describe_elr, release.describe_topic_id, release.describe_spaced) == (elr, topic_id, spaced):
             return release
     return next(one for one in reversed(RELEASES.values()) if (one.describe_elr, one.describe_topic_id) == (elr, topic_id))

@@ -10,8 +10,13 @@ from hypothesis import strategies as st
 from core.kafka.health import PartitionStatus
 from core.kafka.ids import TopicPartition
 from core.kafka.release import CURRENT, RELEASES, Release
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec
 from core.lab.views.cluster_view import ClusterView
 from core.lab.views.partition_view import PartitionView, TopicView
+from core.sim.units import SECOND
 from scenarios.describe.described import DescribedPartition, DescribedTopic, ElrColumn
 from scenarios.describe.parse import parse_describe
 from scenarios.describe.render import from_view, render_describe
@@ -47,7 +52,7 @@ def printed(*topics: DescribedTopic, **filters: bool) -> list[int]:
             "2.1",
             [
                 "Topic:t\tPartitionCount:4\tReplicationFactor:3\tConfigs:min.insync.replicas=2",
-                "\tTopic: t\tPartition: 3\tLeader: none\tReplicas: 3,1,2\tIsr: 3",
+                "\tTopic: t\tPartition: 3\tLeader: -1\tReplicas: 3,1,2\tIsr: 3",
             ],
         ),
         (
@@ -122,7 +127,8 @@ def test_old_releases_have_no_columns_for_a_reassignment() -> None:
     row = DescribedPartition("t", 0, 1, (1, 2), (1,), adding=(2,))
     topic = DescribedTopic("t", "", 1, 1, (), (row,))
     assert render_describe([topic], RELEASES["2.1"]).endswith("\tReplicas: 1,2\tIsr: 1\n")
-    assert render_describe([topic], RELEASES["2.4"]).endswith("\tIsr: 1\tAdding Replicas: 2\tRemoving Replicas: \n")
+    assert render_describe([topic], RELEASES["2.4"]).endswith("\tReplicas: 1,2\tIsr: 1\n")
+    assert render_describe([topic], RELEASES["2.7"]).endswith("\tIsr: 1\tAdding Replicas: 2\tRemoving Replicas: \n")
 
 
 def test_unavailable_counts_leaders_that_are_not_alive() -> None:
@@ -217,6 +223,42 @@ def test_from_view() -> None:
         "Topic: a\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: \n"
         "\tTopic: a\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2\tElr: \tLastKnownElr: \n"
     )
+
+
+@pytest.mark.parametrize(
+    ("release", "factor", "columns", "lists_it"),
+    [
+        ("2.4", 3, "", True),
+        ("2.7", 2, "\tAdding Replicas: 3\tRemoving Replicas: 1", False),
+        ("2.8", 2, "\tAdding Replicas: 3\tRemoving Replicas: 1", False),
+    ],
+)
+def test_a_running_reassignment_is_described_since_2_6(release: str, factor: int, columns: str, lists_it: bool) -> None:
+    """`PartitionDescription#getReplicationFactor`: 2.4 counts the replicas that are being added (2.4.1-511)."""
+    topic = TopicSpec("t", assignment=(PartitionSpec((1, 2)),))
+    made = Cluster(ClusterSpec(tuple(map(BrokerSpec, (1, 2, 3))), (topic,)), RELEASES[release])
+    made.run_until(5 * SECOND)
+    made.do(acts.Cut(("b1", "b3")))
+    made.do(acts.Reassign(TopicPartition("t", 0), (3, 2)))
+    made.run_until(made.now + SECOND)
+    topics = from_view(made.view())
+    headline, row = render_describe(topics, made.release).splitlines()
+    assert f"ReplicationFactor: {factor}" in headline
+    assert row == f"\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 3,2,1\tIsr: 1,2{columns}"
+    assert bool(render_describe(topics, made.release, under_replicated=True)) is lists_it
+
+
+@pytest.mark.parametrize(("release", "factor"), [("2.1", 2), ("2.4", 3)])
+def test_before_2_2_the_replication_factor_is_that_of_the_head_of_a_map(release: str, factor: int) -> None:
+    """The controller rewrote the topic's znode in the order of its hash table, in which partition 1 comes first (1.1.1-k41)."""
+    topic = TopicSpec("t-u", assignment=(PartitionSpec((3, 4, 2)), PartitionSpec((1, 2, 4))))
+    made = Cluster(ClusterSpec(tuple(map(BrokerSpec, (1, 2, 3, 4))), (topic,)), RELEASES[release])
+    made.run_until(5 * SECOND)
+    made.do(acts.Reassign(TopicPartition("t-u", 1), (3, 2)))
+    made.run_until(made.now + 20 * SECOND)
+    assert made.partition_view(TopicPartition("t-u", 1)).replicas == (3, 2)
+    headline = render_describe(from_view(made.view()), made.release).splitlines()[0]
+    assert headline.replace(": ", ":") == f"Topic:t-u\tPartitionCount:2\tReplicationFactor:{factor}\tConfigs:"
 
 
 NAMES = st.text("abzABZ019._-", min_size=1, max_size=12)
