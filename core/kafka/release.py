@@ -155,8 +155,8 @@ class Release(ReprMixin):
         retained_batches: the number of batches from each producer that a leader can recognize as duplicates (KAFKA-5494, 1.0).
         markers_have_timestamps: a marker counts as activity by its producer. Before 2.4.1, if only a transaction marker for a producer is
             left in the log, the producer's state expires at the next check (KAFKA-9144, 2.4.1).
-        producers_outlive_segments: a log knows a producer until the producer expires. Before 2.3, the log forgets a producer when the
-            segment that contains its last record is deleted (KAFKA-7190, 2.3).
+        producers_outlive_segments: a log knows a producer until the producer expires. Before 2.4, the log forgets a producer when the log
+            start moves past its last record, or when the log is loaded from a snapshot with such a producer (KAFKA-7190, 2.4).
         ignores_empty_transactions: a marker whose producer has no open transaction is not recorded as a transaction. Before 2.8, a marker
             whose producer has no open transaction is recorded as a transaction that has no records, and an ABORT marker gets an entry in
             the transaction index (KAFKA-10702, 2.8).

@@ -297,8 +297,8 @@ class ProducerStateManager:
             self.remove_expired(due, expiration)
 
     def truncate_head(self, log_start: int) -> None:
-        """Drop the producers whose last record is below the log start. Only releases before 2.3 drop producers when the log start moves
-        (`#truncateHead`, KAFKA-7190)."""
+        """Drop the producers whose last record is below the log start (`#truncateHead`, `#isProducerRetained`). Only releases before 2.4 do
+        this, when the log start moves and when they load a snapshot (KAFKA-7190)."""
         for entry in list(self.entries.values()):
             if entry.last_data_offset < log_start:
                 del self.entries[entry.producer_id]
@@ -338,6 +338,8 @@ class ProducerStateManager:
             state.entries = {each.producer_id: each.copy(1) for each in newest.entries}
             state.ongoing = dict(sorted((each.open_from, each.producer_id) for each in newest.entries if each.open_from != NO_OFFSET))
             state.end_offset = newest.offset
+            if not self.release.producers_outlive_segments:
+                state.truncate_head(log_start)
         state.aborted = [each for each in self.aborted if each.last_offset < offset]
         return state
 

@@ -343,7 +343,7 @@ class ReplicaLog(ReadableLog):
         return True
 
     def _start_at(self, offset: int) -> None:
-        """Move the log start. Before 2.3, this method forgets producers that have no records above the new log start (KAFKA-7190)."""
+        """Move the log start. Before 2.4, this method forgets producers that have no records above the new log start (KAFKA-7190)."""
         self.log_start = offset
         self.epochs.truncate_from_start(offset)
         if not self.release.producers_outlive_segments:

@@ -11,6 +11,7 @@ from core.kafka.log.leader_term import Batch, Term
 from core.kafka.log.producer_state import ProducerStateManager
 from core.kafka.log.producer_state_entry import MAX_SEQUENCE, increment_sequence
 from core.kafka.log.replica_log import ReplicaLog
+from core.kafka.release import RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
@@ -56,6 +57,19 @@ def test_prd_04_a_gap_is_out_of_order() -> None:
     """PRD-04: sequences 0, 1, and 2 are accepted; 13 is not."""
     state = State()
     assert [state.append(sequence) for sequence in (0, 1, 2, 13)] == ["NONE", "NONE", "NONE", OOO]
+
+
+@pytest.mark.parametrize(("release", "known"), [("0.11", [2]), ("2.1", [2]), ("2.4", [1, 2])])
+def test_before_2_4_a_snapshot_is_loaded_without_the_producers_below_the_log_start(release: str, known: list[int]) -> None:
+    """`#loadFromSnapshot`, `#isProducerRetained`: the snapshot was taken before records were deleted (KAFKA-7190)."""
+    state = ProducerStateManager(0, RELEASES[release])
+    for sequence in range(2):
+        state.update(batch(sequence, sequence, pid=1))
+    state.update(batch(2, 0, 4, pid=2))
+    state.take_snapshot()
+    state.truncate_and_reload(3, 6, restarted=True)
+    assert list(state.entries) == known
+    assert state.end_offset == 6
 
 
 def test_prd_06_the_basic_turns() -> None:

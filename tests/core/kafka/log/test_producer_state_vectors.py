@@ -443,7 +443,7 @@ def test_t8_a_marker_of_the_same_epoch_leaves_the_time_of_the_data() -> None:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_psm_17_t6_a_producer_and_the_segment_of_its_last_record(release: str) -> None:
-    """PSM-17: testProducerIdExpirationOnSegmentDeletion; T6, KAFKA-7190: before 2.3, the producer left with the segment."""
+    """PSM-17: testProducerIdExpirationOnSegmentDeletion; T6, KAFKA-7190: before 2.4, the producer left with the segment."""
     log = ProducerLog(Release.named(release))
     log.configure(LogConfig(segment_bytes=100, retention_bytes=200))
     log.send(0, pid=1)
