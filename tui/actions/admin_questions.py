@@ -53,19 +53,27 @@ def reassign(context: ActionContext) -> Question:
     selected = context.broker.id if context.broker is not None else -1
     away = [b.id for b in context.view.brokers if b.id not in now][:MOST_BROKERS]
     leaves = selected if selected in now else now[-1]
+    # A KRaft controller accepts a broker that is not alive, but kafka-reassign-partitions does not request it.
+    fenced = {b.id for b in context.view.brokers if b.fenced and not context.on_zookeeper}
+    api = " (Admin API, because kafka-reassign-partitions refuses a broker that is not alive)"
     for other in away:
         target = tuple(other if b == leaves else b for b in now)
         options.append(
             (
                 f"replace b{leaves} with b{other}: {list(target)}",
-                (acts.Reassign(p.tp, target),),
-                "the new replica catches up, then the old one is removed",
+                (acts.Reassign(p.tp, target, admin_api=other in fenced),),
+                f"the new replica catches up, then the old one is removed{api if other in fenced else ''}",
                 None,
             )
         )
     for other in away:
         options.append(
-            (f"add b{other}: {[*now, other]}", (acts.Reassign(p.tp, (*now, other)),), f"replication factor {len(now) + 1}", None)
+            (
+                f"add b{other}: {[*now, other]}",
+                (acts.Reassign(p.tp, (*now, other), admin_api=other in fenced),),
+                f"replication factor {len(now) + 1}{api if other in fenced else ''}",
+                None,
+            )
         )
     if len(now) > 1:
         fewer = tuple(b for b in now if b != leaves)

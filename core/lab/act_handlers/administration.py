@@ -151,7 +151,9 @@ def _update_feature(cluster: ClusterNodes, act: acts.UpdateFeature) -> find.Chec
 def _reassign(cluster: ClusterNodes, act: acts.Reassign) -> find.CheckThenDo:
     find.require_controller(cluster)
     live = {broker for broker, registration in cluster.controller.brokers.items() if not registration.fenced}
-    refusal = dead_target_error(cluster.release, act.partition, act.replicas, live)
+    if act.admin_api and not cluster.release.alters_reassignments:
+        raise ActRefused("the Admin API can reassign partitions only since 2.4 (KIP-455); omit admin-api")
+    refusal = "" if act.admin_api else dead_target_error(cluster.release, act.partition, act.replicas, live)
     if refusal:
         raise ActRefused(refusal)
     moving = any(partition.adding or partition.removing for partition in cluster.controller.replication.partitions.values())

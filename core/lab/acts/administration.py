@@ -71,11 +71,13 @@ class Elect(Act, word="elect", does="elect preferred leaders, or leaders from ou
 class Reassign(Act, word="reassign", does="move a partition to other replicas, or change their number or order"):
     """Move a partition to other replicas (`kafka-reassign-partitions --execute`).
 
-    Added replicas must catch up before the replaced replicas are removed.
+    Added replicas must catch up before the replaced replicas are removed. The tool refuses brokers that are not alive. With `admin-api`,
+    a client requests the reassignment through the Admin API (since 2.4), where a KRaft controller accepts any registered broker.
     """
 
     partition: TopicPartition
     replicas: tuple[int, ...]
+    admin_api: bool = False
 
 
 @attrs.frozen(eq=False, repr=False)

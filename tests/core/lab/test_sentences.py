@@ -21,6 +21,7 @@ from core.lab.sentences import act_sentence
         (acts.Produce("orders", 1_000, producer="app", acks="1"), "produce 1,000 records from app to orders (acks 1)"),
         (acts.ProcessingTime("slow", poll_time=25_000_000), "processing-time slow (poll-time 25s)"),
         (acts.Reassign(TopicPartition("orders", 0), (3, 4)), "reassign partition orders-0 (replicas [3, 4])"),
+        (acts.Reassign(TopicPartition("t", 0), (3, 4), admin_api=True), "reassign partition t-0 (replicas [3, 4], admin-api)"),
         (acts.PowerLoss(1, keep=((TopicPartition("t", 0), 6),)), "power-loss b1 (keep t-0 up to 6)"),
         (acts.SetClock("b1", drift_ppm=500_000), "clock b1 (drift 50%)"),
         (

@@ -132,6 +132,21 @@ def test_held_messages_can_be_released_and_a_move_given_up() -> None:
     loaded.session.history.do(question.options[0].acts[0])
 
 
+def test_a_broker_that_is_not_alive_is_added_through_the_admin_api() -> None:
+    loaded = fresh()
+    now = context(loaded)
+    assert now.partition is not None
+    away = next(b.id for b in now.view.brokers if b.id not in now.partition.replicas)
+    loaded.session.history.do(acts.Kill(away))
+    loaded.session.history.replay_run.advance_to(30 * SECOND)
+    question = admin_questions.reassign(context(loaded, tp=now.partition.tp))
+    added = next(option for option in question.options if option.label.startswith(f"add b{away}"))
+    assert "Admin API" in added.note
+    loaded.session.history.do(added.acts[0])
+    loaded.session.history.replay_run.advance_to(31 * SECOND)
+    assert loaded.session.history.replay_run.cluster.partition_view(now.partition.tp).adding == (away,)
+
+
 async def test_controllers_by_key() -> None:
     scenario = catalogue.load("d9-dedicated-controllers")
     target = PlayTarget(None, scenario.spec, CURRENT, title="quorum")

@@ -187,6 +187,33 @@ def test_a_dead_target_is_refused(release: str, words: str) -> None:
     assert moves.cluster.journal.seq == seq
 
 
+@pytest.mark.parametrize("release", ["3.3", "3.9", "4.3"])
+def test_the_admin_api_accepts_a_dead_target(release: str) -> None:
+    """`ReplicationControlManager#validateManualPartitionAssignment` wants registered brokers, not live ones (3.9.1-501)."""
+    moves = Moves(release, (1,))
+    moves.do(acts.Kill(3), then=30 * SECOND)
+    moves.do(acts.Reassign(moves.tp, (2, 3), admin_api=True))
+    view = moves.cluster.partition_view(moves.tp)
+    assert (view.leader, view.replicas, view.adding, view.removing) == (1, (2, 3, 1), (2, 3), (1,))
+    moves.do(acts.Start(3), then=60 * SECOND)
+    assert moves.row[:3] == (2, (2, 3), [2, 3])
+
+
+@pytest.mark.parametrize(
+    ("release", "words"),
+    [
+        ("2.1", r"the Admin API can reassign partitions only since 2\.4"),
+        ("2.4", r"Replica assignment has brokers that are not alive\. Replica list: \[2, 3\], live broker list: \[1, 2, 4\]"),
+        ("2.8", r"Replica assignment has brokers that are not alive\. Replica list: \[2, 3\], live broker list: \[1, 2, 4\]"),
+    ],
+)
+def test_a_zookeeper_controller_refuses_a_dead_target_of_the_admin_api(release: str, words: str) -> None:
+    moves = Moves(release, (1,))
+    moves.do(acts.Kill(3), then=30 * SECOND)
+    with pytest.raises(ActRefused, match=words):
+        moves.cluster.do(acts.Reassign(moves.tp, (2, 3), admin_api=True))
+
+
 def test_in_0_10_2_a_dead_target_is_awaited() -> None:
     moves = Moves("0.10.2", (1,))
     moves.do(acts.Kill(3), then=30 * SECOND)
