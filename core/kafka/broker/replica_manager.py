@@ -319,7 +319,7 @@ class ReplicaManager:
 
     def stop_replica(self, tp: TopicPartition, *, delete: bool) -> None:
         """Stop fetching a partition (`ReplicaManager#stopReplicas`). If `delete` is true, also stop hosting the partition and delete its
-        log."""
+        log, even if the current process has not opened the log (`#deleteStrayReplicas`)."""
         self.fetcher_manager.remove(tp)
         self.fetcher_manager.forget_failure(tp)
         if not delete:
@@ -340,6 +340,9 @@ class ReplicaManager:
                 broker.id, tp.topic, tp.partition, broker.disk.dir_of(tp), tp in self.offline_partitions,
             )  # fmt: skip
             broker.disk.delete(tp)
+        elif tp in self.broker.disk.logs:
+            self.broker.account.log_unavailable(tp, self.broker.id, self.broker.disk.logs[tp])
+            self.broker.disk.delete(tp)
 
     def delete_replicas(self, tps: Iterable[TopicPartition]) -> None:
         """Delete the replicas of a deleted topic, even those that the current process has not opened (`ReplicaManager#applyDelta`)."""
@@ -349,7 +352,6 @@ class ReplicaManager:
             self.stop_replica(tp, delete=True)
             if log is not None:
                 broker.journal.emit(events.ReplicaDeleted.kind, broker.id, tp.topic, tp.partition, log.leo)
-                broker.disk.delete(tp)
         self.fetcher_manager.shut_down_idle_fetchers()
 
     def take_offline(self, tps: list[TopicPartition]) -> None:

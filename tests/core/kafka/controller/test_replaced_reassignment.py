@@ -220,3 +220,15 @@ def test_in_0_10_2_a_dead_target_is_awaited() -> None:
     assert moves.do(acts.Reassign(moves.tp, (2, 3)))[3] == [2, 3]
     moves.do(acts.Start(3), then=60 * SECOND)
     assert moves.row[:3] == (2, (2, 3), [2, 3])
+
+
+@pytest.mark.parametrize("release", ["3.3", "3.9", "4.3"])
+def test_a_broker_deletes_a_replica_that_was_removed_while_it_was_dead(release: str) -> None:
+    """`BrokerMetadataPublisher#findStrayPartitions`, `ReplicaManager#deleteStrayReplicas` (3.9.1-501)."""
+    moves = Moves(release, (1, 2))
+    moves.do(acts.Kill(1), then=30 * SECOND)
+    moves.do(acts.Reassign(moves.tp, (2, 3)), then=10 * SECOND)
+    assert moves.tp in moves.cluster.brokers[1].disk.logs
+    moves.do(acts.Start(1), then=30 * SECOND)
+    assert moves.tp not in moves.cluster.brokers[1].disk.logs
+    assert moves.row[:3] == (2, (2, 3), [2, 3])
