@@ -21,19 +21,11 @@ EXPLAINED: Final = {
 }
 """The values that differ for a reason that the recording shows: the reason by `measure: where`."""
 
-PREFERRED: Final = "up to 2.1, a preferred election writes a new leader epoch also for partitions that are led rightly already"
-EMPTY_EPOCHS: Final = "up to 2.6.0, a former leader that appended nothing keeps its epoch entry (KAFKA-10706)"
 BOOTSTRAP: Final = "clients before 4.0 know only the brokers of their last metadata (metadata.recovery.strategy)"
 
 DIFFERENT: Final[dict[str, str]] = {
-    "1.1.1-k41": PREFERRED,
-    "1.1.1-k43": PREFERRED,
-    "2.4.1-511": EMPTY_EPOCHS,
     "2.4.1-513": BOOTSTRAP,
-    "2.4.1-901": EMPTY_EPOCHS,
-    "2.4.1-k28": EMPTY_EPOCHS,
     "2.4.1-612": "a client that knows a higher leader epoch of a topic ignores the metadata of the topic that was created again",
-    "3.9.1-506": f"{BOOTSTRAP}; the Admin API accepts a reassignment to dead brokers",
-    "3.9.1-501": "the Admin API accepts a reassignment to dead brokers",
+    "3.9.1-506": BOOTSTRAP,
 }
 """The recordings from which the model is known to differ, each with the reason."""

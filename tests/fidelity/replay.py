@@ -246,7 +246,8 @@ def _in_the_model(act: RecordedAct) -> Iterator[tuple[int, acts.Act]]:
         case "config" if not act.refused:
             yield (done, acts.Set(fields["name"], fields["value"], topic=TOPIC_PREFIX + fields["topic"]))
         case "reassign" if not act.refused:
-            yield (done, acts.Reassign(partition_named(fields["partition"]), tuple(fields["replicas"])))
+            by_api = act.output.strip() == "Successfully started"
+            yield (done, acts.Reassign(partition_named(fields["partition"]), tuple(fields["replicas"]), admin_api=by_api))
         case "delete" if not act.refused:
             yield (done, acts.DeleteRecords(partition_named(fields["partition"]), fields["offset"]))
         case "delete-topic" if not act.refused:
